@@ -1,12 +1,14 @@
 //! What holds for every input. The fuzz targets look for one that breaks it; `tests/compiler/fuzzed.rs` replays those
 //! that were interesting.
 
-use gpuc::compile::{self, Compilation, Options};
-use gpuc::diag::{Diagnostic, Levels, Report, render};
-use gpuc::load::{self, Files};
-use gpuc::resolve::Choices;
-use gpuc::source::{Sources, Span};
-use gpuc::yaml;
+use gpuc_compile::compile;
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Diagnostic, Levels, Report, render};
+use gpuc_syntax::load;
+use gpuc_syntax::load::Files;
+use gpuc_syntax::source::{Sources, Span};
+use gpuc_syntax::yaml;
 
 /// The name that the bytes are read under.
 const FILE: &str = "gpu-cluster.yaml";
@@ -50,6 +52,7 @@ pub(crate) fn compile(bytes: &[u8]) {
     );
     let choices = |_: &str| Choices::default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -57,7 +60,7 @@ pub(crate) fn compile(bytes: &[u8]) {
         .into_iter()
         .map(|one| compile::compile(one, &options));
     let compilations: Vec<Compilation> = compiled.collect();
-    gpuc::fleet::check(&compilations, &mut report);
+    gpuc_compile::fleet::check(&compilations, &mut report);
     let mut findings = report.diagnostics().to_vec();
     for compilation in &compilations {
         check_compilation(compilation);
@@ -75,7 +78,11 @@ fn check_compilation(compilation: &Compilation) {
         ),
         Some((tree, lock)) => {
             assert!(!compilation.report.has_errors(), "an error, and output");
-            assert!(lock.files.keys().all(|path| gpuc::lock::is_inside(path)));
+            assert!(
+                lock.files
+                    .keys()
+                    .all(|path| gpuc_compile::lock::is_inside(path))
+            );
             for (path, file) in tree.files() {
                 if path
                     .rsplit_once('.')

@@ -1,4 +1,4 @@
-//! A plugin that does as little as one can with the same libraries: it lists devices that are made up, answers with one
+//! A plugin that does as little as one can with the same libraries: it lists simulated devices, answers with one
 //! variable, and watches nothing. What the daemon costs beyond this is what it does.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! How long the daemon takes and what it costs, as a whole process: with a driver that is made up and a kubelet that is
-//! simulated, beside a plugin that does as little as one can. `benches/runtime` builds and starts this.
+//! How long the daemon takes and what it costs, as a whole process: with a simulated driver and a kubelet that is
+//! simulated, next to a plugin that does as little as one can. `benches/runtime` builds and starts this.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -63,7 +63,7 @@ fn main() {
     table::print(&plan.runtime, &columns);
 }
 
-/// The daemon that was built with this: examples are in a folder beside the programs.
+/// The daemon that was built with this: examples are in a folder next to the programs.
 fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let program = own.ancestors().nth(2).unwrap().join("gpuc-runtime");

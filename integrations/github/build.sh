@@ -4,10 +4,10 @@ set -euo pipefail
 cd "$GITHUB_ACTION_PATH"
 
 if ! command -v cargo >/dev/null; then
-  echo "::error::gpuc is built with cargo, which this runner does not have: install Rust, or give the input 'gpuc'"
+  echo "::error::gpuc is built with cargo, which this runner does not have: install Rust, or set the input 'gpuc'"
   exit 1
 fi
-# The runner's own Rust may be older than gpuc asks for.
+# The runner's own Rust may be older than gpuc requires.
 cargo=(cargo)
 if command -v rustup >/dev/null; then
   version=$(sed -n 's/^rust-version = "\([0-9.]*\)"$/\1/p' Cargo.toml)

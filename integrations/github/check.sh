@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds clusters, manifests and trees against what gpuc knows. Leaves annotations, a SARIF document, what there is to
-# report, and how it ended. It does not fail: what follows has to run first.
+# Checks clusters, manifests and trees. Writes annotations, a SARIF document, the report and the exit code. It does not fail,
+# because the following steps must run.
 set -euo pipefail
 # shellcheck source=integrations/github/lib.sh
 . "$GITHUB_ACTION_PATH/integrations/github/lib.sh"
@@ -23,17 +23,17 @@ check --format=sarif >"$work/gpuc.sarif" 2>/dev/null || true
 if [[ -s $work/gpuc.sarif ]]; then output sarif "$work/gpuc.sarif"; fi
 check --format=markdown >"$work/findings.md" 2>/dev/null || true
 if [[ $(cat "$work/findings.md") != 'No findings.' ]]; then
-  printf '### What gpuc finds\n\n' >>"$work/report.md"
-  if [[ -s $work/findings.md ]]; then cat "$work/findings.md"; else echo 'It could not run; the log says why.'; fi \
+  printf '### Findings\n\n' >>"$work/report.md"
+  if [[ -s $work/findings.md ]]; then cat "$work/findings.md"; else echo 'gpuc could not run; the log contains the reason.'; fi \
     >>"$work/report.md"
 fi
 
 if [[ $code == 0 && $TREE == true ]]; then
-  # Warnings were shown already.
+  # Warnings are annotated already.
   annotate error build --format=github || code=$?
   if [[ $code == 1 ]]; then
     {
-      printf '### The trees are not what gpuc builds\n\nRun gpuc build and commit what it changes.\n\n'
+      printf '### The trees are out of date\n\nRun gpuc build and commit the changes.\n\n'
       build --format=text 2>/dev/null | sed 's/^/    /' || true
     } >>"$work/report.md"
   fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Reports what was found and compared: in the job's summary, and in one comment of a pull request, which the first run
-# writes and every other brings up to date. What the token may not do is no failure.
+# Writes the report to the job summary and to one comment on the pull request, which the first run creates and later runs
+# update. A missing permission does not fail the job.
 set -euo pipefail
 # shellcheck source=integrations/github/lib.sh
 . "$GITHUB_ACTION_PATH/integrations/github/lib.sh"
 
-# GitHub takes 65,536 characters, and 1 MiB of a summary.
+# GitHub's limits are 65,536 characters for a comment and 1 MiB for a summary.
 most_of_comment=65536
 most_of_summary=1000000
 
@@ -14,27 +14,27 @@ touch "$work/report.md" "$work/diff.md"
 cat "$work/report.md" >"$work/all.md"
 if [[ -s $work/report.md && -s $work/diff.md ]]; then echo >>"$work/all.md"; fi
 cat "$work/diff.md" >>"$work/all.md"
-[[ -s $work/all.md ]] || echo 'gpuc finds nothing wrong.' >"$work/all.md"
+[[ -s $work/all.md ]] || echo 'gpuc found no problems.' >"$work/all.md"
 output report "$work/all.md"
 head -c "$most_of_summary" "$work/all.md" >>"$GITHUB_STEP_SUMMARY"
 echo >>"$GITHUB_STEP_SUMMARY"
 
 give_up() {
-  echo "::notice title=gpuc::$1; the job's summary has what it would say"
+  echo "::notice title=gpuc::$1; the job's summary contains its text"
   exit 0
 }
 if [[ $COMMENT != true || -z $PULL ]]; then exit 0; fi
 [[ $PULL =~ ^[0-9]+$ ]] || give_up 'the pull request has no number'
-[[ $COMMENT_KEY =~ ^[A-Za-z0-9-]+$ ]] || give_up "the input 'comment-key' takes letters, digits and hyphens"
-command -v gh >/dev/null || give_up 'there is no comment, because this runner has no gh'
+[[ $COMMENT_KEY =~ ^[A-Za-z0-9-]+$ ]] || give_up "the input 'comment-key' must consist of letters, digits and hyphens"
+command -v gh >/dev/null || give_up 'no comment was written, because this runner has no gh'
 
-# Nobody sees the marker; it finds the comment again.
+# The invisible marker identifies the comment.
 export COMMENT_AUTHOR MARKER="<!-- gpuc:$COMMENT_KEY -->"
 run="$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID"
 characters() { LC_ALL=C.UTF-8 wc -m <"$1"; }
 { printf '%s\n' "$MARKER"; cat "$work/all.md"; } >"$body"
 if [[ $(characters "$body") -gt $most_of_comment ]]; then
-  # From the top as many whole lines as fit, and nothing folded or drawn that would stay open.
+  # Keeps as many whole lines as fit from the top, without an unclosed block.
   {
     printf '%s\n' "$MARKER"
     awk -v most=$((most_of_comment - 1000)) '
@@ -43,7 +43,7 @@ if [[ $(characters "$body") -gt $most_of_comment ]]; then
       { folded += gsub(/<details/, "&") - gsub(/<\/details>/, "&") }
       !drawn && folded <= 0 && size <= most { last = NR }
       END { for (i = 1; i <= last; i++) print line[i] }' "$work/all.md"
-    printf '\nThis is not all: [the summary of the run](%s) has the rest.\n' "$run"
+    printf '\nThis comment is shortened: [the summary of the run](%s) contains the rest.\n' "$run"
   } >"$body"
 fi
 
@@ -61,4 +61,4 @@ else
 fi
 printf '%s\n' "$said" >"$work/said"
 quote "$work/said"
-give_up 'the token may not write comments, as in a pull request from a fork'
+give_up 'the token cannot write comments, as in a pull request from a fork'

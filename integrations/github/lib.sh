@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the steps of the action share. Bash 3.2 reads it, which is what macOS has.
+# Functions of the action's steps, compatible with Bash 3.2 of macOS.
 
-# Where the steps leave things for each other.
+# The folder for files that steps exchange.
 work=$RUNNER_TEMP/gpuc-action
 mkdir -p "$work"
 
-# The lines of a text that are not empty, without space around them, into `items`.
+# Splits a text into its non-empty, trimmed lines, into `items`.
 split() {
   local line
   items=()
@@ -16,12 +16,12 @@ split() {
   done <<<"$1"
 }
 
-# Gives the workflow a value of this step. The values are one line each.
+# Sets an output of this step. Values have one line.
 output() {
   printf '%s=%s\n' "$1" "${2//[$'\r\n']/ }" >>"$GITHUB_OUTPUT"
 }
 
-# Prints a file that has words of users in it: the runner must not take any of them for a command.
+# Prints a file with user text, so that the runner does not interpret any of it as a command.
 quote() {
   local word
   [[ -s $1 ]] || return 0
@@ -31,7 +31,7 @@ quote() {
   printf '\n::%s::\n' "$word"
 }
 
-# Runs gpuc with findings as annotations, of which it prints those that begin as told, and ends as gpuc does.
+# Runs gpuc with annotations as output, prints those of the given levels, and returns gpuc's exit code.
 annotate() {
   local begin=$1 code=0
   shift

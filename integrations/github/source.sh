@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Names what gpuc is built from by its contents, so that it is built once for each version.
+# Computes a cache key from the contents of gpuc's source, so that each version is built once.
 set -euo pipefail
 # shellcheck source=integrations/github/lib.sh
 . "$GITHUB_ACTION_PATH/integrations/github/lib.sh"

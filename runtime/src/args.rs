@@ -9,11 +9,11 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 #[derive(Debug, Parser)]
 #[command(name = "gpuc-runtime", version)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 
-    /// How the log is written to standard error
+    /// Format of the log on standard error
     #[arg(
         long,
         global = true,
@@ -23,7 +23,7 @@ pub struct Cli {
     )]
     pub log_format: LogFormat,
 
-    /// What is logged: error, warn, info, debug, trace, or a filter of several
+    /// Log level (error, warn, info, debug, trace) or a comma-separated filter
     #[arg(
         long,
         global = true,
@@ -34,70 +34,70 @@ pub struct Cli {
     pub log: Targets,
 }
 
-/// What the program does.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Offers the node's GPUs to the kubelet, watches them, and says what it sees
+    /// Runs the device plugin: advertises the node's GPUs to the kubelet and monitors them
     Serve(ServeArgs),
-    /// Shows what this node has and would offer
+    /// Shows the node's GPUs and the resources that the device plugin would advertise
     Inspect(InspectArgs),
-    /// Brings the node's GPUs to the layout of MIG slices in the configuration
+    /// Manages the MIG devices of the node's GPUs
     Mig {
-        /// What to do about them.
+        /// The subcommand to run.
         #[command(subcommand)]
         command: MigCommand,
     },
-    /// Runs the control daemon of CUDA's Multi-Process Service for the node's GPUs
+    /// Runs the control daemon of the CUDA Multi-Process Service (MPS) for the node's GPUs
     Mps(NodeArgs),
 }
 
-/// What can be done about slices.
+/// The subcommands of `mig`.
 #[derive(Debug, Subcommand)]
 pub enum MigCommand {
-    /// Cuts the GPUs; does nothing where they are cut as wanted, and touches no GPU that is in use
+    /// Creates the configured MIG devices; skips GPUs that already match or are in use
     Apply(MigApplyArgs),
 }
 
-/// Which node this is, and what is wanted of it.
+/// The arguments that describe the node.
 #[derive(Args, Debug)]
 pub struct NodeArgs {
-    /// The node's configuration, as gpuc wrote it
+    /// Node configuration file written by gpuc
     #[arg(long, value_name = "FILE", default_value = "/etc/gpuc/node.json")]
     pub config: PathBuf,
 
-    /// Makes GPUs up instead of asking a driver: l4x4, h100x2:mig=3g.40gb,1g.10gb*3
+    /// Simulates GPUs instead of using the driver: l4x4, h100x2:mig=3g.40gb,1g.10gb*3
     #[arg(long, value_name = "MACHINE")]
     pub fake: Option<String>,
 
-    /// Where the device nodes are
-    #[arg(long, value_name = "FOLDER", default_value = "/dev")]
+    /// Directory of the device nodes
+    #[arg(long, value_name = "DIRECTORY", default_value = "/dev")]
     pub dev: PathBuf,
 
-    /// Where the kernel shows the driver's state
-    #[arg(long, value_name = "FOLDER", default_value = "/proc")]
+    /// Mount point of procfs
+    #[arg(long, value_name = "DIRECTORY", default_value = "/proc")]
     pub proc: PathBuf,
 
-    /// Where the kernel shows the machine
-    #[arg(long, value_name = "FOLDER", default_value = "/sys")]
+    /// Mount point of sysfs
+    #[arg(long, value_name = "DIRECTORY", default_value = "/sys")]
     pub sys: PathBuf,
 }
 
 /// `gpuc-runtime serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
-    /// Which node this is.
+    /// The arguments that describe the node.
     #[command(flatten)]
     pub node: NodeArgs,
 
-    /// The folder of the kubelet's device plugins
+    /// The kubelet's device plugin directory
     #[arg(
         long,
-        value_name = "FOLDER",
+        value_name = "DIRECTORY",
         default_value = "/var/lib/kubelet/device-plugins"
     )]
     pub device_plugins: PathBuf,
 
-    /// The kubelet's socket that tells which pod holds which device
+    /// Socket of the PodResources API of the kubelet
     #[arg(
         long,
         value_name = "SOCKET",
@@ -105,11 +105,11 @@ pub struct ServeArgs {
     )]
     pub pod_resources: PathBuf,
 
-    /// The node's name
+    /// Name of the Node object; if empty, labels, conditions and events are not published
     #[arg(long, value_name = "NAME", env = "NODE_NAME", default_value = "")]
     pub node_name: String,
 
-    /// The address to listen on for metrics and probes
+    /// IP address to serve metrics and probes on
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     pub listen: std::net::IpAddr,
 }
@@ -117,11 +117,11 @@ pub struct ServeArgs {
 /// `gpuc-runtime inspect`.
 #[derive(Args, Debug)]
 pub struct InspectArgs {
-    /// Which node this is.
+    /// The arguments that describe the node.
     #[command(flatten)]
     pub node: NodeArgs,
 
-    /// How it is shown
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: InspectFormat,
 }
@@ -129,37 +129,37 @@ pub struct InspectArgs {
 /// `gpuc-runtime mig apply`.
 #[derive(Args, Debug)]
 pub struct MigApplyArgs {
-    /// Which node this is.
+    /// The arguments that describe the node.
     #[command(flatten)]
     pub node: NodeArgs,
 
-    /// Says what would be done, and does nothing
+    /// Prints the changes without making them
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Human-readable lines.
     #[default]
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// How `inspect` shows a node.
+/// The output format of `inspect`.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum InspectFormat {
-    /// A table for people.
+    /// A human-readable table.
     #[default]
     Table,
     /// JSON.
     Json,
 }
 
-/// What is logged. A word that is no level would be taken for the name of a module, and nothing would be logged at all.
-/// A variable that is empty is none.
+/// Parses the log filter. Unknown levels are errors: the parser of the library takes them for module names, and nothing
+/// is logged. An empty environment variable counts as unset.
 fn filter(words: &str) -> Result<Targets, String> {
     let words = if words.trim().is_empty() {
         "info"
@@ -168,17 +168,17 @@ fn filter(words: &str) -> Result<Targets, String> {
     };
     for word in words.split(',') {
         let level = word.rsplit_once('=').map_or(word, |(_, level)| level);
-        // An empty word would be read as `error`.
+        // The library parses an empty directive as `error`.
         if level.is_empty() || level.parse::<LevelFilter>().is_err() {
             return Err(format!(
-                "`{level}` is none of off, error, warn, info, debug and trace; a filter is \
+                "`{level}` is not a log level: use off, error, warn, info, debug or trace, or a filter such as \
                  `info,gpuc_runtime::health=debug`"
             ));
         }
     }
     words
         .parse::<Targets>()
-        .map_err(|error| format!("{error}; a filter is `info,gpuc_runtime::health=debug`"))
+        .map_err(|error| format!("{error}: use a filter such as `info,gpuc_runtime::health=debug`"))
 }
 
 #[cfg(test)]
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_would_log_nothing_are_refused() {
+    fn invalid_filters_are_rejected() {
         for words in [
             "warning",
             "gpuc_runtime",

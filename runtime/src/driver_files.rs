@@ -1,11 +1,11 @@
-//! What the driver installed: libraries, programs, firmware, and the container toolkit's hooks beside it.
+//! The installed files of the driver: libraries, programs, firmware, and the hooks of the container toolkit.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Folders of libraries, in the order in which they are looked at: those of Red Hat's and Debian's families
+/// Library directories in search order: those of the Red Hat and Debian families
 /// (NVIDIA/nvidia-container-toolkit `internal/lookup`, read 2026-11). Below GKE's driver root it is `/lib64`.
 const LIBRARY_FOLDERS: &[&str] = &[
     "/usr/lib64",
@@ -16,7 +16,7 @@ const LIBRARY_FOLDERS: &[&str] = &[
     "/lib/aarch64-linux-gnu",
 ];
 
-/// Folders of programs.
+/// Program directories.
 const PROGRAM_FOLDERS: &[&str] = &[
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -37,7 +37,7 @@ const PROGRAMS: &[&str] = &[
     "nvidia-imex-ctl",
 ];
 
-/// Where the kernel looks for firmware.
+/// Firmware directories of the kernel.
 const FIRMWARE_FOLDERS: &[&str] = &["/lib/firmware/updates", "/lib/firmware"];
 
 /// Settings of the driver's graphics, `OpenCL` and ray tracing parts.
@@ -59,10 +59,10 @@ const SOCKETS: &[&str] = &[
     "/run/nvidia-fabricmanager/socket",
 ];
 
-/// What GPUDirect Storage reads.
+/// Files of GPUDirect Storage.
 const STORAGE: &[&str] = &["/etc/cufile.json", "/run/udev"];
 
-/// Where the container toolkit puts the program with its hooks, the better one first.
+/// Locations of the container toolkit's hook program, in order of preference.
 const HOOK_PROGRAMS: &[&str] = &[
     "/usr/bin/nvidia-cdi-hook",
     "/usr/local/nvidia/toolkit/nvidia-cdi-hook",
@@ -70,7 +70,7 @@ const HOOK_PROGRAMS: &[&str] = &[
     "/usr/local/nvidia/toolkit/nvidia-ctk",
 ];
 
-/// The hooks that are of use.
+/// The hooks that gpuc uses.
 const HOOKS: &[&str] = &[
     "create-symlinks",
     "enable-cuda-compat",
@@ -79,14 +79,14 @@ const HOOKS: &[&str] = &[
     "update-application-profile",
 ];
 
-/// What was found. Paths begin at the driver's root, as containers see them.
+/// The files of the driver. Paths are relative to the driver root, as in containers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverFiles {
     /// The driver's libraries.
     pub libraries: Vec<Library>,
     /// Its programs.
     pub programs: Vec<String>,
-    /// The firmware that it loads.
+    /// Its firmware.
     pub firmware: Vec<String>,
     /// Settings of its graphics parts.
     pub settings: Vec<String>,
@@ -94,30 +94,30 @@ pub struct DriverFiles {
     pub sockets: Vec<String>,
     /// Files of GPUDirect Storage.
     pub storage: Vec<String>,
-    /// The program with the container toolkit's hooks.
+    /// The hook program of the container toolkit.
     pub hook: Option<HookProgram>,
 }
 
 /// A library of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// `/usr/lib64/libcuda.so.570.86.15`.
+    /// The file: `/usr/lib64/libcuda.so.570.86.15`.
     pub path: String,
     /// The links to it: `/usr/lib64/libcuda.so.1`.
     pub links: Vec<String>,
 }
 
-/// A program with hooks.
+/// A hook program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookProgram {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// The hooks that it has.
+    /// The hooks that it supports.
     pub hooks: Vec<String>,
 }
 
 impl DriverFiles {
-    /// Looks below the driver's root, as the daemon's container sees it, for what belongs to this version.
+    /// Finds the files of this driver version below the driver root, as seen by the daemon's container.
     pub fn read(root: &Path, version: &str) -> Self {
         let there = |paths: &[&str]| -> Vec<String> {
             let found = paths.iter().filter(|path| below(root, path).exists());
@@ -134,7 +134,7 @@ impl DriverFiles {
         }
     }
 
-    /// What is missing without which no container can compute; nothing where all is there.
+    /// Returns the missing file without which no container can compute, if any.
     pub fn missing(&self, version: &str) -> Option<String> {
         let name = format!("libcuda.so.{version}");
         let there = |library: &Library| library.path.ends_with(&format!("/{name}"));
@@ -142,7 +142,7 @@ impl DriverFiles {
     }
 }
 
-/// The driver's libraries carry its version in their names. A folder that is a link to another is looked at once.
+/// Finds the driver's libraries by the version in their names. A directory that links to another is read once.
 fn libraries(root: &Path, version: &str) -> Vec<Library> {
     let mut libraries = Vec::new();
     let mut seen = Vec::new();
@@ -190,10 +190,10 @@ fn libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
     files.into_iter().map(library).collect()
 }
 
-/// Whether a link leads to a file of its folder, over other links maybe.
+/// Whether a link leads to a file in its directory, possibly through other links.
 fn leads_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool {
     let mut at = link;
-    // A circle of links ends nowhere.
+    // A cycle of links leads nowhere.
     for _ in 0..targets.len() {
         let Some(target) = targets.get(at) else {
             return false;
@@ -232,9 +232,9 @@ fn firmware(root: &Path, version: &str) -> Vec<String> {
     FIRMWARE_FOLDERS.iter().find_map(files).unwrap_or_default()
 }
 
-/// The program with the hooks, and which it has. A hook that a program does not know keeps the container from starting
-/// (before toolkit 1.17.7), and the daemon cannot run the host's programs, so it looks for the names in the file. Where
-/// the toolkit's installer put a script in its place, the program is beside it.
+/// Finds the hook program and its hooks. An unknown hook prevents the start of a container (before toolkit 1.17.7), and
+/// the daemon cannot run programs of the host, so it searches the file for the names. If the toolkit's installer
+/// replaced the program with a script, the program is next to it.
 fn hook(root: &Path) -> Option<HookProgram> {
     HOOK_PROGRAMS.iter().find_map(|path| {
         let found = below(root, path).is_file();
@@ -253,7 +253,7 @@ fn hook(root: &Path) -> Option<HookProgram> {
     })
 }
 
-/// Which of some names a file contains, read piece by piece: the file is many megabytes, the daemon is not.
+/// Returns the names that a file contains. The file is large and read in chunks, to limit memory.
 fn names_in(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
     const PIECE: usize = 64 * 1024;
     let overlap = names.iter().map(|name| name.len()).max().unwrap_or(0);
@@ -282,7 +282,7 @@ fn contains(text: &[u8], name: &[u8]) -> bool {
     text.windows(name.len()).any(|part| part == name)
 }
 
-/// The names in a folder, sorted; none where it is not there.
+/// Lists the names in a directory, sorted; empty if it does not exist.
 fn entries(root: &Path, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(below(root, folder)).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -1,7 +1,7 @@
 //! gpuc-runtime, the device plugin that gpuc deploys on every GPU node.
 //!
-//! A pure half (`device`, `allocate`, `preferred`, `health`, `cdi`, `labels`) and a door to the world (`nvml`, `host`,
-//! `driver_files`, `kubelet`, `plugin`, `publish`, `metrics`), joined in `run`, the only place that reacts to anything.
+//! Pure logic (`device`, `allocate`, `preferred`, `health`, `cdi`, `labels`) is separate from modules with side effects
+//! (`nvml`, `host`, `driver_files`, `kubelet`, `plugin`, `publish`, `metrics`). `run` connects them in one event loop.
 
 pub mod allocate;
 pub mod args;

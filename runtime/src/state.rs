@@ -1,5 +1,5 @@
-//! All that the daemon knows at one moment. Lists, answers, labels and metrics are made from one and the same, so that
-//! they cannot disagree.
+//! The state of the daemon at one moment. Device lists, allocations, labels and metrics are derived from the same
+//! state, so that they are consistent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,31 +9,31 @@ use gpuc_schema::node_config::NodeConfig;
 use crate::device::{Inventory, Offer, Share};
 use crate::host::HostFiles;
 
-/// What is known at one moment. It is replaced whole, never changed.
+/// A snapshot of the state. It is replaced as a whole and never modified.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// What the compiler wants.
+    /// The configuration that the compiler wrote.
     pub config: Arc<NodeConfig>,
-    /// What the node has.
+    /// The GPUs of the node.
     pub inventory: Arc<Inventory>,
-    /// The files of the driver and the devices, as the daemon sees them.
+    /// The driver files and device nodes, as seen by the daemon.
     pub files: Arc<HostFiles>,
-    /// What the node offers.
+    /// The advertised resources.
     pub offers: Vec<Offer>,
-    /// What is not well, by the UUID of the GPU or MIG device, and why.
-    pub unwell: BTreeMap<String, String>,
+    /// The unhealthy devices: UUID of the GPU or MIG device, and the cause.
+    pub unhealthy: BTreeMap<String, String>,
 }
 
 impl State {
-    /// The offer of this resource.
+    /// Returns the advertised resource with this name.
     pub fn offer(&self, resource: &str) -> Option<&Offer> {
         self.offers.iter().find(|offer| offer.resource == resource)
     }
 
-    /// Why a share must not be used; nothing where it may. A slice is not well where its GPU is not.
+    /// Returns why a share must not be used, if it is unhealthy. A MIG device is unhealthy if its GPU is.
     pub fn trouble(&self, share: &Share) -> Option<&str> {
         let gpu = self.inventory.gpu(share.gpu).map(crate::device::Gpu::id);
-        let gpu = gpu.and_then(|id| self.unwell.get(&id));
-        self.unwell.get(&share.part).or(gpu).map(String::as_str)
+        let gpu = gpu.and_then(|id| self.unhealthy.get(&id));
+        self.unhealthy.get(&share.part).or(gpu).map(String::as_str)
     }
 }

@@ -1,11 +1,11 @@
-//! The words that gpuc's compiler and runtime share.
-//!
-//! [`config`] is the file a user writes, [`gpu`] what is known of GPUs, [`node_config`] what the compiler hands to the
-//! runtime on a node. [`spanned`] lets any of them remember where a value was written.
+//! The types that gpuc's compiler and runtime share. [`config`] is the user's configuration file, [`gpu`] the catalog
+//! of GPU facts, [`node_config`] the runtime's configuration, which the compiler generates. [`spanned`] adds source
+//! locations to values.
 
 pub mod config;
 pub mod gpu;
 pub mod node_config;
+pub mod quantity;
 pub mod spanned;
 
 pub use spanned::{Span, Spanned};

@@ -1,21 +1,20 @@
-//! What the compiler hands to the runtime on the nodes of one pool: a JSON file in a ConfigMap.
-//!
-//! The compiler writes it, the runtime reads it, and neither knows the other. It has its own version, and an unknown
-//! key is refused: a runtime that is older than its configuration says so instead of ignoring half of it.
+//! The runtime's configuration on the nodes of one pool: a JSON file in a ConfigMap. The compiler writes it and the
+//! runtime reads it. The format has its own version, and unknown keys are errors: a runtime that is older than its
+//! configuration reports this instead of ignoring a part of it.
 
 use std::collections::BTreeMap;
 
+use crate::config::MigStrategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `apiVersion` of this format.
 pub const API_VERSION: &str = "node.gpuc.dev/v1alpha1";
 
-/// The key of the taint with which nodes register whose GPUs the runtime has to cut first, and which it takes off.
-///
-/// The Cluster Autoscaler, a cloud's own among them, takes a node with a taint that begins so for one that is about to
-/// be ready, and leaves the taint out of its picture of nodes to come; no flag is needed (kubernetes/autoscaler,
-/// cluster-autoscaler/FAQ.md, 2026-11).
+/// The key of the taint with which nodes register if the runtime must partition their GPUs first. The runtime removes
+/// it. The Cluster Autoscaler, including the clouds' own, treats a node with such a startup taint as not yet ready, and
+/// ignores the taint when it simulates new nodes; no flag is needed (kubernetes/autoscaler, cluster-autoscaler/FAQ.md,
+/// 2026-11).
 pub const STARTUP_TAINT: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
 
 /// The `kind` of this format.
@@ -33,79 +32,78 @@ pub struct NodeConfig {
     pub cluster: String,
     /// The pool's name.
     pub pool: String,
-    /// What the compiler knows the nodes to have. The runtime reports what differs.
+    /// The GPUs that the nodes must have. The runtime reports differences.
     pub expected: ExpectedGpus,
-    /// Where the driver's files are.
+    /// The location of the driver's files.
     pub driver: Driver,
-    /// How a container gets its devices.
+    /// The mechanism that injects devices into containers.
     pub devices: DeviceInjection,
-    /// Whether the kubelet is given the device nodes as well, where the container runtime takes a variable or mounts:
-    /// a container then keeps its GPUs when systemd or the kubelet's CPU manager rewrites its device rules.
+    /// Whether to pass device nodes to the kubelet as well, if the container runtime uses an environment variable or
+    /// mounts. A container then keeps its GPUs when systemd or the kubelet's CPU manager rewrites its device rules.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pass_device_nodes: bool,
     /// How containers share GPUs.
     pub sharing: NodeSharing,
-    /// The resources to advertise, and how many of each a node has when all is well.
+    /// The resources to advertise, with the number of each on a healthy node.
     pub resources: BTreeMap<String, u32>,
-    /// What containers get beside their GPUs.
+    /// Additional components to inject into containers with GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extras: Vec<Extra>,
-    /// Which shares go first where GPUs are shared or cut.
+    /// Which GPU is allocated first if GPUs are shared or partitioned.
     #[serde(default)]
     pub placement: SharePlacement,
-    /// What counts as ill, and when a GPU counts as well again.
+    /// The rules by which a GPU becomes unhealthy and healthy again.
     #[serde(default)]
     pub health: HealthPolicy,
-    /// Where the node's labels are written.
+    /// The destination of the node's labels.
     #[serde(default)]
     pub labels: LabelOutput,
-    /// What can be asked for over HTTP.
+    /// The HTTP endpoints.
     #[serde(default)]
     pub metrics: MetricsConfig,
-    /// The key of the taint that keeps pods away from a node that is not ready; the runtime takes it off.
+    /// The key of the startup taint of a node that is not ready. The runtime removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup_taint: Option<String>,
 }
 
-/// What a container can get beside its GPUs.
+/// A component that is injected into containers with GPUs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum Extra {
-    /// GDRCopy: copies between host and GPU memory with little delay.
+    /// GDRCopy: low-latency copies between host and GPU memory.
     Gdrcopy,
-    /// GPUDirect Storage: from disk or network file system into GPU memory.
+    /// GPUDirect Storage: direct transfers from disks or network file systems into GPU memory.
     Gds,
-    /// Mellanox network cards, for GPUDirect over InfiniBand or RoCE.
+    /// Mellanox network adapters, for GPUDirect RDMA over InfiniBand or RoCE.
     Mofed,
-    /// Memory of other nodes in an NVLink rack: IMEX channel 0.
+    /// IMEX channel 0: access to GPU memory of other nodes in the same NVLink domain.
     Imex,
 }
 
-/// Which shares go first where GPUs are shared or cut.
+/// Which GPU is allocated first if GPUs are shared or partitioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum SharePlacement {
-    /// The GPU with the fewest users: containers get in each other's way as little as can be.
+    /// The GPU with the fewest containers first. This minimizes interference between containers.
     #[default]
     Distributed,
-    /// The GPU with the most users that has room: whole GPUs stay free for as long as can be.
+    /// The GPU with the most containers that still has free capacity first. This keeps full GPUs free.
     Packed,
 }
 
-/// What counts as ill, and when a GPU counts as well again.
+/// The rules by which a GPU becomes unhealthy and healthy again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HealthPolicy {
-    /// Whether anything is watched.
+    /// Whether GPUs are monitored.
     pub watch: bool,
-    /// Critical errors, by NVIDIA's number, that count for nothing beside those that never do.
+    /// Critical Xid errors to ignore, in addition to those that are always ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored_xids: Vec<u64>,
-    /// How long a GPU has to be quiet and to answer well before it is offered again, in seconds; doubled with every
-    /// time that it falls ill again within a day. Without it, a GPU that was ill is offered again after a restart of
-    /// the node.
+    /// The time without errors after which a recovered GPU is advertised again, in seconds. It doubles with each
+    /// recurrence within a day. If unset, an unhealthy GPU is advertised again only after a restart of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_seconds: Option<u32>,
 }
@@ -120,7 +118,7 @@ impl Default for HealthPolicy {
     }
 }
 
-/// Where the node's labels are written.
+/// The destination of the node's labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -128,26 +126,26 @@ impl Default for HealthPolicy {
     deny_unknown_fields
 )]
 pub enum LabelOutput {
-    /// Nowhere.
+    /// No labels are written.
     #[default]
     None,
-    /// To the node itself.
+    /// The Node object.
     Node,
-    /// To a file that Node Feature Discovery reads.
+    /// A file that Node Feature Discovery reads.
     FeatureFile {
-        /// The file.
+        /// The file's path.
         path: String,
     },
 }
 
-/// What can be asked for over HTTP: `/metrics`, `/healthz` and `/readyz`.
+/// The HTTP endpoints `/metrics`, `/healthz` and `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetricsConfig {
     /// The port.
     pub port: u16,
-    /// Whether GPUs are measured under the names of NVIDIA's dcgm-exporter; not where that runs as well, which would
-    /// double every sum.
+    /// Whether GPU metrics are exported under the names of the NVIDIA DCGM exporter. `false` if that exporter runs as
+    /// well, because sums would double.
     pub gpus: bool,
 }
 
@@ -164,23 +162,23 @@ impl Default for MetricsConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedGpus {
-    /// The card's key in gpuc's catalog.
+    /// The GPU model's key in gpuc's catalog.
     pub model: String,
-    /// How many on a node.
+    /// The number of GPUs per node.
     pub count: u32,
 }
 
-/// Where the driver's files are.
+/// The location of the driver's files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Driver {
-    /// The folder on the host below which the driver is installed: `/` or `/home/kubernetes/bin/nvidia`.
+    /// The root directory of the driver installation on the host: `/` or `/home/kubernetes/bin/nvidia`.
     pub host_root: String,
-    /// The same folder as the runtime's container sees it.
+    /// The path of the same directory in the runtime's container.
     pub container_root: String,
 }
 
-/// How a container gets its devices.
+/// The mechanism that injects devices into containers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -191,22 +189,22 @@ pub enum DeviceInjection {
     /// The container runtime on the node reads `NVIDIA_VISIBLE_DEVICES`.
     EnvironmentVariable,
     /// The container runtime on the node reads the names of mounts below `/var/run/nvidia-container-devices`, which a
-    /// pod cannot forge as it can a variable (`accept-nvidia-visible-devices-as-volume-mounts`).
+    /// pod cannot forge, unlike an environment variable (`accept-nvidia-visible-devices-as-volume-mounts`).
     VolumeMounts,
-    /// The container runtime on the node reads CDI specs, which the runtime writes to this folder.
+    /// The container runtime on the node reads CDI specs, which gpuc-runtime writes to this directory.
     Cdi {
-        /// The folder, on the host and in the runtime's container.
+        /// The directory, on the host and in the runtime's container.
         spec_dir: String,
-        /// Whether containers name their devices in annotations, for a kubelet or container runtime that does not know
-        /// the CDI field of the kubelet's API (before Kubernetes 1.29 or containerd 1.7).
+        /// Whether CDI devices are passed in annotations, for a kubelet or container runtime without support for the
+        /// CDI field of the device plugin API (before Kubernetes 1.29 or containerd 1.7).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         annotations: bool,
     },
-    /// No NVIDIA container runtime is there: the kubelet passes device nodes and mounts the driver.
+    /// There is no NVIDIA container runtime: the kubelet passes device nodes and mounts the driver.
     DeviceNodes {
-        /// The folder on the host that holds the driver's `bin` and `lib64`.
+        /// The directory on the host that contains the driver's `bin` and `lib64`.
         driver_host_path: String,
-        /// Where containers see that folder.
+        /// The path of that directory in containers.
         driver_container_path: String,
     },
 }
@@ -219,52 +217,54 @@ pub enum DeviceInjection {
     deny_unknown_fields
 )]
 pub enum NodeSharing {
-    /// A GPU belongs to one container at a time.
+    /// Each GPU is allocated to one container at a time.
     Exclusive,
-    /// Containers take turns.
+    /// Time-slicing.
     TimeSlicing {
-        /// How many share one GPU.
+        /// The number of replicas per GPU.
         replicas: u32,
-        /// Whether shares are called `nvidia.com/gpu.shared`.
+        /// Whether replicas are advertised as `nvidia.com/gpu.shared`.
         rename: bool,
-        /// Whether a request for more than one share is refused: two shares may be on one GPU and give no more of it.
+        /// Whether a request for more than one replica is rejected: two replicas can be on the same GPU and give no
+        /// more compute.
         #[serde(default)]
         refuse_more_than_one: bool,
     },
-    /// Containers run side by side through the Multi-Process Service.
+    /// NVIDIA Multi-Process Service (MPS).
     Mps {
-        /// How many share one GPU.
+        /// The number of replicas per GPU.
         replicas: u32,
-        /// Whether shares are called `nvidia.com/gpu.shared`.
+        /// Whether replicas are advertised as `nvidia.com/gpu.shared`.
         rename: bool,
-        /// Whether a request for more than one share is refused: two shares may be on one GPU and give no more of it.
+        /// Whether a request for more than one replica is rejected: two replicas can be on the same GPU and give no
+        /// more compute.
         #[serde(default)]
         refuse_more_than_one: bool,
-        /// The folder on the host for the control daemon's pipes, logs and shared memory.
+        /// The directory on the host for the MPS control daemon's pipes, logs and shared memory.
         root: String,
     },
-    /// GPUs are cut into slices.
+    /// Multi-Instance GPU (MIG).
     Mig {
-        /// `single` or `mixed`.
-        strategy: String,
-        /// Whether the runtime cuts the GPUs; not where the cloud does it when it makes the node.
+        /// The resource names of MIG devices.
+        strategy: MigStrategy,
+        /// Whether the runtime partitions the GPUs. `false` if the cloud does it when it creates the node.
         apply: bool,
-        /// Every GPU of a node, by index.
+        /// The MIG devices of every GPU of a node, by index.
         gpus: Vec<MigGpu>,
     },
 }
 
-/// The slices of one GPU.
+/// The MIG devices of one GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MigGpu {
     /// The GPU's index on the node.
     pub index: u32,
-    /// Its slices, in the order of their places.
+    /// The MIG devices, in the order of their placements.
     pub slices: Vec<MigSlice>,
 }
 
-/// One slice and its place, in memory slices.
+/// One MIG device and its placement, in memory slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MigSlice {
@@ -272,6 +272,6 @@ pub struct MigSlice {
     pub profile: String,
     /// The first memory slice.
     pub start: u8,
-    /// How many memory slices.
+    /// The number of memory slices.
     pub size: u8,
 }

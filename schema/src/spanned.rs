@@ -1,4 +1,4 @@
-//! Values that remember where they were written.
+//! Values with source locations.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,15 +8,14 @@ use std::ops::Deref;
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// The newtype name by which a deserializer recognises that a value's place is asked for.
-///
-/// It answers with the sequence `[source, start, end, value]`; any other deserializer passes the value alone.
+/// The newtype name by which a deserializer recognizes a request for a value's span. The deserializer answers with the
+/// sequence `[source, start, end, value]`; any other deserializer passes only the value.
 pub const SPANNED: &str = "$gpuc::Spanned";
 
-/// A range of bytes in one of the files that a run has read.
+/// A range of bytes in a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// Which file, by its number in the run.
+    /// The number of the source file.
     pub source: u32,
     /// The first byte.
     pub start: u32,
@@ -25,24 +24,24 @@ pub struct Span {
 }
 
 impl Span {
-    /// The place of what nobody wrote: a default, or a value made up for a part that could not be read.
+    /// The span of a value that is not in a file: a default, or a placeholder for a value that could not be decoded.
     pub const NONE: Self = Self {
         source: u32::MAX,
         start: 0,
         end: 0,
     };
 
-    /// Whether somebody wrote this.
+    /// Whether the value is written in a file.
     pub fn is_written(self) -> bool {
         self.source != u32::MAX
     }
 
-    /// Whether another place lies in this one, or is this one.
+    /// Whether this span contains `other` or equals it.
     pub fn contains(self, other: Self) -> bool {
         self.source == other.source && self.start <= other.start && other.end <= self.end
     }
 
-    /// The empty place at this one's start.
+    /// The empty span at the start of this one.
     #[must_use]
     pub fn head(self) -> Self {
         Self {
@@ -52,29 +51,27 @@ impl Span {
     }
 }
 
-/// A value and where it was written.
-///
-/// Two of them are equal when their values are: where something stands does not change what it means.
+/// A value and its source location. Two of them are equal if their values are; spans are ignored.
 #[derive(Clone, Copy, Debug)]
 pub struct Spanned<T> {
     /// The value itself.
     pub value: T,
-    /// Where it was written; [`Span::NONE`] for a default.
+    /// The location of the value; [`Span::NONE`] for a default.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// A value at a place.
+    /// A value with a span.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 
-    /// A value that nobody wrote.
+    /// A value without a location.
     pub fn unwritten(value: T) -> Self {
         Self::new(value, Span::NONE)
     }
 
-    /// Another value at the same place.
+    /// Maps the value and keeps the span.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spanned<U> {
         Spanned::new(f(self.value), self.span)
     }

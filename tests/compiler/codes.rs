@@ -1,8 +1,8 @@
-//! Every kind of finding keeps the promises of its page.
+//! Every code has the properties that its explanation documents.
 
 use std::collections::BTreeSet;
 
-use gpuc::diag::{Edit, MANIFEST, Severity};
+use gpuc_syntax::diag::{Edit, MANIFEST, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
 
@@ -45,7 +45,7 @@ fn named(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_on_manifests_names_every_finding_of_them() {
+fn manifests_page_lists_all_findings() {
     let page = std::fs::read_to_string(repository().join("docs/manifests.md")).unwrap();
     let codes = gpuc::codes().into_iter().map(|code| code.id.to_owned());
     let of_manifests: BTreeSet<_> = codes.filter(|id| id.starts_with("GPUC40")).collect();
@@ -54,9 +54,13 @@ fn the_page_on_manifests_names_every_finding_of_them() {
 }
 
 #[test]
-fn pages_have_their_headings() {
+fn explanations_have_their_headings() {
     for code in gpuc::codes() {
-        let headings = ["### What it checks", "### Why it matters", "### What to do"];
+        let headings = [
+            "### What it checks",
+            "### Why it matters",
+            "### How to fix it",
+        ];
         let places: Vec<_> = headings
             .iter()
             .map(|heading| code.explain.find(heading))
@@ -70,7 +74,7 @@ fn pages_have_their_headings() {
 }
 
 #[test]
-fn bad_examples_raise_their_code_and_no_other() {
+fn bad_examples_raise_only_their_code() {
     let wrong: Vec<_> = gpuc::codes()
         .into_iter()
         .filter_map(|code| {
@@ -111,7 +115,7 @@ fn good_examples_raise_nothing_and_build() {
 }
 
 #[test]
-fn every_finding_has_a_help_and_no_full_stop() {
+fn findings_have_help_and_no_full_stop() {
     let mut wrong = Vec::new();
     for code in gpuc::codes() {
         for found in compile_text(code.bad).findings {
@@ -127,7 +131,7 @@ fn every_finding_has_a_help_and_no_full_stop() {
 }
 
 #[test]
-fn applying_a_fix_mends_what_it_belongs_to() {
+fn fixes_resolve_their_finding() {
     let mut wrong = Vec::new();
     for code in gpuc::codes() {
         let outcome = compile_text(code.bad);
@@ -146,14 +150,14 @@ fn applying_a_fix_mends_what_it_belongs_to() {
     }
     assert!(
         wrong.is_empty(),
-        "{} fixes do not mend:\n{}",
+        "{} fixes do not resolve:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
 }
 
 #[test]
-fn rendered_findings_are_the_committed_ones() {
+fn rendered_findings_match_golden_files() {
     let rendered = gpuc::codes().into_iter().map(|code| {
         let text = compile_text(code.bad).text();
         (format!("{}.txt", code.id), text)

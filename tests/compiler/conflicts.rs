@@ -1,5 +1,5 @@
-//! What must never come together on a node: each known contradiction of driver, device plugin, sharing and taints is
-//! refused by a rule that shows both places, or cannot be made at all, because gpuc writes both sides from one key.
+//! Combinations that must not occur on a node: for each known conflict of driver, device plugin, sharing and taints,
+//! either a rule rejects it and shows both locations, or it is impossible because gpuc derives both sides from one key.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const LAB: &str = "{onPrem: {context: lab}}";
 /// The contradiction, where it would stand, the pool's keys, and what keeps it out.
 const TABLE: &[(&str, &str, &str, KeptOut)] = &[
     (
-        "C01: eksctl's device plugin beside the operator's",
+        "C01: eksctl's device plugin next to the operator's",
         AWS,
         "machine: g6.xlarge, stack: {devicePlugin: operator}",
         Written {
@@ -39,7 +39,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         },
     ),
     (
-        "C02: the operator's device plugin beside the one inside Bottlerocket",
+        "C02: the operator's device plugin next to the one inside Bottlerocket",
         AWS,
         "machine: g6.xlarge, os: {family: Bottlerocket}, stack: {devicePlugin: operator}",
         Found("plugin-twice", 2),
@@ -72,7 +72,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         Found("fractional-gpu-uncounted", 1),
     ),
     (
-        "C06: GKE's device plugin beside the operator's",
+        "C06: GKE's device plugin next to the operator's",
         GCP,
         "machine: g2-standard-8, stack: {devicePlugin: operator}",
         Written {
@@ -103,7 +103,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         Found("plugin-unavailable", 1),
     ),
     (
-        "C10: AKS without a driver and nobody who brings the toolkit",
+        "C10: AKS without a driver and without the toolkit",
         AZURE,
         "machine: Standard_NC4as_T4_v3, stack: {driver: operator, devicePlugin: operator}",
         Written {
@@ -203,7 +203,7 @@ fn no_contradiction_reaches_a_tree() {
 }
 
 #[test]
-fn every_known_contradiction_is_in_the_table() {
+fn known_contradictions_are_in_the_table() {
     let known: Vec<_> = (1..=15).map(|number| format!("C{number:02}")).collect();
     let mut listed: Vec<_> = TABLE.iter().map(|row| row.0[..3].to_owned()).collect();
     listed.dedup();

@@ -1,29 +1,28 @@
-//! What is held against the real thing: every example, every repaired example of a code, and a few clusters that use
-//! every setting there is.
+//! The clusters for comparisons with external tools: every example, every corrected example of a code, and clusters
+//! that use all settings.
 
-use std::fs;
 use std::sync::LazyLock;
 
-use gpuc::compile::Compilation;
-use gpuc::lock::Lock;
-use gpuc::model::Cluster;
-use gpuc::plan::Plan;
-use gpuc::tree::Tree;
+use gpuc_compile::compile::Compilation;
+use gpuc_compile::lock::Lock;
+use gpuc_model::Cluster;
+use gpuc_model::plan::Plan;
+use gpuc_syntax::tree::Tree;
 
-use crate::golden::{compile_example, examples};
-use crate::support::{Outcome, compile_text, repository};
+use crate::golden::{compiled_examples, compiled_rich};
+use crate::support::{Outcome, compile_text};
 
 /// A cluster that compiles.
 pub(crate) struct Case {
     /// Where it comes from, for messages.
     pub(crate) name: String,
-    compilation: Compilation,
+    compilation: &'static Compilation,
 }
 
 impl Case {
     /// Everything that is known of it.
-    pub(crate) fn compilation(&self) -> &Compilation {
-        &self.compilation
+    pub(crate) fn compilation(&self) -> &'static Compilation {
+        self.compilation
     }
 
     /// What to do.
@@ -45,17 +44,19 @@ impl Case {
 
 /// Every cluster there is to look at.
 pub(crate) fn cases() -> &'static [Case] {
+    static REPAIRED: LazyLock<Vec<(&str, Outcome)>> = LazyLock::new(|| {
+        let codes = gpuc::codes().into_iter();
+        codes
+            .map(|code| (code.id, compile_text(code.good)))
+            .collect()
+    });
     static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
-        let examples = examples()
-            .into_iter()
-            .map(|(name, paths)| (format!("examples/{name}"), compile_example(&paths)));
-        let rich = rich().into_iter().map(|path| {
-            let outcome = compile_example(std::slice::from_ref(&path));
-            (path, outcome)
-        });
-        let repaired = gpuc::codes()
-            .into_iter()
-            .map(|code| (code.id.to_owned(), compile_text(code.good)));
+        let examples = compiled_examples().iter();
+        let examples = examples.map(|(name, outcome)| (format!("examples/{name}"), outcome));
+        let rich = compiled_rich().iter();
+        let rich = rich.map(|(name, outcome)| (format!("tests/compiler/rich/{name}"), outcome));
+        let repaired = REPAIRED.iter();
+        let repaired = repaired.map(|(id, outcome)| ((*id).to_owned(), outcome));
         let all = examples.chain(rich).chain(repaired);
         all.flat_map(|(name, outcome)| cases_of(&name, outcome))
             .collect()
@@ -63,24 +64,14 @@ pub(crate) fn cases() -> &'static [Case] {
     &CASES
 }
 
-fn cases_of(name: &str, outcome: Outcome) -> Vec<Case> {
-    let text = outcome.text();
-    let built = outcome.compilations.into_iter().map(|compilation| {
-        assert!(compilation.plan.is_some(), "{name} does not build:\n{text}");
+fn cases_of(name: &str, outcome: &'static Outcome) -> Vec<Case> {
+    let built = outcome.compilations.iter().map(|compilation| {
+        let is_built = compilation.plan.is_some();
+        assert!(is_built, "{name} does not build:\n{}", outcome.text());
         Case {
             name: name.to_owned(),
             compilation,
         }
     });
     built.collect()
-}
-
-/// The clusters with every setting, in `tests/compiler/rich/`.
-fn rich() -> Vec<String> {
-    let folder = "tests/compiler/rich";
-    let entries = fs::read_dir(repository().join(folder)).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut paths: Vec<_> = names.map(|name| format!("{folder}/{name}")).collect();
-    paths.sort();
-    paths
 }

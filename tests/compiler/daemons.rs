@@ -1,4 +1,5 @@
-//! What placement takes off a node for this tree's DaemonSets is what they ask for, and none is forgotten.
+//! The capacity that scheduling subtracts for this tree's DaemonSets equals their requests, and no DaemonSet is
+//! missing.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +20,14 @@ fn largest(containers: &Value, name: &str, fold: fn(u64, u64) -> u64) -> u64 {
     asked.map(amount).fold(0, fold)
 }
 
-/// What a pod asks for: all of its containers together, or the one before them that asks for most.
+/// A pod's requests: the sum of its containers, or the largest init container.
 fn asks(spec: &Value, name: &str) -> u64 {
     let main = largest(&spec["containers"], name, |a, b| a + b);
     main.max(largest(&spec["initContainers"], name, u64::max))
 }
 
 #[test]
-fn what_serves_nodes_is_taken_off_as_it_asks() {
+fn daemon_sets_are_undeployed_as_required() {
     let mut seen = BTreeMap::new();
     for case in cases() {
         let cluster = case.cluster();
@@ -66,7 +67,7 @@ fn what_serves_nodes_is_taken_off_as_it_asks() {
                     *seen.entry(short.to_owned()).or_insert(0) += 1;
                 }
             }
-            // eksctl brings one without a release.
+            // eksctl installs one without a release.
             counted.remove("efa-device-plugin");
             let charts = &cluster.written.charts;
             let overlaid = [&charts.dcgm_exporter, &charts.node_feature_discovery];

@@ -1,9 +1,9 @@
-//! Custom resources against the definitions that their projects publish: gpuc's own pass, and what a patch makes of
-//! them is refused where the API server would refuse or drop it.
+//! Custom resources and the CRDs of their projects: generated objects are valid, and a patch that makes one invalid is
+//! rejected, as by the API server.
 
 use std::collections::BTreeMap;
 
-use gpuc::api_server::{self, Extent};
+use gpuc_kubernetes::api_server::{self, Extent};
 
 use crate::corpus::cases;
 use crate::support::compile_text;
@@ -38,7 +38,7 @@ workloads:
 }
 
 #[test]
-fn what_gpuc_writes_is_what_the_api_server_takes() {
+fn generated_objects_are_accepted_by_the_api_server() {
     let mut looked: BTreeMap<String, usize> = BTreeMap::new();
     for case in cases() {
         for object in &case.plan().objects {
@@ -69,7 +69,7 @@ fn what_gpuc_writes_is_what_the_api_server_takes() {
 
 /// What is said of a field names the version of the chart that gpuc installs.
 #[test]
-fn definitions_are_those_of_the_charts() {
+fn crds_match_the_charts() {
     let mut compared = 0;
     for (_, project) in api_server::definitions() {
         let (project, version) = project.rsplit_once(' ').unwrap();
@@ -78,11 +78,11 @@ fn definitions_are_those_of_the_charts() {
             "Kubeflow Trainer" => "kubeflow-trainer",
             "Kueue" => "kueue",
             "LeaderWorkerSet" => "lws",
-            // No chart of gpuc's brings these.
+            // No chart of gpuc's installs these.
             "Training Operator" | "Volcano" => continue,
             other => panic!("{other}"),
         };
-        let charts = gpuc::chart::CHARTS.iter();
+        let charts = gpuc_compile::charts::CHARTS.iter();
         let mut versions = charts.filter(|it| it.name == chart).map(|it| it.version);
         assert_eq!(versions.next(), Some(version), "{project}");
         compared += 1;
@@ -95,37 +95,37 @@ const PATCHED: &[(&str, &str, &str)] = &[
     (
         "trainJob",
         "{spec: {foo: 5}}",
-        "Kubeflow Trainer 2.3.0 knows no `spec.foo`",
+        "Kubeflow Trainer 2.3.0 has no field `spec.foo`",
     ),
     (
         "trainJob",
         "{spec: {trainer: {numNode: 2}}}",
-        "Kubeflow Trainer 2.3.0 knows no `spec.trainer.numNode`",
+        "Kubeflow Trainer 2.3.0 has no field `spec.trainer.numNode`",
     ),
     (
         "trainJob",
         "{spec: {trainer: {numNodes: many}}}",
-        "Kubernetes cannot read `spec.trainer.numNodes`: it is text, and must be a whole number",
+        "invalid value for `spec.trainer.numNodes`: it is a string, but must be an integer",
     ),
     (
         "trainJob",
         "{spec: {runtimeRef: {name: null}}}",
-        "`patch.spec.runtimeRef.name` takes away what nothing can be without",
+        "`patch.spec.runtimeRef.name` removes a required field",
     ),
     (
         "jobSet",
         "{spec: {sucessPolicy: {operator: All}}}",
-        "JobSet 0.12.0 knows no `spec.sucessPolicy`",
+        "JobSet 0.12.0 has no field `spec.sucessPolicy`",
     ),
     (
         "jobSet",
         "{spec: {ttlSecondsAfterFinished: -1}}",
-        "`spec.ttlSecondsAfterFinished` is -1, and has to be 0 or more",
+        "`spec.ttlSecondsAfterFinished` is -1, but must be 0 or more",
     ),
     (
         "jobSet",
         "{spec: {failurePolicy: {rules: [{action: FailJob}]}}}",
-        "`spec.failurePolicy.rules[0].action` is `FailJob`, and has to be `FailJobSet`, `RestartJobSet`, \
+        "`spec.failurePolicy.rules[0].action` is `FailJob`, but must be `FailJobSet`, `RestartJobSet`, \
              `RestartJobSetAndIgnoreMaxRestarts`, `RestartJob` or `RestartJobAndIgnoreMaxRestarts`",
     ),
     (
@@ -141,12 +141,12 @@ const PATCHED: &[(&str, &str, &str)] = &[
     (
         "jobSet",
         "{spec: {replicatedJobs: [{name: node, template: {spec: {backoffLimits: 1}}}]}}",
-        "Kubernetes knows no `spec.replicatedJobs[0].template.spec.backoffLimits`",
+        "Kubernetes has no field `spec.replicatedJobs[0].template.spec.backoffLimits`",
     ),
     (
         "leaderWorkerSet",
         "{spec: {startupPolicy: LeaderFirst}}",
-        "`spec.startupPolicy` is `LeaderFirst`, and has to be `LeaderCreated` or `LeaderReady`",
+        "`spec.startupPolicy` is `LeaderFirst`, but must be `LeaderCreated` or `LeaderReady`",
     ),
     (
         "leaderWorkerSet",
@@ -157,17 +157,17 @@ const PATCHED: &[(&str, &str, &str)] = &[
     (
         "leaderWorkerSet",
         "{spec: {replicas: 'two'}}",
-        "Kubernetes cannot read `spec.replicas`: it is text, and must be a whole number",
+        "invalid value for `spec.replicas`: it is a string, but must be an integer",
     ),
     (
         "pytorchJob",
         "{spec: {runPolicy: {cleanPodPolicy: Run}}}",
-        "`spec.runPolicy.cleanPodPolicy` is `Run`, and has to be `All`, `Running` or `None`",
+        "`spec.runPolicy.cleanPodPolicy` is `Run`, but must be `All`, `Running` or `None`",
     ),
     (
         "pytorchJob",
         "{spec: {pytorchReplicaSpecs: {Worker: {restartPolicy: Sometimes}}}}",
-        "`spec.pytorchReplicaSpecs.Worker.restartPolicy` is `Sometimes`, and has to be `Always`, `OnFailure`, \
+        "`spec.pytorchReplicaSpecs.Worker.restartPolicy` is `Sometimes`, but must be `Always`, `OnFailure`, \
              `Never` or `ExitCode`",
     ),
     (
@@ -178,17 +178,17 @@ const PATCHED: &[(&str, &str, &str)] = &[
     (
         "trainJob",
         "{spec: {runtimeRef: {kind: TrainingRuntimes}}}",
-        "`spec.runtimeRef.kind` is `TrainingRuntimes`, and has to be `ClusterTrainingRuntime` or `TrainingRuntime`",
+        "`spec.runtimeRef.kind` is `TrainingRuntimes`, but must be `ClusterTrainingRuntime` or `TrainingRuntime`",
     ),
     (
         "trainJob",
         "{spec: {runtimeRef: {apiGroup: kubeflow.org}}}",
-        "`spec.runtimeRef.apiGroup` is `kubeflow.org`, and has to be `trainer.kubeflow.org`",
+        "`spec.runtimeRef.apiGroup` is `kubeflow.org`, but must be `trainer.kubeflow.org`",
     ),
     (
         "trainJob",
         "{spec: {initializer: {dataset: {storageUri: a/b}}}}",
-        "Kubeflow Trainer 2.3.0 refuses `spec.initializer.dataset.storageUri`: storageUri may be empty, or it must be a \
+        "Kubeflow Trainer 2.3.0 rejects `spec.initializer.dataset.storageUri`: storageUri may be empty, or it must be a \
              valid URI (scheme://...)",
     ),
     (
@@ -199,46 +199,46 @@ const PATCHED: &[(&str, &str, &str)] = &[
     (
         "jobSet",
         "{spec: {startupPolicy: {startupPolicyOrder: InOrder}, replicatedJobs: [{name: node, dependsOn: []}]}}",
-        "JobSet 0.12.0 refuses `spec`: StartupPolicy and DependsOn APIs are mutually exclusive",
+        "JobSet 0.12.0 rejects `spec`: StartupPolicy and DependsOn APIs are mutually exclusive",
     ),
     (
         "trainJob",
         "{spec: {managedBy: nobody}}",
-        "`spec.managedBy` is `nobody`, and has to be `trainer.kubeflow.org/trainjob-controller` or \
+        "`spec.managedBy` is `nobody`, but must be `trainer.kubeflow.org/trainjob-controller` or \
              `kueue.x-k8s.io/multikueue`",
     ),
     (
         "jobSet",
         "{spec: {coordinator: {replicatedJob: nodes}}}",
-        "`spec.coordinator.replicatedJob` is `nodes`, and the set has no job of this name",
+        "`spec.coordinator.replicatedJob` is `nodes`, but the set has no job with this name",
     ),
     ("jobSet", "{spec: {coordinator: {replicatedJob: node}}}", ""),
     (
         "leaderWorkerSet",
         "{spec: {leaderWorkerTemplate: {subGroupPolicy: {subGroupSize: 3}}}}",
-        "`spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize` is 3, of which neither 2 nor 1 is a multiple",
+        "`spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize` is 3, but neither 2 nor 1 is a multiple of it",
     ),
     (
         "leaderWorkerSet",
         "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {restartPolicy: Never}}}}}",
-        "`spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy` is `Never`, and has to be `Always` in a \
+        "`spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy` is `Never`, but must be `Always` in a \
              LeaderWorkerSet",
     ),
     (
         "leaderWorkerSet",
         "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {containers: [{name: main, livenessProbe: {tcpSocket: \
              {port: web}}}]}}}}}",
-        "`containers[0].livenessProbe.tcpSocket.port` is `web`, and the container has no port of this name",
+        "`containers[0].livenessProbe.tcpSocket.port` is `web`, but the container has no port with this name",
     ),
     (
         "pytorchJob",
         "{spec: {nprocPerNode: 2}}",
-        "Kubernetes cannot read `spec.nprocPerNode`: it is a number, and must be text",
+        "invalid value for `spec.nprocPerNode`: it is a number, but must be a string",
     ),
 ];
 
 #[test]
-fn patched_custom_resources_are_what_their_definitions_say() {
+fn patched_custom_resources_match_their_crds() {
     for (task, patch, message) in PATCHED {
         let said = found(task, patch);
         let expected = match *message {
@@ -251,7 +251,7 @@ fn patched_custom_resources_are_what_their_definitions_say() {
 
 /// Of two things of one name in a patch the second would be laid over the first.
 #[test]
-fn patches_name_everything_once() {
+fn patches_have_no_duplicate_names() {
     let env = "{spec: {template: {spec: {containers: [{name: main, env: [{name: A, value: a}, {name: A, value: b}]}]}}}}";
     let set = format!("{{spec: {{replicatedJobs: [{{name: node, template: {env}}}]}}}}");
     let way = "patch.spec.replicatedJobs.template.spec.template.spec.containers.env";
@@ -276,9 +276,9 @@ fn patches_name_everything_once() {
     );
 }
 
-/// Sets bring volumes by themselves, which a container may mount.
+/// StatefulSets create volumes themselves, which a container may mount.
 #[test]
-fn volumes_that_sets_bring_can_be_mounted() {
+fn volume_claim_templates_can_be_mounted() {
     let claim = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
     let mount = "containers: [{name: main, volumeMounts: [{name: data, mountPath: /data}]}]";
     let set = format!(
@@ -291,7 +291,7 @@ fn volumes_that_sets_bring_can_be_mounted() {
         found("jobSet", &set)
     );
     let none = set.replace("name: data}, spec", "name: other}, spec");
-    let message = "the pod has no volume of this name";
+    let message = "the pod has no volume with this name";
     assert!(found("jobSet", &none)[0].contains(message));
     let group = format!(
         "{{spec: {{leaderWorkerTemplate: {{volumeClaimTemplates: [{claim}], workerTemplate: {{spec: {{{mount}}}}}}}}}}}"

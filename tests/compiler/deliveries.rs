@@ -1,9 +1,9 @@
-//! The same order whatever brings the tree: `install.sh`, Flux and Argo CD, read from the files that they are told.
+//! The install order is the same for `install.sh`, Flux and Argo CD, according to the files that they read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc::plan::Plan;
-use gpuc::tree::Tree;
+use gpuc_model::plan::Plan;
+use gpuc_syntax::tree::Tree;
 use serde_json::Value;
 
 use crate::corpus::cases;
@@ -13,7 +13,7 @@ use crate::support::{compile_text, repository};
 /// Steps by name, and for each the steps that are there before it.
 type Order = BTreeMap<String, BTreeSet<String>>;
 
-/// A cluster in each way to bring it, without anything else that differs.
+/// A cluster with each delivery, and no other difference.
 struct Ways {
     name: String,
     script: Tree,
@@ -21,8 +21,8 @@ struct Ways {
     argocd: Tree,
 }
 
-/// Every example that is one file and says nothing of it, in every way. Notebooks are not brought alike: with Argo CD
-/// their secrets stand in the file.
+/// Every example that is one file and sets no delivery, with every delivery. Notebooks differ: with Argo CD their
+/// secrets are in the file.
 fn ways() -> Vec<Ways> {
     let examples = examples().into_iter();
     let single = examples.filter(|(_, paths)| paths.len() == 1);
@@ -141,7 +141,7 @@ fn of_argocd(tree: &Tree, cluster: &str) -> Order {
 }
 
 #[test]
-fn all_ways_bring_the_same_in_an_order_that_fits() {
+fn deliveries_deploy_the_same_objects_in_a_valid_order() {
     let mut waited = 0;
     for Ways {
         name,
@@ -158,7 +158,7 @@ fn all_ways_bring_the_same_in_an_order_that_fits() {
         ] {
             let steps = |order: &Order| order.keys().cloned().collect::<Vec<_>>();
             assert_eq!(steps(&order), steps(&flux), "{name}: {way}");
-            // Flux is told what really needs what; the others may keep a stricter order, and no looser one.
+            // Flux knows the real dependencies; the others may keep a stricter order, and no looser one.
             for (step, before) in &flux {
                 let missing: Vec<_> = before.difference(&order[step]).collect();
                 assert!(
@@ -171,8 +171,8 @@ fn all_ways_bring_the_same_in_an_order_that_fits() {
     assert!(waited > 0, "nothing waits for anything in any example");
 }
 
-/// The files of kustomizations, from those that a tool is told of: a kustomization's own, what it names, and what these
-/// name in turn.
+/// The files of kustomizations, from those registered with a GitOps controller: a kustomization's own, those that it
+/// names, and those that these name in turn.
 fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
     let path = match folder {
         "" => "kustomization.yaml".to_owned(),
@@ -217,7 +217,7 @@ fn below(path: &Value, cluster: &str) -> String {
 }
 
 #[test]
-fn whatever_a_tool_looks_at_is_there_and_nothing_lies_about() {
+fn gitops_sources_exist_and_are_complete() {
     for ways in ways() {
         let name = &ways.name;
         for (tree, folder) in [(&ways.flux, "flux"), (&ways.argocd, "argocd")] {
@@ -273,14 +273,14 @@ fn whatever_a_tool_looks_at_is_there_and_nothing_lies_about() {
 }
 
 #[test]
-fn objects_of_a_kind_come_after_what_brings_it_and_into_what_makes_it() {
+fn objects_follow_their_crds_and_controllers() {
     for case in cases() {
         objects_fit(&case.name, case.plan());
     }
 }
 
-/// Every object comes after the release that brings its kind and what makes its namespace, and every release after its
-/// namespace.
+/// Every object comes after the release that installs its kind and the object that creates its namespace, and every
+/// release after its namespace.
 pub(crate) fn objects_fit(name: &str, plan: &Plan) {
     let place = |step: &str| plan.steps.iter().position(|it| it.name == step).unwrap();
     let made = plan
@@ -316,7 +316,7 @@ pub(crate) fn objects_fit(name: &str, plan: &Plan) {
     }
 }
 
-/// What a tool is told keeps the order of the steps, and nothing waits for itself.
+/// A GitOps controller's configuration keeps the order of the steps, and nothing waits for itself.
 pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
     let order = match tool {
         "flux" => of_flux(tree, cluster),
@@ -325,7 +325,8 @@ pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
     };
     for step in &plan.steps {
         let before = order.get(&step.name);
-        let before = before.unwrap_or_else(|| panic!("{tool} is not told of {}", step.name));
+        let before =
+            before.unwrap_or_else(|| panic!("{tool} is not configured with {}", step.name));
         for need in &step.needs {
             assert!(
                 before.contains(&need.step),
@@ -338,7 +339,7 @@ pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
 }
 
 #[test]
-fn namespaces_are_kept_by_the_tool_that_is_left_as_well() {
+fn namespaces_are_kept_by_the_detached_controller() {
     let mut seen = 0;
     for way in ways() {
         for tree in [&way.flux, &way.argocd] {

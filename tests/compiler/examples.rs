@@ -1,4 +1,4 @@
-//! What examples/README.md says is so: every example has a row, and the findings it shows are gpuc's own words.
+//! `examples/README.md` is current: it lists every example and shows gpuc's own findings.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ fn readme() -> String {
 }
 
 #[test]
-fn every_example_has_a_row_and_every_row_an_example() {
+fn examples_are_listed() {
     let text = readme();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| ["));
     let rows: BTreeSet<_> = rows.map(|row| row.split(']').next().unwrap()).collect();
@@ -24,7 +24,7 @@ fn every_example_has_a_row_and_every_row_an_example() {
 }
 
 #[test]
-fn the_findings_shown_are_those_of_the_files_shown() {
+fn shown_findings_are_current() {
     let text = readme();
     let mut wanted = String::new();
     let mut file = "";

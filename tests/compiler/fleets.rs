@@ -1,4 +1,4 @@
-//! Clusters that one tool brings to a cluster, or that lie in one repository.
+//! Clusters that share a GitOps controller or a repository.
 
 use crate::support::compile_text;
 
@@ -34,11 +34,11 @@ fn argocd(name: &str, more: &str) -> String {
 }
 
 #[test]
-fn names_in_one_argo_cd_are_told_apart() {
+fn names_in_one_argo_cd_are_distinct() {
     let found = |clusters: &[String]| found("GPUC2902", clusters);
     let elsewhere = ", cluster: x";
-    let kueue = "the Application `ml-kueue` would stand for two clusters in one Argo CD";
-    // The cluster that Argo CD runs in, and another one that it brings things to.
+    let kueue = "the Application `ml-kueue` would exist for two clusters in one Argo CD";
+    // The cluster that Argo CD runs in, and another one that it deploys to.
     for (hub, other) in [("", elsewhere), (elsewhere, ""), (elsewhere, elsewhere)] {
         let of = |one: &str, another: &str| found(&[argocd(one, hub), argocd(another, other)]);
         assert_eq!(of("ml", "ml-kueue").len(), 1);
@@ -55,13 +55,13 @@ fn names_in_one_argo_cd_are_told_apart() {
     assert!(found(&[argocd("ml", elsewhere), namespaced]).is_empty());
     // Clusters of one name are one finding.
     assert!(found(&[argocd("ml", elsewhere), argocd("ml", elsewhere)]).is_empty());
-    // Each that collides with another is told.
+    // Each that collides with another is reported.
     let three = ["ml", "ml-root", "ml-kueue"].map(|name| argocd(name, elsewhere));
     assert_eq!(found(&three).len(), 2);
 }
 
 #[test]
-fn a_folder_is_one_clusters() {
+fn folder_belongs_to_one_cluster() {
     let found = |one: &str, other: &str| {
         let clusters = [cluster("one", one), cluster("two", other)];
         found("GPUC2903", &clusters)
@@ -79,7 +79,7 @@ fn a_folder_is_one_clusters() {
     ] {
         assert_eq!(
             found(&one, &same),
-            ["`one` and `two` are brought from one folder of one repository"],
+            ["clusters `one` and `two` are deployed from the same path of a repository"],
             "{same}"
         );
     }

@@ -1,39 +1,73 @@
 //! Replays what the fuzzers found worth keeping: their corpus, and every input that once broke a promise.
+//!
+//! The default tests replay a sample.
 
+use rayon::prelude::*;
+
+use crate::sample;
 use crate::support::repository;
 
 #[path = "../../fuzz/promises.rs"]
 pub(crate) mod promises;
 
-fn replay(folder: &str, promise: fn(&[u8])) {
+/// The default tests replay one in so many inputs.
+const ONE_IN: u64 = 8;
+
+/// Replays about one in `n` inputs of a folder.
+fn replay(folder: &str, promise: fn(&[u8]), n: u64) {
     let folder = repository().join(folder);
     let entries = std::fs::read_dir(&folder).unwrap();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|path| sample::is_one_in(n, path.file_name().unwrap().to_str().unwrap()))
+        .collect();
     paths.sort();
     assert!(!paths.is_empty(), "{} is empty", folder.display());
-    for path in paths {
-        let bytes = std::fs::read(&path).unwrap();
+    paths.par_iter().for_each(|path| {
+        let bytes = std::fs::read(path).unwrap();
         let kept = std::panic::catch_unwind(|| promise(&bytes));
         assert!(kept.is_ok(), "{} breaks a promise", path.display());
-    }
+    });
 }
 
 #[test]
 fn the_corpus_of_parse_keeps_its_promises() {
-    replay("fuzz/corpus/parse", promises::parse);
+    replay("fuzz/corpus/parse", promises::parse, 1);
 }
 
 #[test]
-fn the_corpus_of_compile_keeps_its_promises() {
-    replay("fuzz/corpus/compile", promises::compile);
+fn the_sample_of_the_corpus_of_compile_keeps_its_promises() {
+    replay("fuzz/corpus/compile", promises::compile, ONE_IN);
 }
 
 #[test]
-fn every_example_of_a_finding_keeps_them() {
-    for code in gpuc::codes() {
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_the_corpus_of_compile_keeps_its_promises() {
+    replay("fuzz/corpus/compile", promises::compile, 1);
+}
+
+#[test]
+fn a_sample_of_the_examples_of_findings_keeps_them() {
+    replay_examples(ONE_IN);
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_every_example_of_a_finding_keeps_them() {
+    replay_examples(1);
+}
+
+/// Replays the examples of about one in `n` codes.
+fn replay_examples(n: u64) {
+    let codes: Vec<_> = gpuc::codes()
+        .into_iter()
+        .filter(|code| sample::is_one_in(n, code.id))
+        .collect();
+    assert!(codes.len() > 10, "only {} codes", codes.len());
+    codes.par_iter().for_each(|code| {
         for text in [code.bad, code.good] {
             promises::parse(text.as_bytes());
             promises::compile(text.as_bytes());
         }
-    }
+    });
 }

@@ -1,8 +1,8 @@
-//! What containers are given that do not say what they need is what the API server gives them, and it is counted.
+//! Containers without requests get the API server's defaults, and these are counted.
 
-use gpuc::model::WORKLOAD_LABEL;
-use gpuc::node::Node;
-use gpuc::placement::{Defaults, Demand};
+use gpuc_model::WORKLOAD_LABEL;
+use gpuc_model::scheduling::{Defaults, Demand};
+use gpuc_syntax::node::Node;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn expected(pod: &Value) -> [u128; 2] {
 }
 
 /// The limits of containers that gpuc writes for a namespace.
-fn range(plan: &gpuc::plan::Plan, namespace: &str) -> Option<Value> {
+fn range(plan: &gpuc_model::plan::Plan, namespace: &str) -> Option<Value> {
     let mut objects = plan.objects.iter();
     let range = objects.find(|object| {
         let identity = &object.identity;
@@ -67,7 +67,7 @@ fn pods(node: &Node) -> Vec<&Node> {
 }
 
 #[test]
-fn every_workload_counts_with_what_its_namespace_gives() {
+fn workloads_count_with_namespace_defaults() {
     let (mut looked, mut given) = (0, 0);
     for case in cases() {
         let cluster = case.cluster();
@@ -88,7 +88,7 @@ fn every_workload_counts_with_what_its_namespace_gives() {
                 if !workload.pod_patch.value.is_empty() || !workload.patch.value.is_empty() {
                     continue;
                 }
-                for pool in gpuc::placement::holding(cluster, workload) {
+                for pool in gpuc_model::scheduling::holding(cluster, workload) {
                     let demand = Demand::of_workload(cluster, workload, pool);
                     assert_eq!(counted(&demand), wanted, "{}: {name}", case.name);
                     looked += 1;
@@ -113,7 +113,7 @@ nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {co
 ";
 
 #[test]
-fn any_pod_counts_as_the_api_server_keeps_it() {
+fn pods_count_as_defaulted_by_the_api_server() {
     let limits = "defaultRequest: {cpu: 250m, memory: 3Gi}, default: {cpu: 2, memory: 5Gi}";
     let outcome = compile_text(&format!(
         "{HEAD}teams: [{{name: t, limits: {{{limits}}}}}]\n"
@@ -139,7 +139,7 @@ fn any_pod_counts_as_the_api_server_keeps_it() {
     assert!(given.get() > 40, "{} pods are given something", given.get());
 }
 
-/// What is said of a manifest in the namespace of a team, without what everybody is told.
+/// The findings for a manifest in a team's namespace, without those that every manifest gets.
 #[track_caller]
 fn check(team: &str, manifest: &str, messages: &[&str]) {
     let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {team}}}]\n"));
@@ -149,7 +149,7 @@ fn check(team: &str, manifest: &str, messages: &[&str]) {
     assert_eq!(found.collect::<Vec<_>>(), messages, "{team}\n{manifest}");
 }
 
-/// One that needs no room for a new version beside the old one.
+/// One that needs no free capacity for a new version next to the old one.
 fn deployment(replicas: u32, resources: &str) -> String {
     format!(
         "apiVersion: apps/v1
@@ -167,8 +167,8 @@ spec:
 }
 
 #[test]
-fn manifests_keep_to_what_their_team_may_have() {
-    let more = |what: &str| format!("Deployment web asks for more than its team may have: {what}");
+fn manifests_respect_the_quota_of_their_team() {
+    let more = |what: &str| format!("Deployment web exceeds the quota of its team: {what}");
     check("quota: {pods: 3}", &deployment(3, "{}"), &[]);
     check("quota: {pods: 3}", &deployment(4, "{}"), &[&more("4 pods")]);
     check(
@@ -178,14 +178,14 @@ fn manifests_keep_to_what_their_team_may_have() {
     );
     // Half a core each, which the team's LimitRange gives.
     check("quota: {cpu: 2}", &deployment(4, "{}"), &[]);
-    let five = more("5 pods with 0.5 cores each are 2.5 cores");
+    let five = more("5 pods with 0.5 cores each need 2.5 cores");
     check("quota: {cpu: 2}", &deployment(5, "{}"), &[&five]);
     check(
         "quota: {cpu: 2}",
         &deployment(5, "{requests: {cpu: 400m}}"),
         &[],
     );
-    let two = more("2 pods with 5 GiB of memory each are 10 GiB of memory");
+    let two = more("2 pods with 5 GiB of memory each need 10 GiB of memory");
     check(
         "quota: {memory: 9Gi}",
         &deployment(2, "{limits: {memory: 5Gi}}"),
@@ -194,7 +194,7 @@ fn manifests_keep_to_what_their_team_may_have() {
 }
 
 #[test]
-fn what_is_given_has_to_fit_onto_a_node() {
+fn defaults_must_fit_a_node() {
     let team = |cpu: u32| format!("limits: {{defaultRequest: {{cpu: {cpu}}}}}");
     let manifest = deployment(1, "{limits: {nvidia.com/gpu: 1}}");
     check(&team(95), &manifest, &[]);
@@ -204,7 +204,7 @@ fn what_is_given_has_to_fit_onto_a_node() {
         "containers: [{name: side, image: 'registry.example.com/s:1.0.0'}, ",
     );
     check(&team(40), &two, &[]);
-    let large = "Deployment web asks for more than a node of any pool has";
+    let large = "Deployment web requests more than a node of any pool has";
     check(&team(50), &two, &[large]);
     let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {}}}]\n", team(50)));
     outcome.add_manifests(&[("manifest.yaml", &two)]);
@@ -215,7 +215,7 @@ fn what_is_given_has_to_fit_onto_a_node() {
         found
             .labels
             .iter()
-            .any(|label| label.text.contains("says nothing"))
+            .any(|label| label.text.contains("without a request"))
     );
     // In the file, and with a patch.
     let file = |cpu: u32, rest: &str| {
@@ -228,19 +228,19 @@ fn what_is_given_has_to_fit_onto_a_node() {
     };
     assert_eq!(file(95, ""), [""; 0]);
     // What no container fits with is said of the team itself.
-    let all = "no node has room for what containers of team `t` are given: 97 cores";
-    assert_eq!(file(97, ""), ["no pool holds workload `a`", all]);
+    let all = "the default request of team `t` does not fit on any node: 97 cores";
+    assert_eq!(file(97, ""), ["workload `a` does not fit on any pool", all]);
     let side = ", podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";
     assert_eq!(file(40, side), [""; 0]);
     assert_eq!(
         file(50, side),
-        ["with its patch, no pool holds workload `a`"]
+        ["with its patch, workload `a` fits no pool"]
     );
 }
 
 #[test]
-fn containers_keep_to_the_limits_of_their_team() {
-    let of = "Deployment web asks for more than a container of its team may have: ";
+fn containers_respect_the_limits_of_their_team() {
+    let of = "Deployment web exceeds the limit of its team per container: ";
     let more = |what: &str| format!("{of}{what} for `web`");
     let max = "limits: {max: {cpu: 2, memory: 4Gi}}";
     check(max, &deployment(9, "{}"), &[]);
@@ -262,7 +262,7 @@ fn containers_keep_to_the_limits_of_their_team() {
     );
     // A limit that is given is less than what is asked for.
     let default = "limits: {default: {cpu: 1}}";
-    let less = "Deployment web asks for 2 cores for `web`, which is given a lower limit";
+    let less = "Deployment web requests 2 cores for `web`, more than the default limit";
     check(default, &deployment(1, "{requests: {cpu: 2}}"), &[less]);
     check(default, &deployment(1, "{requests: {cpu: 1}}"), &[]);
     check(

@@ -1,7 +1,7 @@
 //! The script for hosts on premises stops on a host that is not the pool's, before it looks at anything else.
 //!
 //! Root, the host's name and its machine are stand-ins. No machine of this architecture is in any pool, so that a
-//! script that goes on stops at the next check and changes nothing, whoever runs the test.
+//! script that continues stops at the next check and changes nothing, whoever runs the test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -35,10 +35,10 @@ fn said(hostname: &str, flags: &[&str]) -> String {
 }
 
 #[test]
-fn a_strange_host_is_left_alone() {
+fn unknown_host_is_unchanged() {
     let stopped = said("laptop", &[]);
     assert!(
-        stopped.starts_with("stopped: this host, laptop, is none of the pool's"),
+        stopped.starts_with("error: this host, laptop, is not in pool dgx"),
         "{stopped}"
     );
     assert!(
@@ -48,18 +48,18 @@ fn a_strange_host_is_left_alone() {
 }
 
 #[test]
-fn the_pools_hosts_and_those_that_somebody_answers_for_go_on() {
-    let next = "this is pdp11";
+fn confirmed_hosts_continue() {
+    let next = "this host is pdp11";
     for name in ["dgx-01", "dgx-02"] {
         let stopped = said(name, &[]);
         assert!(
-            stopped.contains(next) && !stopped.contains("none of"),
+            stopped.contains(next) && !stopped.contains("is not in pool"),
             "{name}: {stopped}"
         );
     }
     for flag in ["--any-host", "--dry-run"] {
         let stopped = said("laptop", &[flag]);
-        let warned = stopped.starts_with("warning: this host, laptop, is none of the pool's");
+        let warned = stopped.starts_with("warning: this host, laptop, is not in pool dgx");
         assert!(warned && stopped.contains(next), "{flag}: {stopped}");
     }
 }

@@ -1,11 +1,11 @@
-//! A mistake is said once, where it is: a value that cannot be read makes no other value wrong.
+//! A mistake is reported once, at its location: an invalid value causes no other findings.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use gpuc::diag::Diagnostic;
-use gpuc::node::{Node, Value};
-use gpuc::source::Span;
+use gpuc_syntax::diag::Diagnostic;
+use gpuc_syntax::node::{Node, Value};
+use gpuc_syntax::source::Span;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -36,18 +36,18 @@ fn texts() -> Vec<String> {
     });
     let rich = files_below(&repository().join("tests/compiler/rich"));
     let good = gpuc::codes().into_iter();
-    let good = good.map(|code| gpuc::diag::example(code.good).0.to_owned());
+    let good = good.map(|code| gpuc_syntax::diag::example(code.good).0.to_owned());
     alone.chain(rich.into_values()).chain(good).collect()
 }
 
 /// A key at the wrong place, or misspelt, is one mistake: what follows from its missing is not said.
 #[test]
-fn a_key_that_means_nothing_makes_nothing_else_wrong() {
+fn unknown_key_causes_no_other_findings() {
     let pool = "{name: b, gpu: {model: A30, perNode: 2}, hosts: [b], nodes: {count: 1}, ";
     for (wrong, help) in [
         (
             "allocation: dra}",
-            "it goes here: `nodePools[1].stack.allocation`",
+            "move it to `nodePools[1].stack.allocation`",
         ),
         ("stack: {alocation: dra}}", "did you mean `allocation`?"),
     ] {
@@ -154,7 +154,7 @@ impl File {
 }
 
 #[test]
-fn a_value_that_cannot_be_read_makes_no_other_wrong() {
+fn invalid_value_causes_no_other_findings() {
     let texts = texts();
     let config = Config {
         cases: 120,
@@ -184,7 +184,7 @@ fn a_value_that_cannot_be_read_makes_no_other_wrong() {
 }
 
 #[test]
-fn one_mistake_is_said_once() {
+fn mistake_is_reported_once() {
     let file = |allocatable: &str, cpu: &str, team: &str| {
         format!(
             "apiVersion: gpuc.dev/v1alpha1
@@ -213,7 +213,7 @@ workloads:
     check(&file("96", "4", "research"), &[]);
     let large = "99999999999999999999";
     let not = |path: &str, what: &str| {
-        format!("`{path}` needs a quantity such as 400, 500m or 4Ti, not `{what}`")
+        format!("`{path}` must be a quantity such as 400, 500m or 4Ti, not `{what}`")
     };
     let of_pool = "nodePools[0].allocatable.cpu";
     let of_workload = "workloads[0].deployment.cpu";
@@ -225,7 +225,7 @@ workloads:
         &file("true", large, "research"),
         &both.each_ref().map(String::as_str),
     );
-    let name = "`teams[0].name` needs text, not `7`";
+    let name = "`teams[0].name` must be a string, not `7`";
     check(&file("96", "4", "7"), &[name]);
     // Of several nodes or of one it would be another workload that shares the namespace.
     let rich = include_str!("rich/gke.yaml");
@@ -242,6 +242,6 @@ workloads:
     let outcome = compile_text(&wrong);
     assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
     // What is wrong by itself is said all the same.
-    let nowhere = "pool `gpu` does not hold workload `chat`";
+    let nowhere = "workload `chat` does not fit on pool `gpu`";
     check(&file("96", "97", "7"), &[name, nowhere]);
 }

@@ -49,6 +49,8 @@ mod placement;
 mod policies;
 mod properties;
 mod ranges;
+mod readme;
+mod sample;
 mod scheduling;
 mod schema;
 mod starters;

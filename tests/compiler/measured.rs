@@ -1,8 +1,8 @@
-//! What is measured of a pool depends on who measures it; which images run, on what people may start.
+//! The measured metrics of a pool depend on its exporter, and the checked images include those of notebooks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc::plan::{Plan, Release};
+use gpuc_model::plan::Plan;
 
 use crate::monitoring::rules;
 use crate::support::compile_text;
@@ -45,7 +45,7 @@ nodePools:
 }
 
 #[test]
-fn idle_slices_are_told_of_where_somebody_measures_them() {
+fn idle_mig_devices_are_reported_if_measured() {
     let told_of = |exporter: &str, what: &str| {
         let told = told(exporter);
         ["whole", "cut", "half"].map(|pool| told[pool].contains(what))
@@ -58,7 +58,7 @@ fn idle_slices_are_told_of_where_somebody_measures_them() {
 }
 
 #[test]
-fn who_holds_a_claimed_gpu_is_asked_for() {
+fn dra_gpu_usage_is_attributed_to_pods() {
     let of = |stack: &str| {
         let outcome = compile_text(&format!(
             "
@@ -99,14 +99,19 @@ notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: gpu, image: 'r.example.co
 {more}
 "
     ));
-    let images = |plan: &Plan| plan.releases.iter().flat_map(Release::images).collect();
+    let images = |plan: &Plan| {
+        plan.releases
+            .iter()
+            .flat_map(gpuc_compile::charts::images::images_of)
+            .collect()
+    };
     let plan = outcome.compilations[0].plan.as_ref().map(images);
     plan.filter(|_| outcome.findings.is_empty())
         .ok_or_else(|| outcome.text())
 }
 
 #[test]
-fn images_of_notebooks_are_among_those_that_run() {
+fn notebook_images_are_checked() {
     let images = with_notebooks("").unwrap();
     assert!(
         images.iter().any(|it| it == "r.example.com/n:1"),
@@ -115,6 +120,6 @@ fn images_of_notebooks_are_among_those_that_run() {
     let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let pinned = format!("digests: {{'r.example.com/n:1': '{digest}'}}");
     let error = with_notebooks(&pinned).unwrap_err();
-    let help = format!("write `r.example.com/n:1@{digest}` where it does");
+    let help = format!("write `r.example.com/n:1@{digest}` there");
     assert!(error.contains(&help), "{error}");
 }

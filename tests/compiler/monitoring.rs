@@ -1,11 +1,10 @@
-//! Everything that rules and dashboards ask for is there to be asked: expressions are PromQL, the metrics in them are
-//! exported to where they are read, and dashboards are laid out as Grafana draws them.
+//! Rules and dashboards: expressions are PromQL, their metrics are exported, and dashboards follow Grafana's grid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc::lower::monitoring::metrics::{Exporter, METRICS};
-use gpuc::lower::monitoring::series::SERIES;
-use gpuc::plan::{Plan, Release};
+use gpuc_compile::lower::monitoring::metrics::{Exporter, METRICS};
+use gpuc_compile::lower::monitoring::series::SERIES;
+use gpuc_model::plan::{Plan, Release};
 use promql_parser::label::MatchOp;
 use promql_parser::parser::{Expr, VectorSelector, parse};
 use serde_json::Value;
@@ -96,10 +95,7 @@ fn queries(dashboard: &Value) -> Vec<String> {
             .replace("$pool", ".+")
             .replace("$node", ".+")
             .replace("$namespace", ".+");
-        assert!(
-            !text.contains('$'),
-            "{text} has a variable that nobody knows"
-        );
+        assert!(!text.contains('$'), "{text} has an unknown variable");
         text
     });
     replaced.collect()
@@ -111,7 +107,7 @@ struct Exported {
 }
 
 impl Exported {
-    /// By dcgm-exporter its list; by gpuc-runtime what it has, without GPUs where it is told not to measure them.
+    /// By dcgm-exporter its list; by gpuc-runtime what it has, without GPUs where its configuration turns that off.
     fn of(plan: &Plan, pool: &str) -> Self {
         let mut names = BTreeSet::new();
         let release = plan
@@ -166,7 +162,7 @@ fn everywhere() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_metric_that_is_read_is_exported_there() {
+fn queried_metrics_are_exported() {
     let (mut rules_seen, mut queries_seen) = (0, 0);
     for case in cases() {
         let plan = case.plan();
@@ -195,7 +191,7 @@ fn every_metric_that_is_read_is_exported_there() {
                 assert_eq!(wanted(&selector, "pool").as_ref(), Some(pool), "{whole}");
                 assert!(
                     exported[pool].names.contains(&name),
-                    "{whole}: nobody exports {name} there"
+                    "{whole}: no exporter of {name} there"
                 );
                 read.entry(exported.get_key_value(pool).unwrap().0)
                     .or_default()
@@ -221,7 +217,7 @@ fn every_metric_that_is_read_is_exported_there() {
                 }
             }
         }
-        // What dcgm-exporter is told to export is read, all of it.
+        // Every metric that dcgm-exporter is configured to export is read.
         for (pool, exported) in &exported {
             let dcgm = exported.names.iter().filter(|_| {
                 plan.releases
@@ -234,7 +230,7 @@ fn every_metric_that_is_read_is_exported_there() {
                 .collect();
             assert!(
                 unread.is_empty(),
-                "{}: {pool} exports {unread:?} for nobody",
+                "{}: {pool} exports {unread:?}, which nothing reads",
                 case.name
             );
         }
@@ -262,9 +258,9 @@ fn recorded_series_have_their_labels() {
     }
 }
 
-/// A second exporter on a node would double every sum; one that nobody tolerates would measure nothing.
+/// A second exporter on a node would double every sum; one without tolerations would measure nothing.
 #[test]
-fn each_exporter_is_bound_to_its_pool() {
+fn exporters_run_on_their_pool() {
     let mut seen = 0;
     for case in cases() {
         let releases = case.plan().releases.iter();
@@ -308,7 +304,7 @@ fn each_exporter_is_bound_to_its_pool() {
 }
 
 #[test]
-fn dashboards_are_laid_out_as_grafana_draws_them() {
+fn dashboards_match_the_grid_of_grafana() {
     let mut uids = BTreeMap::new();
     for case in cases() {
         for dashboard in dashboards(case.plan()) {
@@ -419,7 +415,7 @@ fn look_at(dashboard: &Value) {
 }
 
 #[test]
-fn claims_are_watched_by_their_quotas_and_not_counted() {
+fn dra_pools_are_monitored_by_quota() {
     let text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nkubernetes: {version: \"1.35\"}\n\
                 cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
                 stack: {allocation: dra}\nnodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]\n\
@@ -443,7 +439,7 @@ fn claims_are_watched_by_their_quotas_and_not_counted() {
 }
 
 #[test]
-fn an_alert_that_is_not_wanted_is_not_there() {
+fn disabled_alerts_are_absent() {
     let text = |alerts: &str| {
         format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
@@ -465,7 +461,7 @@ fn an_alert_that_is_not_wanted_is_not_there() {
     let some = names("{disabled: [GpuIdle, GpuXid, GpuXidFatal]}");
     let gone: Vec<_> = all.difference(&some).map(String::as_str).collect();
     assert_eq!(gone, ["GpuIdle", "GpuXid", "GpuXidFatal"]);
-    // Without a threshold for power nobody is told of it, and NVIDIA's plugin has no metrics of gpuc-runtime's.
+    // Without a threshold there is no alert for power, and NVIDIA's plugin has no metrics of gpuc-runtime's.
     assert!(!all.contains("GpuPowerHigh") && !all.contains("GpuHealthUnwatched"));
     let wrong = compile_text(&text("{disabled: [GpuIdel]}"));
     assert!(

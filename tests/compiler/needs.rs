@@ -1,4 +1,4 @@
-//! What is not part of the repository: folders and programs that environment variables name.
+//! Dependencies outside the repository: folders and programs that environment variables name.
 
 use std::fs;
 use std::io::Write;
@@ -58,7 +58,7 @@ pub(crate) fn python(interpreter: &str, script: &str, input: &Value) -> Value {
         .unwrap_or_else(|error| panic!("{interpreter}: {error}"));
     let mut stdin = child.stdin.take().unwrap();
     let input = serde_json::to_vec(input).unwrap();
-    // Written beside the reading, so that neither waits for the other with a full pipe.
+    // Written in parallel with the reading, so that neither waits for the other with a full pipe.
     let writer = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().unwrap();
     let written = writer.join().unwrap();

@@ -1,4 +1,4 @@
-//! The real `gcloud`, without a network: every command is taken, and what it makes reads back as what was wanted.
+//! The real `gcloud`, without a network: every command is accepted, and created resources read back as desired.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::needs_clouds::rehearsal::{asked, judge, steps};
 
 #[test]
 #[ignore = "needs gcloud and jq"]
-fn gcloud_takes_every_command_and_shows_what_was_wanted() {
+fn commands_are_accepted_and_show_the_desired_values() {
     let observed = json!({
         "config": {
             "resourceLabels": {"theirs": "a", "goog-gke-node": ""},
@@ -22,7 +22,7 @@ fn gcloud_takes_every_command_and_shows_what_was_wanted() {
     let steps = steps("gcloud", &[observed]);
     let refused = "gcloud container node-pools update n --num-nodes=1";
     let asked = asked(&steps, &refused.split(' ').collect::<Vec<_>>());
-    // gcloud brings its own libraries; any Python 3 that it supports reads them.
+    // gcloud includes its own libraries; any Python 3 that it supports reads them.
     let answers = needs::python("python3", "gcloud.py", &asked);
     judge(&steps, &answers);
 }

@@ -1,21 +1,21 @@
-//! `kubectl kustomize` builds the manifests of every cluster to exactly the objects that were meant.
+//! `kubectl kustomize` builds the manifests of every cluster to exactly the expected objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use gpuc::plan::Delivery;
+use gpuc_model::plan::Delivery;
 use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::corpus::{Case, cases};
 
-/// The folders that Flux or Argo CD is told of, and the cluster's own, build; to what stands in them alone.
+/// The folders that Flux or Argo CD is configured with, and the cluster's own, build; to what stands in them alone.
 #[test]
 #[ignore = "needs kubectl"]
-fn kustomize_builds_every_folder_that_is_synced() {
+fn synced_folders_build_with_kustomize() {
     let mut seen = 0;
     for case in cases() {
         let Delivery::Gitops {
@@ -53,7 +53,7 @@ fn kustomize_builds_every_folder_that_is_synced() {
 
 #[test]
 #[ignore = "needs kubectl"]
-fn kustomize_builds_what_was_meant() {
+fn kustomize_output_is_as_expected() {
     let mut seen = BTreeMap::new();
     for case in cases() {
         let meant = objects(case);

@@ -1,7 +1,7 @@
-//! Alerts fire when they must and at no other time: Prometheus' own evaluation of them on sample series.
+//! Alerts fire when they must and at no other time, according to Prometheus' own evaluation on sample series.
 //!
-//! `promtool/*.yaml` hold the series, and what fires when, in promtool's format. Annotations are left out of the rules
-//! there: what they say is looked at by `promtool check rules`, which reads their templates.
+//! `promtool/*.yaml` contain the series and the expected alerts, in promtool's format. Annotations are omitted from
+//! these rules; `promtool check rules` checks their templates.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::support::{compile_text, files_below, repository};
 const FOLDER: &str = "tests/compiler/promtool";
 
 /// The groups of every rule of a plan.
-fn groups(objects: &[gpuc::plan::Object]) -> Vec<Value> {
+fn groups(objects: &[gpuc_model::plan::Object]) -> Vec<Value> {
     let rules = objects
         .iter()
         .filter(|it| it.identity.kind == "PrometheusRule");
@@ -49,7 +49,7 @@ fn write(folder: &Path, groups: &[Value]) {
 
 #[test]
 #[ignore = "needs promtool"]
-fn alerts_fire_when_they_must() {
+fn alerts_fire_when_expected() {
     let files = files_below(&repository().join(FOLDER));
     let outcome = compile_text(&files["gpu-cluster.yaml"]);
     let plan = outcome.compilations[0].plan.as_ref();
@@ -114,7 +114,7 @@ fn alerts_fire_when_they_must() {
 
 #[test]
 #[ignore = "needs promtool"]
-fn promtool_reads_every_rule() {
+fn rules_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     let mut checked = 0;
     for case in cases() {

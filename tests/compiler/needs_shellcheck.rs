@@ -1,11 +1,11 @@
-//! The scripts, read: `shellcheck` finds nothing in them, not even a matter of style.
+//! `shellcheck` reports nothing for the scripts, not even style.
 
 use std::fs;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::golden::{compile_example, examples};
+use crate::golden::compiled_examples;
 use crate::needs_shell::clusters;
 use crate::support::{Outcome, compile_text};
 
@@ -24,8 +24,8 @@ fn scripts_are_clean() {
             }
         }
     };
-    for (name, paths) in examples() {
-        write(&name, &compile_example(&paths));
+    for (name, outcome) in compiled_examples() {
+        write(name, outcome);
     }
     for (name, text) in clusters() {
         write(&name, &compile_text(&text));

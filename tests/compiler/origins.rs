@@ -1,10 +1,10 @@
-//! Why something is in the tree: what changes with a line of the input names that line among its origins.
+//! Origins in the tree: everything that changes with a line of the input has that line among its origins.
 
 use std::collections::BTreeMap;
 
-use gpuc::node::Origin;
-use gpuc::plan::{Object, Plan};
-use gpuc::source::Span;
+use gpuc_model::plan::{Object, Plan};
+use gpuc_syntax::node::Origin;
+use gpuc_syntax::source::Span;
 
 use crate::support::{Outcome, compile_text};
 
@@ -208,7 +208,7 @@ nodePools:
 ];
 
 #[test]
-fn what_changes_with_a_line_names_that_line() {
+fn changed_values_name_the_changed_line() {
     let mut missing = Vec::new();
     for case in CASES {
         let before = compile(case.yaml);
@@ -242,7 +242,7 @@ fn what_changes_with_a_line_names_that_line() {
 }
 
 #[test]
-fn everything_in_a_plan_has_an_origin() {
+fn plan_values_have_an_origin() {
     for case in CASES {
         for (what, _, origin) in parts(plan(&compile(case.yaml))) {
             assert!(!matches!(origin, Origin::Inherited), "{what} has none");
@@ -268,12 +268,12 @@ fn parts(plan: &Plan) -> Vec<(String, String, Origin)> {
         let what = format!("{} {}", identity.kind, identity.name);
         (
             what,
-            gpuc::yaml::to_yaml(&object.node),
+            gpuc_syntax::yaml::to_yaml(&object.node),
             object.node.origin.clone(),
         )
     };
     let releases = plan.releases.iter().map(|release| {
-        let text = gpuc::yaml::to_yaml(&release.values);
+        let text = gpuc_syntax::yaml::to_yaml(&release.values);
         (
             format!("release {}", release.name),
             text,

@@ -1,4 +1,4 @@
-//! What users lay over the pods of a team's workloads, against what the team lets its pods do and have.
+//! Patches of the pods of a team's workloads, compared with the team's permissions and limits.
 
 use crate::support::compile_text;
 
@@ -26,11 +26,11 @@ workloads: [{{name: w, team: t, {task}, {patch}}}]
 const L4: &str = "machine: g6.12xlarge, nodes: {count: 2}";
 
 #[test]
-fn patches_keep_to_the_security_of_the_namespace() {
+fn patches_respect_pod_security() {
     let job = "job: {image: 'registry.example.com/m:1.0.0', gpus: 1, runAs: {user: 1000}}";
     let refused = |level: &str, what: &str| {
         format!(
-            "GPUC3013 with its patch, workload `w` {what}, which `podSecurity: {level}` of team `t` refuses"
+            "GPUC3013 with its patch, workload `w` {what}, which `podSecurity: {level}` of team `t` forbids"
         )
     };
     let of_container = |keys: &str| format!("podPatch: {{containers: [{{name: main, {keys}}}]}}");
@@ -44,12 +44,12 @@ fn patches_keep_to_the_security_of_the_namespace() {
         ("podPatch: {hostIPC: false}".to_owned(), None, false),
         (
             "podPatch: {volumes: [{name: h, hostPath: {path: /}}]}".to_owned(),
-            Some("sees folders of the node by `hostPath`"),
+            Some("has a `hostPath` volume"),
             true,
         ),
         (
             context("privileged: true, allowPrivilegeEscalation: null"),
-            Some("has a container that is `privileged`"),
+            Some("has a `privileged` container"),
             true,
         ),
         (
@@ -59,7 +59,7 @@ fn patches_keep_to_the_security_of_the_namespace() {
         ),
         (
             of_container("ports: [{containerPort: 80, hostPort: 80}]"),
-            Some("takes a port of the node by `hostPort`"),
+            Some("uses a `hostPort`"),
             true,
         ),
         (
@@ -96,11 +96,11 @@ fn patches_keep_to_the_security_of_the_namespace() {
     for (patch, what) in [
         (
             "podPatch: {securityContext: {runAsNonRoot: false}}".to_owned(),
-            "does not say `runAsNonRoot: true`",
+            "does not set `runAsNonRoot: true`",
         ),
         (
             context("allowPrivilegeEscalation: true"),
-            "does not say `allowPrivilegeEscalation: false`",
+            "does not set `allowPrivilegeEscalation: false`",
         ),
         (context("capabilities: {drop: []}"), "does not drop all capabilities"),
         (context("capabilities: {add: [CHOWN]}"), "adds the capability `CHOWN`"),
@@ -122,13 +122,12 @@ fn patches_keep_to_the_security_of_the_namespace() {
 }
 
 #[test]
-fn patches_keep_to_the_limits_of_the_team() {
+fn patches_respect_team_limits() {
     let job = "job: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
     let limits = "limits: {max: {cpu: 4, memory: 8Gi}, default: {cpu: 2}, gpusPerContainer: 2}";
     let patch =
         |keys: &str| format!("podPatch: {{containers: [{{name: main, resources: {{{keys}}}}}]}}");
-    let more =
-        "GPUC3013 with its patch, Job w asks for more than a container of its team may have: ";
+    let more = "GPUC3013 with its patch, Job w exceeds the limit of its team per container: ";
     let more = |what: &str| vec![format!("{more}{what}")];
     for (keys, expected) in [
         ("limits: {cpu: '4'}, requests: {cpu: '4'}", Vec::new()),
@@ -141,7 +140,7 @@ fn patches_keep_to_the_limits_of_the_team() {
         (
             "requests: {cpu: '3'}",
             vec![
-                "GPUC3013 with its patch, Job w asks for 3 cores for `main`, which is given a lower limit"
+                "GPUC3013 with its patch, Job w requests 3 cores for `main`, more than the default limit"
                     .to_owned(),
             ],
         ),
@@ -169,12 +168,13 @@ fn patches_keep_to_the_limits_of_the_team() {
 }
 
 #[test]
-fn patches_that_replace_variables_are_named() {
+fn replaced_variables_are_reported() {
     let efa = "machine: p4d.24xlarge, nodes: {count: 2}, network: {efa: {}}, zones: [us-east-1a]";
     let set =
         "jobSet: {image: 'registry.example.com/m:1.0.0', nodes: 2, gpusPerNode: 8, memory: 64Gi}";
     let patch = |env: &str| format!("podPatch: {{containers: [{{name: main, env: [{env}]}}]}}");
-    let undoes = |what: &str| format!("GPUC3010 `{what}` undoes what workload `w` needs");
+    let undoes =
+        |what: &str| format!("GPUC3010 `{what}` overrides a value that workload `w` requires");
     for (env, expected) in [
         ("{name: FI_PROVIDER, value: tcp}", Some("FI_PROVIDER")),
         ("{name: FI_PROVIDER, value: efa}", None),

@@ -1,8 +1,8 @@
-//! What patches write in place of what the file says: images, priorities, ports.
+//! Patched values: images, priorities, ports.
 
 use crate::support::compile_text;
 
-/// What is said, as code and message, of a job with this beside it and such a `podPatch`.
+/// The findings, as code and message, for a job with this context and such a `podPatch`.
 fn found(beside: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
@@ -37,14 +37,14 @@ fn check(beside: &str, patch: &str, expected: &[&str]) {
 }
 
 #[test]
-fn images_are_images() {
+fn images_are_valid() {
     let main = |image: &str| format!("containers: [{{name: main, image: {image}}}]");
     let empty = "GPUC3012 the `image` of container `main` is empty";
     check("", &main("''"), &[empty]);
-    let gone = "GPUC3012 `podPatch.containers.main.image` takes away what nothing can be without";
+    let gone = "GPUC3012 `podPatch.containers.main.image` removes a required field";
     check("", &main("null"), &[gone]);
-    let spaced = "GPUC3012 `spec.template.spec.containers[0].image` is `r.example.com/m: 1`, and no image has a space in \
-                  its name";
+    let spaced = "GPUC3012 `spec.template.spec.containers[0].image` is `r.example.com/m: 1`, but an image name cannot \
+                  contain spaces";
     check("", &main("'r.example.com/m: 1'"), &[spaced]);
     let side = "containers: [{name: side, image: ''}]";
     check("", side, &["GPUC3012 container `side` has no image"]);
@@ -52,22 +52,22 @@ fn images_are_images() {
 }
 
 #[test]
-fn a_patch_may_name_another_class_of_priority() {
+fn patch_can_name_another_priority_class() {
     check("priority: prod", "priorityClassName: low", &[]);
     check(
         "priority: prod",
         "priorityClassName: system-node-critical",
         &[],
     );
-    let unknown = "GPUC3014 the file has no PriorityClass called `lwo`";
+    let unknown = "GPUC3014 unknown PriorityClass `lwo`";
     check("priority: prod", "priorityClassName: lwo", &[unknown]);
     check("", "priorityClassName: prod", &[]);
 }
 
 #[test]
-fn numbers_of_priority_are_those_of_the_class() {
+fn priority_numbers_match_their_class() {
     let is = |key: &str, value: &str, of: &str| {
-        format!("GPUC3013 the `{key}` of a pod is {value}, and {of}")
+        format!("GPUC3013 the `{key}` of a pod is {value}, but {of}")
     };
     let prod = "its PriorityClass `prod` has 100";
     let default = "the default PriorityClass `low` has 1";
@@ -107,10 +107,10 @@ fn numbers_of_priority_are_those_of_the_class() {
 }
 
 #[test]
-fn probes_ask_ports_that_there_are() {
+fn probes_use_existing_ports() {
     let probe = |keys: &str| format!("containers: [{{name: main, {keys}}}]");
     let asked = "livenessProbe: {httpGet: {port: web}}";
-    let lost = "GPUC3012 `containers[0].livenessProbe.httpGet.port` is `web`, and the container has no port of this name";
+    let lost = "GPUC3012 `containers[0].livenessProbe.httpGet.port` is `web`, but the container has no port with this name";
     check("", &probe(asked), &[lost]);
     let port = format!("{asked}, ports: [{{name: web, containerPort: 80}}]");
     check("", &probe(&port), &[]);

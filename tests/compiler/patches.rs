@@ -1,4 +1,4 @@
-//! What users lay over workloads: what no longer is one is refused, at the line that did it.
+//! Patches of workloads: an invalid result is reported at the line that causes it.
 
 use crate::support::compile_text;
 
@@ -45,10 +45,10 @@ fn check(task: &str, patch: &str, expected: &[&str]) {
 }
 
 #[test]
-fn patches_have_the_shape_of_what_they_are_laid_over() {
-    let gone = |path: &str| format!("GPUC3012 `{path}` takes away what nothing can be without");
+fn patches_have_the_shape_of_their_target() {
+    let gone = |path: &str| format!("GPUC3012 `{path}` removes a required field");
     let shape =
-        |path: &str, is: &str, must: &str| format!("GPUC3012 `{path}` is {is}, and must be {must}");
+        |path: &str, is: &str, must: &str| format!("GPUC3012 `{path}` is {is}, but must be {must}");
     check(JOB, "patch: x", &[&shape("patch", "text", "a mapping")]);
     check(
         JOB,
@@ -82,7 +82,7 @@ fn patches_have_the_shape_of_what_they_are_laid_over() {
         "podPatch: {containers: x}",
         &[&shape("podPatch.containers", "text", "a list")],
     );
-    let empty = "GPUC3012 `podPatch.containers` is empty, and a pod has a container";
+    let empty = "GPUC3012 `podPatch.containers` is empty, but a pod must have a container";
     check(JOB, "podPatch: {containers: []}", &[empty]);
     let item = shape("podPatch.containers", "text", "a mapping");
     check(JOB, "podPatch: {containers: [x]}", &[&item]);
@@ -104,7 +104,7 @@ fn patches_have_the_shape_of_what_they_are_laid_over() {
     check(
         SET,
         "patch: {spec: {replicatedJobs: [{replicas: 2}]}}",
-        &["GPUC3012 nothing is left of a pod of the JobSet"],
+        &["GPUC3012 the patch removes a pod of the JobSet"],
     );
 }
 
@@ -115,12 +115,12 @@ fn containers_have_the_names_of_their_kinds() {
     check(
         TORCH,
         patch,
-        &["GPUC3012 no container of the PyTorchJob is called `main`"],
+        &["GPUC3012 the PyTorchJob has no container `main`"],
     );
     check(
         TRAIN,
         patch,
-        &["GPUC3012 no container of the TrainingRuntime is called `main`"],
+        &["GPUC3012 the TrainingRuntime has no container `main`"],
     );
     check(
         TORCH,
@@ -135,8 +135,8 @@ fn containers_have_the_names_of_their_kinds() {
 }
 
 #[test]
-fn kubernetes_knows_every_field() {
-    let unknown = |path: &str| format!("GPUC3012 Kubernetes knows no `{path}`");
+fn fields_are_known_to_kubernetes() {
+    let unknown = |path: &str| format!("GPUC3012 Kubernetes has no field `{path}`");
     let runtime = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     let of_runtime = unknown(&format!("{runtime}.foo"));
     check(TRAIN, "podPatch: {foo: bar}", &[&of_runtime]);
@@ -160,7 +160,7 @@ fn kubernetes_knows_every_field() {
     check(CRON, "patch: {spec: {suspend: true}}", &[]);
     let wrong = found(JOB, "patch: {spec: {completions: many}}");
     assert!(
-        wrong[0].starts_with("GPUC3012 Kubernetes cannot read `spec.completions`: "),
+        wrong[0].starts_with("GPUC3012 invalid value for `spec.completions`: "),
         "{wrong:?}"
     );
     check(
@@ -174,7 +174,7 @@ fn kubernetes_knows_every_field() {
 #[test]
 fn selectors_select_their_pods() {
     let labels = "patch: {spec: {template: {metadata: {labels: {gpuc.dev/workload: other}}}}}";
-    let message = "GPUC3012 `spec.selector` does not select the pods of its own template, by `gpuc.dev/workload`";
+    let message = "GPUC3012 `spec.selector` does not match the labels of its own pod template: `gpuc.dev/workload`";
     check(SERVICE, labels, &[message]);
     check(
         SERVICE,
@@ -189,7 +189,7 @@ fn selectors_select_their_pods() {
 }
 
 #[test]
-fn requests_are_limits() {
+fn requests_equal_limits() {
     let job = "job: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
     for limit in ["'2'", "null"] {
         let patch = format!(
@@ -205,7 +205,7 @@ fn requests_are_limits() {
 
 #[test]
 fn counts_fit_the_nodes() {
-    let nowhere = "GPUC3011 with its patch, no pool holds workload `w`";
+    let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
         (
             SET,
@@ -224,9 +224,9 @@ fn counts_fit_the_nodes() {
 }
 
 #[test]
-fn counts_can_be_what_they_are() {
+fn counts_are_consistent() {
     let least = |name: &str, is: &str, least: u32| {
-        format!("GPUC3012 `{name}` is {is}, and has to be {least} or more")
+        format!("GPUC3012 `{name}` is {is}, but must be {least} or more")
     };
     for (task, patch, expected) in [
         (JOB, "{spec: {parallelism: 0}}", None),
@@ -266,7 +266,7 @@ fn counts_can_be_what_they_are() {
             TRAIN,
             "{spec: {trainer: {numNodes: many}}}",
             Some(
-                "GPUC3012 Kubernetes cannot read `spec.trainer.numNodes`: it is text, and must be a whole number"
+                "GPUC3012 invalid value for `spec.trainer.numNodes`: it is a string, but must be an integer"
                     .to_owned(),
             ),
         ),
@@ -292,25 +292,25 @@ fn counts_can_be_what_they_are() {
 }
 
 #[test]
-fn as_many_pods_as_a_patch_says_find_nodes() {
+fn patched_replicas_fit_the_nodes() {
     let service = "deployment: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
     check(service, "patch: {spec: {replicas: 4}}", &[]);
-    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
     check(service, "patch: {spec: {replicas: 5}}", &[over]);
     let two = "statefulSet: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
     check(two, "patch: {spec: {replicas: 2}}", &[]);
-    let over = "GPUC3011 the services on pool `gpu` need 6 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    let over = "GPUC3011 the services on pool `gpu` need 6 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
     check(two, "patch: {spec: {replicas: 3}}", &[over]);
     check(LWS, "patch: {spec: {replicas: 2}}", &[]);
     check(LWS, "patch: {spec: {replicas: 3}}", &[over]);
     // The other services count too.
     let other = "\n  - name: v\n    deployment: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
     let patch = |count: u32| format!("patch: {{spec: {{replicas: {count}}}}}{other}");
-    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, and it has 4 on its 2 nodes at most";
+    let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
     check(service, &patch(2), &[]);
     check(service, &patch(3), &[over]);
     // Pods of one job are on nodes of their own.
-    let nowhere = "GPUC3011 with its patch, no pool holds workload `w`";
+    let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
         (TRAIN, "{spec: {trainer: {numNodes: 3}}}"),
         (
@@ -329,7 +329,7 @@ fn as_many_pods_as_a_patch_says_find_nodes() {
 }
 
 #[test]
-fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
+fn patched_replicas_fit_the_quota() {
     let check = |task: &str, patch: &str, expected: &[&str]| {
         let team = "team: t\n    ";
         let teams = "teams: [{name: t, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}]";
@@ -341,7 +341,7 @@ fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
     };
     let over = |count: u32| {
         format!(
-            "GPUC3013 workload `w` needs {count} of `nvidia.com/gpu` at once, and the team may have 2"
+            "GPUC3013 workload `w` needs {count} of `nvidia.com/gpu` at once, but the team's limit is 2"
         )
     };
     let one = |kind: &str, keys: &str| {
@@ -366,8 +366,8 @@ fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
         &one("leaderWorkerSet", "nodes: 1, gpusPerNode: 2"),
         "{spec: {replicas: 2}}",
         &[
-            "GPUC3013 with its patch, LeaderWorkerSet w asks for more than its team may have: \
-             2 pods with 2 each are 4 of `nvidia.com/gpu`",
+            "GPUC3013 with its patch, LeaderWorkerSet w exceeds the quota of its team: \
+             2 pods with 2 each need 4 of `nvidia.com/gpu`",
         ],
     );
     check(
@@ -389,8 +389,8 @@ fn as_many_pods_as_a_patch_says_are_what_the_team_may_have() {
 }
 
 #[test]
-fn a_variable_has_one_value() {
-    let twice = "GPUC3012 variable `A` has a `value`, and a `valueFrom` too";
+fn variables_have_one_value() {
+    let twice = "GPUC3012 variable `A` has both a `value` and a `valueFrom`";
     let task = "job: {image: 'registry.example.com/m:1.0.0', env: {A: b}}";
     let env = |entry: &str| {
         format!("podPatch: {{containers: [{{name: main, env: [{{name: A, {entry}}}]}}]}}")
@@ -404,8 +404,8 @@ fn a_variable_has_one_value() {
 }
 
 #[test]
-fn a_container_that_is_nearly_the_one_there_is_meant() {
-    let gone = "GPUC3012 no container of the Job is called `Main`";
+fn misspelled_container_names_are_suggested() {
+    let gone = "GPUC3012 the Job has no container `Main`";
     check(
         JOB,
         "podPatch: {containers: [{name: Main, tty: true}]}",
@@ -419,7 +419,7 @@ fn a_container_that_is_nearly_the_one_there_is_meant() {
 }
 
 #[test]
-fn objects_are_what_the_api_server_takes() {
+fn patched_objects_are_validated() {
     let refused = |path: &str, rest: &str| format!("GPUC3012 `{path}` {rest}");
     for (task, patch, expected) in [
         (
@@ -427,20 +427,20 @@ fn objects_are_what_the_api_server_takes() {
             "{spec: {concurrencyPolicy: allow}}",
             refused(
                 "spec.concurrencyPolicy",
-                "is `allow`, and has to be `Allow`, `Forbid` or `Replace`",
+                "is `allow`, but must be `Allow`, `Forbid` or `Replace`",
             ),
         ),
         (
             CRON,
             "{spec: {schedule: often}}",
-            "GPUC3012 `spec.schedule`: `often` is no schedule".to_owned(),
+            "GPUC3012 `spec.schedule`: invalid schedule `often`".to_owned(),
         ),
         (
             SERVICE,
             "{spec: {strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}}}",
             refused(
                 "spec.strategy.rollingUpdate.maxUnavailable",
-                "is 0, and `maxSurge` too: no pod could ever be replaced",
+                "and `maxSurge` are both 0, so no pod can be replaced",
             ),
         ),
         (
@@ -448,25 +448,25 @@ fn objects_are_what_the_api_server_takes() {
             "{spec: {template: {spec: {restartPolicy: Never}}}}",
             refused(
                 "spec.template.spec.restartPolicy",
-                "is `Never`, and has to be `Always` in a Deployment",
+                "is `Never`, but must be `Always` in a Deployment",
             ),
         ),
         (
             JOB,
             "{metadata: {labels: {'a b': c}}}",
-            refused("a b", "of `metadata.labels` is no key of a label"),
+            refused("a b", "of `metadata.labels` is not a valid label key"),
         ),
         (
             JOB,
             "{spec: {backoffLimit: -1}}",
-            refused("spec.backoffLimit", "is -1, and has to be 0 or more"),
+            refused("spec.backoffLimit", "is -1, but must be 0 or more"),
         ),
         (
             TORCH,
             "{spec: {pytorchReplicaSpecs: {Worker: {template: {spec: {dnsPolicy: Nope}}}}}}",
             refused(
                 "spec.pytorchReplicaSpecs.Worker.template.spec.dnsPolicy",
-                "is `Nope`, and has to be `ClusterFirst`, `ClusterFirstWithHostNet`, `Default` or `None`",
+                "is `Nope`, but must be `ClusterFirst`, `ClusterFirstWithHostNet`, `Default` or `None`",
             ),
         ),
     ] {
@@ -475,13 +475,9 @@ fn objects_are_what_the_api_server_takes() {
 }
 
 #[test]
-fn classes_of_priority_are_the_files() {
+fn priority_classes_are_those_of_the_file() {
     let list = "podPatch: {priorityClassName: prodd}\npriorities: [{name: prod, value: 1}]";
-    check(
-        JOB,
-        list,
-        &["GPUC3014 the file has no PriorityClass called `prodd`"],
-    );
+    check(JOB, list, &["GPUC3014 unknown PriorityClass `prodd`"]);
     check(JOB, &list.replace("prodd}", "prod}"), &[]);
     check(JOB, &list.replace("prodd}", "system-node-critical}"), &[]);
     check(JOB, "podPatch: {priorityClassName: prodd}", &[]);

@@ -1,13 +1,12 @@
-//! Whatever taints pools have: what must run on their nodes tolerates them, what runs elsewhere does not, and what is
-//! put into the cluster comes in an order that can be kept.
+//! Taints of pools: components on their nodes tolerate them, other components do not, and the install order is valid.
 //!
-//! What must run where, and which taints nodes have, is said here from what was drawn, not from what gpuc made of it.
+//! The expected placement and taints are derived from the generated input here, not from gpuc's output.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gpuc::plan::Plan;
+use gpuc_model::plan::Plan;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -175,7 +174,7 @@ impl Cluster {
             stack += r#", runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#;
         }
         if pool.driver != "default" {
-            // On premises nobody but the operator installs drivers from inside the cluster.
+            // On premises only the operator installs drivers from inside the cluster.
             let driver = match (self.cloud, pool.driver) {
                 ("onPrem", "daemonSet") => "host",
                 (_, driver) => driver,
@@ -360,7 +359,7 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
             }
             // Their pods run anywhere.
             "kueue" | "cluster-autoscaler" => {}
-            other => panic!("nobody says where the pods of {other} run"),
+            other => panic!("no expectation says where the pods of {other} run"),
         }
     }
     all
@@ -441,7 +440,7 @@ fn names_fit(plan: &Plan) {
 }
 
 #[test]
-fn any_taints_on_any_pools() {
+fn taints_of_all_kinds_on_all_pools() {
     let config = Config {
         cases: 120,
         max_global_rejects: 4000,
@@ -473,7 +472,7 @@ fn any_taints_on_any_pools() {
 }
 
 #[test]
-fn tolerations_are_read_as_kubernetes_does() {
+fn tolerations_match_as_in_kubernetes() {
     let taint = ("a".to_owned(), "b".to_owned(), "NoExecute".to_owned());
     for (toleration, expected) in [
         (json!({"operator": "Exists"}), true),

@@ -1,8 +1,8 @@
-//! Nobody but Prometheus may ask the exporters, wherever the tree has Prometheus ask them.
+//! Only Prometheus can reach the exporters, if the tree contains Prometheus.
 
 use std::collections::BTreeSet;
 
-use gpuc::plan::Plan;
+use gpuc_model::plan::Plan;
 use serde_json::Value;
 
 use crate::corpus::cases;
@@ -51,7 +51,7 @@ fn exporters(plan: &Plan) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn prometheus_alone_may_ask_the_exporters() {
+fn only_prometheus_can_reach_exporters() {
     let mut reached = BTreeSet::new();
     for case in cases() {
         let plan = case.plan();
@@ -96,7 +96,7 @@ fn prometheus_alone_may_ask_the_exporters() {
                 Some(it) => serde_json::json!({
                     "matchLabels": {"kubernetes.io/metadata.name": it.namespace}
                 }),
-                // Nobody in a team's namespace passes for Prometheus by a label.
+                // No pod in a team's namespace can pose as Prometheus with a label.
                 None => serde_json::json!({
                     "matchExpressions": [{"key": "gpuc.dev/team", "operator": "DoesNotExist"}]
                 }),

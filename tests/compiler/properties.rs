@@ -1,4 +1,4 @@
-//! What holds for every input, looked for among random ones. `fuzz/` looks longer, for the same promises.
+//! Properties of all inputs, tested with random ones. `fuzz/` tests the same properties for longer.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -8,7 +8,7 @@ use crate::fuzzed::promises;
 use crate::golden::examples;
 use crate::support::{Outcome, compile_text, repository};
 
-/// What nobody expects to stand in a file.
+/// Unusual content for a file.
 const HOSTILE: &[&str] = &[
     "",
     "~",
@@ -103,7 +103,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Puts something else where a value stands: after a colon, up to a comma or bracket.
+/// Replaces a value: after a colon, up to a comma or bracket.
 fn replace_scalar(lines: &mut [String], place: &prop::sample::Index, with: &str) {
     let starts = lines.iter().enumerate().flat_map(|(number, line)| {
         let after = line.match_indices(": ").map(|(at, found)| at + found.len());
@@ -132,13 +132,13 @@ proptest! {
     #![proptest_config(few(400))]
 
     #[test]
-    fn any_text_builds_or_is_complained_of(text in "(\\PC|[\\n\\t :{}\\[\\],&*!|>#'\"%@-]){0,200}") {
+    fn any_text_builds_or_is_reported(text in "(\\PC|[\\n\\t :{}\\[\\],&*!|>#'\"%@-]){0,200}") {
         promises::parse(text.as_bytes());
         promises::compile(text.as_bytes());
     }
 
     #[test]
-    fn any_bytes_do(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_build_or_are_reported(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         promises::parse(&bytes);
         promises::compile(&bytes);
     }
@@ -148,7 +148,7 @@ proptest! {
     #![proptest_config(few(250))]
 
     #[test]
-    fn examples_with_something_broken_do(
+    fn mutated_examples_build_or_are_reported(
         text in prop::sample::select(texts()),
         changes in prop::collection::vec(change(), 1..4),
     ) {
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_text_makes_the_same_bytes_and_findings(
+    fn output_is_deterministic(
         text in prop::sample::select(texts()),
         changes in prop::collection::vec(change(), 0..2),
     ) {
@@ -169,16 +169,16 @@ proptest! {
     }
 }
 
-/// Codes of findings, each as often as it is found.
+/// The codes of findings, with their counts.
 fn codes(outcome: &Outcome) -> Vec<&'static str> {
     let mut codes: Vec<_> = outcome.findings.iter().map(|found| found.code.id).collect();
     codes.sort_unstable();
     codes
 }
 
-/// A pool's mistakes are its own, wherever it stands in the list.
+/// The findings of a pool do not depend on its position in the list.
 #[test]
-fn the_order_of_pools_changes_no_finding() {
+fn order_of_pools_does_not_change_findings() {
     const HEAD: &str = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nkubernetes: {version: \
                         \"1.34\"}\ncloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
                         stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n";
@@ -202,7 +202,7 @@ fn the_order_of_pools_changes_no_finding() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_show() {
+fn number_of_threads_does_not_change_output() {
     let texts = texts();
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);

@@ -1,10 +1,10 @@
-//! What the JSON Schema says a number may be is what gpuc takes: one less and one more is refused at its place, and the
-//! words of the refusal say the range.
+//! The number ranges of the JSON Schema are enforced: the next lower and higher numbers are rejected at their location,
+//! and the message contains the range.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use gpuc::node::{Node, Value};
+use gpuc_syntax::node::{Node, Value};
 use serde_json::Value as Json;
 
 use crate::support::{compile_text, repository};
@@ -133,8 +133,8 @@ fn steps(schema: &Json) -> Vec<(i64, &'static str)> {
 }
 
 #[test]
-fn numbers_beyond_their_range_are_refused_where_they_stand() {
-    let whole = gpuc::schema::value();
+fn numbers_out_of_range_are_rejected_at_their_location() {
+    let whole = gpuc_syntax::schema::value();
     let mut seen: BTreeSet<(String, &str)> = BTreeSet::new();
     let mut wrong = BTreeMap::new();
     for (name, text) in texts() {
@@ -155,7 +155,7 @@ fn numbers_beyond_their_range_are_refused_where_they_stand() {
                 // A rule may say it of another number, and point here.
                 let is_there = outcome.findings.iter().any(|found| {
                     let mut places = found.labels.iter().chain([&found.primary]);
-                    let is_error = found.severity == gpuc::diag::Severity::Error;
+                    let is_error = found.severity == gpuc_syntax::diag::Severity::Error;
                     is_error && places.any(|it| it.span.start as usize == place.start)
                 });
                 if !is_there {

@@ -1,10 +1,10 @@
-//! The JSON Schema and the decoder are of one mind.
+//! The JSON Schema and the decoder agree.
 
-use crate::golden::{compile_example, examples};
+use crate::golden::compiled_examples;
 use crate::support::compile_text;
 
 fn validator() -> jsonschema::Validator {
-    jsonschema::validator_for(&gpuc::schema::value()).unwrap()
+    jsonschema::validator_for(&gpuc_syntax::schema::value()).unwrap()
 }
 
 fn json(text: &str) -> Option<serde_json::Value> {
@@ -12,10 +12,10 @@ fn json(text: &str) -> Option<serde_json::Value> {
 }
 
 #[test]
-fn the_schema_accepts_every_example() {
+fn examples_are_valid() {
     let validator = validator();
-    for (name, paths) in examples() {
-        for compilation in compile_example(&paths).compilations {
+    for (name, outcome) in compiled_examples() {
+        for compilation in &outcome.compilations {
             let value = serde_json::to_value(&compilation.loaded.root).unwrap();
             let errors: Vec<_> = validator
                 .iter_errors(&value)
@@ -28,8 +28,8 @@ fn the_schema_accepts_every_example() {
 
 /// Each is refused by both. What the schema cannot say is not in this table.
 #[test]
-fn what_the_decoder_refuses_the_schema_refuses() {
-    let good = gpuc::fleet::CLUSTER_NAME_TAKEN.good;
+fn schema_rejects_what_the_decoder_rejects() {
+    let good = gpuc_compile::fleet::CLUSTER_NAME_TAKEN.good;
     let good = good.split("---").next().unwrap();
     let validator = validator();
     assert!(validator.is_valid(&json(good).unwrap()));
@@ -65,7 +65,7 @@ fn what_the_decoder_refuses_the_schema_refuses() {
 
 /// A hover in an editor has something to say everywhere.
 #[test]
-fn every_key_is_documented() {
+fn keys_are_documented() {
     fn walk(value: &serde_json::Value, path: &str, bare: &mut Vec<String>) {
         if let Some(properties) = value.get("properties").and_then(|found| found.as_object()) {
             for (key, property) in properties {
@@ -87,7 +87,7 @@ fn every_key_is_documented() {
         }
     }
     let mut bare = Vec::new();
-    walk(&gpuc::schema::value(), "", &mut bare);
+    walk(&gpuc_syntax::schema::value(), "", &mut bare);
     // The one key of a choice is documented by the choice.
     bare.retain(|path| !path.contains("oneOf") && !path.contains("/properties/properties"));
     assert!(bare.is_empty(), "{bare:?}");

@@ -1,4 +1,4 @@
-//! What `gpuc init` writes is a file to build upon: it compiles, and all there is to say is what to fill in.
+//! The output of `gpuc init` compiles, and its only findings are the values to fill in.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn starters() -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_cloud_has_a_starter() {
+fn clouds_have_a_starter() {
     let mut names: Vec<_> = starters().into_iter().map(|(name, _)| name).collect();
     names.sort();
     assert_eq!(
@@ -32,7 +32,7 @@ fn filled_in(text: &str) -> String {
 }
 
 #[test]
-fn every_starter_compiles_and_says_what_to_fill_in() {
+fn starters_compile_and_list_placeholders() {
     for (name, text) in starters() {
         assert!(text.contains("CLUSTER_NAME"), "{name} names no cluster");
         let text = text.replace("CLUSTER_NAME", "my-cluster");
@@ -53,7 +53,7 @@ fn every_starter_compiles_and_says_what_to_fill_in() {
             .collect();
         lines.dedup();
         let marked = text.lines().zip(1..);
-        let marked = marked.filter(|(line, _)| line.contains("yours"));
+        let marked = marked.filter(|(line, _)| line.contains("# replace:"));
         // Each line that is marked as the user's, or the one below the mark, has a finding, and no other.
         let is_value = |number: usize| {
             text.lines()
@@ -72,7 +72,7 @@ fn every_starter_compiles_and_says_what_to_fill_in() {
 }
 
 #[test]
-fn a_starter_that_is_filled_in_compiles_without_a_word() {
+fn completed_starters_compile_without_diagnostics() {
     for (name, text) in starters() {
         let outcome = compile_text(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
         assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
@@ -81,9 +81,7 @@ fn a_starter_that_is_filled_in_compiles_without_a_word() {
 
 /// The lines of a starter that are examples, without what makes them comments.
 fn uncommented(text: &str) -> String {
-    let (head, examples) = text
-        .split_once("# What else a file can say")
-        .expect("examples");
+    let (head, examples) = text.split_once("# Optional sections").expect("examples");
     let (_, examples) = examples.split_once('\n').expect("lines");
     let lines = examples.lines().map(|line| {
         line.strip_prefix("# ")
@@ -93,7 +91,7 @@ fn uncommented(text: &str) -> String {
 }
 
 #[test]
-fn the_examples_of_a_starter_compile() {
+fn starter_examples_compile() {
     for (name, text) in starters() {
         let text = uncommented(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
         for key in ["teams", "queueing", "workloads"] {

@@ -1,11 +1,11 @@
-//! In which order Flux and Argo CD bring everything of a whole cluster, on every cloud: what is committed below
-//! `golden/synced` is for people to read.
+//! The order in which Flux and Argo CD deploy whole clusters, on every cloud. The files below `golden/synced` are for
+//! review.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
-use gpuc::plan::Delivery;
+use gpuc_model::plan::Delivery;
 use serde_json::Value;
 
 use crate::support::{compile_text, expect_files, repository};
@@ -18,7 +18,7 @@ const EXAMPLES: &[&str] = &[
     "on-prem-mps",
 ];
 
-/// What a cluster has beside its pools, so that there is an order to be kept.
+/// Components of a cluster in addition to its pools, so that there is an order to be kept.
 const AROUND: &str = "
 charts: {kueue: {}, kubeflow-trainer: {}}
 monitoring:
@@ -27,7 +27,7 @@ monitoring:
 ";
 
 #[test]
-fn whole_clusters_come_in_their_order() {
+fn sync_waves_are_in_install_order() {
     let mut wanted = BTreeMap::new();
     for name in EXAMPLES {
         let file = repository().join(format!("examples/{name}/gpu-cluster.yaml"));
@@ -41,7 +41,7 @@ fn whole_clusters_come_in_their_order() {
             let plan = outcome.compilations[0].plan.as_ref();
             let plan = plan.unwrap_or_else(|| panic!("{name}:\n{}", outcome.text()));
             let Delivery::Gitops { objects, .. } = &plan.delivery else {
-                panic!("{name} is brought by {tool}");
+                panic!("{name} is deployed by {tool}");
             };
             let objects = objects.iter();
             let objects = objects.map(|it| serde_json::to_value(&it.node).unwrap());
@@ -52,7 +52,7 @@ fn whole_clusters_come_in_their_order() {
     expect_files("golden/synced", &wanted);
 }
 
-/// What an object brings, and after what.
+/// An object's deliverables and its dependencies.
 fn line(object: &Value) -> Option<String> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let name = text("/metadata/name")?;

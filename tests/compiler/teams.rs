@@ -1,4 +1,4 @@
-//! What teams are promised adds up as it would by hand, whatever the pools and the quotas are.
+//! The quotas of teams add up as by hand, for all pools and quotas.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn sums_are_those_of_a_hand(
+    fn quota_sums_are_correct(
         pools in prop::collection::vec(
             (prop::sample::select(vec![1_u32, 2, 4, 8]), 0_u32..3, 0_u32..4, prop::option::of(2_u32..5)), 1..4),
         amounts in prop::collection::vec(prop::collection::vec((0_u32..24, 0_u32..8), 3), 1..4),
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(says(&outcome, "quota-limit-unreachable"), beyond, "{}", &text);
         prop_assert_eq!(says(&outcome, "overcommit-unused"), idle, "{}", &text);
         if over == 0 {
-            // All of these pools' pods ask for the same name.
+            // The pods of all of these pools request the same resource.
             let wanted = teams.iter().enumerate().map(|(index, team)| {
                 let sum: u32 = team.iter().map(|(guaranteed, more)| guaranteed + more).sum();
                 (format!("t{index}"), sum.to_string())
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_team_was_not_given_it_may_not_use() {
+fn resources_outside_the_quota_are_forbidden() {
     let pools = [(1, 1, 0, None), (1, 1, 0, Some(4))];
     let text =
         file(&pools, &[vec![(1, 0)]], false).replace("replicas: 4", "replicas: 4, rename: true");
@@ -153,7 +153,7 @@ fn ranges(rest: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_most_of_gpus_is_no_default_of_them() {
+fn gpu_limits_are_not_defaults() {
     let of = |names: &[&str], count: &str| {
         let amounts = names.iter().map(|name| ((*name).to_owned(), count.into()));
         serde_json::Value::Object(amounts.collect())
@@ -175,4 +175,28 @@ fn a_most_of_gpus_is_no_default_of_them() {
     // A queue takes 0 GPUs for a wish: the guard holds it.
     let queued = format!("queueing: kueue\nadmission: {{}}\n{slices}");
     assert_eq!(ranges(&queued), [serde_json::Value::Null; 0]);
+}
+
+/// `check --manifests` finds the quota and the queue of a namespace through its team.
+#[test]
+fn each_namespace_belongs_to_its_own_team() {
+    let mut text = file(&[(1, 1, 1, None)], &[vec![(1, 0)], vec![(0, 1)]], false);
+    text = text.replace("  - name: t0\n", "  - name: t0\n    namespaces: [a, b]\n");
+    text = text.replace("  - name: t1\n", "  - name: t1\n    namespaces: [c, d]\n");
+    let outcome = compile_text(&text);
+    let cluster = outcome.compilations[0].cluster.as_ref();
+    let cluster = cluster.unwrap_or_else(|| panic!("{}", outcome.text()));
+    let team_of = |namespace: &str| {
+        let (team, index) = cluster.team_of(namespace)?;
+        let same = &team.namespaces[index].value;
+        assert_eq!(same, namespace, "the index is of another namespace");
+        Some((team.name.value.as_str(), index))
+    };
+    assert_eq!(team_of("a"), Some(("t0", 0)));
+    assert_eq!(team_of("b"), Some(("t0", 1)));
+    assert_eq!(team_of("c"), Some(("t1", 0)));
+    assert_eq!(team_of("d"), Some(("t1", 1)));
+    for unassigned in ["default", "kube-system", "t0", ""] {
+        assert_eq!(team_of(unassigned), None, "{unassigned}");
+    }
 }

@@ -1,8 +1,8 @@
-//! Whether workloads fit together is what trying everything out says.
+//! The combined scheduling of workloads matches an exhaustive search.
 //!
-//! Of pools: every way to put the pods of services onto nodes. Of teams: every choice of services against what the team
-//! may have of the pools that they may run on. Of queues: every choice of a pool for each set of pods that start
-//! together. All are worked out here from what was drawn.
+//! For pools: every way to place the pods of services on nodes. For teams: every choice of services within the team's
+//! quota of the pools that they can run on. For queues: every choice of a pool for each gang. The expected results are
+//! computed here from the generated input.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -149,7 +149,7 @@ fn run(test: impl Fn(Cluster) -> Result<(), TestCaseError>) {
 }
 
 #[test]
-fn pools_are_overfilled_where_no_way_is_left() {
+fn oversubscribed_pools_are_reported() {
     let (over, fits) = (Cell::new(0), Cell::new(0));
     run(|cluster| {
         let mut pods: Vec<_> = cluster
@@ -183,7 +183,7 @@ fn pools_are_overfilled_where_no_way_is_left() {
 }
 
 #[test]
-fn teams_spend_what_no_choice_of_pools_leaves_them() {
+fn exceeded_team_quotas_are_reported() {
     let (over, fits) = (Cell::new(0), Cell::new(0));
     run(|cluster| {
         let limit = |index: usize| cluster.limits[index].unwrap_or(0);
@@ -202,7 +202,7 @@ fn teams_spend_what_no_choice_of_pools_leaves_them() {
                 places.collect::<BTreeSet<_>>(),
             )
         });
-        // One that asks for too much alone is another finding.
+        // One that requests too much alone is another finding.
         let alone =
             |places: &BTreeSet<usize>| places.iter().map(|index| limit(*index)).sum::<u32>();
         let needs: Vec<_> = needs
@@ -229,9 +229,9 @@ fn teams_spend_what_no_choice_of_pools_leaves_them() {
     assert!(over.get() > 20 && fits.get() > 20, "{over:?} {fits:?}");
 }
 
-/// What is nobody's takes what a team is promised where no way to place it leaves every promise.
+/// Workloads without a team violate a guarantee if no placement keeps every guarantee.
 #[test]
-fn promises_are_taken_where_no_choice_of_pools_leaves_them() {
+fn violated_guarantees_are_reported() {
     let (taken, kept) = (Cell::new(0), Cell::new(0));
     run(|cluster| {
         let most: Vec<_> = cluster
@@ -259,7 +259,7 @@ fn promises_are_taken_where_no_choice_of_pools_leaves_them() {
         );
         let text = cluster.text(false).replace("overcommit: true, ", "");
         let text = text.replace("workloads:", &teams);
-        // A pool of which nobody was promised anything has room for all: that it has less is another finding.
+        // A pool without guarantees has capacity for all: that it has less is another finding.
         let left = most.iter().zip(&promised);
         let left = left.map(|(most, promised)| match promised {
             0 => 1000,
@@ -328,7 +328,7 @@ fn finds_pools(sets: &[Set], left: &mut [i64]) -> bool {
 }
 
 #[test]
-fn queues_never_start_what_finds_no_pools() {
+fn unschedulable_queued_workloads_are_reported() {
     let set = (1..9u32, prop::option::weighted(0.3, 0..3usize));
     let sets = prop::collection::vec(set, 1..4);
     let config = Config {
@@ -354,7 +354,7 @@ fn queues_never_start_what_finds_no_pools() {
             .text(true)
             .replace("teams:", "queueing: kueue\nteams:");
         let text = text.replace("workloads:\n", "");
-        // What nobody is promised a team may borrow, as far as there is any.
+        // A team may borrow unguaranteed capacity, as far as there is any.
         let has = limits.iter().zip(&cluster.pools);
         let mut has: Vec<_> = has
             .map(|(limit, (gpus, nodes))| i64::from(limit.unwrap_or(0).min(gpus * nodes)))

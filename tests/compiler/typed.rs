@@ -1,4 +1,4 @@
-//! Kubernetes' own types read what gpuc writes, and nothing of it is lost on the way.
+//! Kubernetes' own types read the generated objects without loss.
 
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -101,7 +101,7 @@ fn through<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, String>
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
 
-/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` holds them against
+/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` compares them with
 /// their definitions.
 const CUSTOM: &[&str] = &[
     "jobset.x-k8s.io/",
@@ -126,7 +126,7 @@ fn reader(api_version: &str, kind: &str) -> Reader {
 }
 
 #[test]
-fn nothing_is_lost_on_the_way_through_kubernetes_types() {
+fn typed_objects_lose_no_field() {
     for case in cases() {
         for object in &case.plan().objects {
             let identity = &object.identity;
@@ -135,14 +135,14 @@ fn nothing_is_lost_on_the_way_through_kubernetes_types() {
             }
             let meant = serde_json::to_value(&object.node).unwrap();
             let read = reader(&identity.api_version, &identity.kind);
-            let read = read(&gpuc::yaml::to_yaml(&object.node));
+            let read = read(&gpuc_syntax::yaml::to_yaml(&object.node));
             assert_eq!(read.as_ref(), Ok(&meant), "{}: {identity:?}", case.name);
         }
     }
 }
 
 #[test]
-fn what_a_type_does_not_know_would_be_lost() {
+fn unknown_fields_would_be_lost() {
     let text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, lables: {a: b}}\n";
     let read = reader("v1", "Namespace")(text).unwrap();
     let meant: Value = serde_yaml::from_str(text).unwrap();

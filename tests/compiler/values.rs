@@ -1,8 +1,8 @@
-//! Every Helm value that gpuc writes is one that the pinned chart reads, in the shape that it wants.
+//! The pinned charts read every Helm value that gpuc writes, with the expected type.
 
-use gpuc::chart::CHARTS;
-use gpuc::chart::keys::{Keys, unknown_keys};
-use gpuc::node::Node;
+use gpuc_compile::charts::CHARTS;
+use gpuc_compile::charts::keys::{Keys, unknown_keys};
+use gpuc_syntax::node::Node;
 use serde_json::json;
 
 use crate::corpus::cases;
@@ -32,7 +32,7 @@ fn charts_read_every_value() {
 }
 
 #[test]
-fn every_chart_has_the_list_of_its_version() {
+fn charts_have_the_list_of_their_version() {
     for chart in CHARTS {
         let keys = Keys::of(chart.name).unwrap_or_else(|| panic!("no list for {}", chart.name));
         assert_eq!(keys.version, chart.version, "{}", chart.name);

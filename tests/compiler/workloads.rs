@@ -1,10 +1,10 @@
-//! Every pod of every workload fits each of the pools that it is sent to, and says what it needs there.
+//! Every pod of every workload fits each of its pools, and requests what it needs there.
 
 use std::collections::BTreeSet;
 
-use gpuc::model::{Cluster, WORKLOAD_LABEL};
-use gpuc::node::Node;
-use gpuc::placement::{Answer, Defaults, Demand, line, verdict};
+use gpuc_model::scheduling::{Answer, Defaults, Demand, line, verdict};
+use gpuc_model::{Cluster, WORKLOAD_LABEL};
+use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
@@ -18,7 +18,7 @@ fn pods(node: &Node) -> Vec<&Node> {
     below.chain(node.items()).flat_map(pods).collect()
 }
 
-/// The pools that a pod is sent to, by the labels that it asks for.
+/// The pools that a pod is sent to, by its node selector.
 fn pools(spec: &Value) -> Vec<String> {
     let terms = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         ["nodeSelectorTerms"];
@@ -41,7 +41,7 @@ fn workloads(cluster: &Cluster) -> usize {
 }
 
 #[test]
-fn every_pod_fits_each_of_its_pools() {
+fn pods_fit_each_of_their_pools() {
     let (mut looked, mut wrong) = (0, Vec::new());
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         let cluster = case.cluster();
@@ -80,7 +80,7 @@ fn every_pod_fits_each_of_its_pools() {
 }
 
 #[test]
-fn requests_are_limits() {
+fn requests_equal_limits() {
     let mut looked = 0;
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         for object in &case.plan().objects {
@@ -104,7 +104,7 @@ fn requests_are_limits() {
 }
 
 #[test]
-fn sets_leave_their_own_service_to_their_controller_and_are_placed_as_one() {
+fn leader_worker_sets_are_placed_as_one_group() {
     let (mut looked, mut grouped) = (0, 0);
     for case in cases() {
         let objects = &case.plan().objects;
@@ -139,7 +139,7 @@ fn sets_leave_their_own_service_to_their_controller_and_are_placed_as_one() {
 
 /// The README's table and the objects are made apart: a row's pools are those that the workload's pods are sent to.
 #[test]
-fn the_readme_names_the_pools_that_pods_are_sent_to() {
+fn readme_names_the_pools_of_workloads() {
     let (mut looked, mut wrong) = (0, Vec::new());
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         let mut files = case.tree().files();

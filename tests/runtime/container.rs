@@ -63,7 +63,10 @@ fn needs_root_runs_with_nothing_but_the_libraries_of_its_base() {
     // Without a driver it says so, in words and not in a loader's error.
     let refused = run(&["inspect"]);
     let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(words.contains("is the driver installed there?"), "{words}");
+    assert!(
+        words.contains("check that the driver is installed there"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! docs/runtime.md says all that users can ask for: every key of the configuration, and every metric of the daemon's.
+//! docs/runtime.md is complete: every key of the configuration, and every metric of the daemon.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -103,7 +103,7 @@ fn sharings() -> Vec<NodeSharing> {
             root: "/run/gpuc/mps".to_owned(),
         },
         NodeSharing::Mig {
-            strategy: "mixed".to_owned(),
+            strategy: gpuc_schema::config::MigStrategy::Mixed,
             apply: true,
             gpus: vec![gpu],
         },

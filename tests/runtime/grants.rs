@@ -301,7 +301,7 @@ fn what_is_not_there_is_refused_by_name() {
 #[test]
 fn what_is_ill_is_refused_with_the_reason() {
     let mut machine = machine(&[L4; 4]).shared(time_slicing(4, false));
-    machine.unwell.insert(uuid(1), "XID 79".to_owned());
+    machine.unhealthy.insert(uuid(1), "XID 79".to_owned());
     // Any replica of it: NVIDIA's plugin hands out nine of ten.
     for replica in 0..4 {
         let refusal = gpus(&machine, &[&format!("{}::{replica}", uuid(1))]).unwrap_err();
@@ -313,8 +313,10 @@ fn what_is_ill_is_refused_with_the_reason() {
 #[test]
 fn a_slice_is_ill_where_its_gpu_is() {
     let mut machine = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
-    machine.unwell.insert(uuid(0), "XID 79".to_owned());
-    machine.unwell.insert(slice_uuid(1, 3), "XID 94".to_owned());
+    machine.unhealthy.insert(uuid(0), "XID 79".to_owned());
+    machine
+        .unhealthy
+        .insert(slice_uuid(1, 3), "XID 94".to_owned());
     assert!(gpus(&machine, &[&slice_uuid(0, 5)]).is_err());
     assert!(gpus(&machine, &[&slice_uuid(1, 3)]).is_err());
     assert!(gpus(&machine, &[&slice_uuid(1, 4)]).is_ok());
@@ -344,7 +346,7 @@ fn more_than_one_share_is_refused_where_that_is_wanted() {
     let asking = |sharing| gpus(&machine(&[L4; 4]).shared(sharing), &[&ids[0], &ids[1]]);
     let refusal = asking(time_slicing(4, true)).unwrap_err();
     assert!(matches!(refusal, Refusal::MoreThanOne { asked: 2, .. }));
-    assert!(refusal.to_string().contains("ask for `nvidia.com/gpu: 1`"));
+    assert!(refusal.to_string().contains("request `nvidia.com/gpu: 1`"));
     assert!(asking(time_slicing(4, false)).is_ok());
     // Whole GPUs are no shares.
     let whole = machine(&[L4; 4]).shared(time_slicing(1, true));

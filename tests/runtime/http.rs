@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gpuc_runtime::metrics::http::{Limits, Vitals, serve};
+use gpuc_runtime::metrics::http::{Limits, Probes, serve};
 use gpuc_runtime::metrics::{Later, Plugin};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::net::{TcpListener, TcpStream};
@@ -23,8 +23,8 @@ struct Heart {
     serves: AtomicBool,
 }
 
-impl Vitals for Heart {
-    fn pulse(&self) -> Later<()> {
+impl Probes for Heart {
+    fn liveness(&self) -> Later<()> {
         if self.beats.load(Ordering::SeqCst) {
             Box::pin(std::future::ready(()))
         } else {
@@ -57,7 +57,7 @@ async fn server_with(limits: Limits) -> (SocketAddr, Arc<Heart>) {
         beats: true.into(),
         serves: true.into(),
     });
-    let vitals = Arc::clone(&heart);
+    let probes = Arc::clone(&heart);
     tokio::spawn(async move {
         let machine = state(
             &inventory(2, false),
@@ -66,7 +66,7 @@ async fn server_with(limits: Limits) -> (SocketAddr, Arc<Heart>) {
         );
         let meter = Arc::new(Meter::default());
         let (exporter, _state) = exporter(machine, Vec::new(), meter, Plugin::default());
-        match serve(listener, Arc::new(exporter), vitals, limits).await {}
+        match serve(listener, Arc::new(exporter), probes, limits).await {}
     });
     (address, heart)
 }

@@ -23,14 +23,14 @@ fn eight_whole_gpus() {
 #[test]
 fn slices() {
     let sharing = NodeSharing::Mig {
-        strategy: "mixed".to_owned(),
+        strategy: gpuc_schema::config::MigStrategy::Mixed,
         apply: true,
         gpus: Vec::new(),
     };
     let resources = json!({"nvidia.com/mig-3g.40gb": 1, "nvidia.com/mig-1g.10gb": 3});
     let node = Node::new(Path::new("/nonexistent"), &sharing, &resources);
     let machine = "h100x2:mig=3g.40gb,1g.10gb*3";
-    // The configuration wants eight GPUs and half as many slices: it is said, and the command does not end well.
+    // The configuration expects eight GPUs and half as many MIG devices: the differences are reported with exit code 3.
     assert_eq!(shows(&node, "h100x2-mig", &["--fake", machine]), Some(3));
 }
 
@@ -46,14 +46,14 @@ fn a_gpu_that_does_not_answer() {
 #[test]
 fn what_is_not_well_is_no_good_end() {
     for (fault, says) in [
-        ("gpu.1.lost = 1", "it does not answer: GPU 1: "),
+        ("gpu.1.lost = 1", "not responding: GPU 1: "),
         (
             "gpu.1.recovery_action = 2",
-            "the driver wants a restart of the node",
+            "the driver requests a reboot of the node",
         ),
         (
             "gpu.1.remapped = 0 1 0 1",
-            "a row of its memory could not be replaced",
+            "a memory row could not be remapped",
         ),
     ] {
         let driver = FakeDriver::new(&format!("gpus = 8\ngpu.model = h100-sxm5-80gb\n{fault}"));
@@ -61,7 +61,11 @@ fn what_is_not_well_is_no_good_end() {
         let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
         let ended = node.run(&["inspect"]);
         assert!(ended.out.contains(says), "{}", ended.out);
-        assert!(!ended.out.contains("not as configured"), "{}", ended.out);
+        assert!(
+            !ended.out.contains("differences from the configuration"),
+            "{}",
+            ended.out
+        );
         assert_eq!(ended.code, Some(3), "{fault}");
         let ended = node.run(&["inspect", "--format=json"]);
         let json: Value = serde_json::from_str(&ended.out).unwrap();
@@ -80,7 +84,9 @@ fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
     let ended = node.run(&["inspect", "--fake=l4", "--log=warning"]);
     assert_eq!(ended.code, Some(2), "{}", ended.log);
     assert!(
-        ended.log.contains("`warning` is none of off, error, warn"),
+        ended
+            .log
+            .contains("`warning` is not a log level: use off, error, warn"),
         "{}",
         ended.log
     );
@@ -91,7 +97,7 @@ fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
         .arg(nowhere);
     let ended: crate::command::Ended = command.output().unwrap().into();
     assert_eq!(ended.code, Some(1), "{}", ended.log);
-    let says = "is not there: name the node's configuration with --config";
+    let says = "does not exist: pass the node configuration with --config";
     assert!(ended.log.contains(says), "{}", ended.log);
 }
 
@@ -106,9 +112,9 @@ fn a_name_that_two_gpus_have_is_the_firsts() {
     let ended = node.run(&["inspect"]);
     assert_eq!(ended.code, Some(3));
     for says in [
-        "nvidia.com/gpu  4        2        4",
-        "gpu-2-silent: it does not answer: GPU 2: the driver gives it the UUID of GPU 0, GPU-same",
-        "gpu-3-silent: it does not answer: GPU 3: the driver gives it no UUID",
+        "nvidia.com/gpu  4           2        4",
+        "gpu-2-silent: not responding: GPU 2: the driver reports the UUID of GPU 0, GPU-same",
+        "gpu-3-silent: not responding: GPU 3: the driver reports no UUID",
     ] {
         assert!(ended.out.contains(says), "{}", ended.out);
     }
@@ -120,7 +126,7 @@ fn a_resource_of_another_size_is_no_good_end() {
     let resources = json!({"nvidia.com/gpu": 16});
     let node = Node::new(nowhere, &NodeSharing::Exclusive, &resources);
     let ended = node.run(&["inspect", "--fake", "h100x8"]);
-    let says = "not as configured:\n  8 of nvidia.com/gpu instead of 16\n";
+    let says = "differences from the configuration:\n  nvidia.com/gpu: 8 advertised, 16 expected\n";
     assert!(ended.out.contains(says), "{}", ended.out);
     assert_eq!(ended.code, Some(3));
 }

@@ -1,4 +1,4 @@
-//! Made-up machines as values: eight H100, whole, shared or cut into seven each.
+//! Test machines as values: eight H100, exclusive, shared, or with seven MIG devices each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn lost() -> NvmlError {
     error(NvmlErrorKind::GpuLost, "nvmlDeviceGetUUID: GPU is lost")
 }
 
-/// A GPU, with slices in the GPU instances 7 to 13 where it is cut.
+/// A GPU, with MIG devices in the GPU instances 7 to 13 if it is partitioned.
 pub(crate) fn info(index: u32, cut: bool) -> GpuInfo {
     let slices = (7..14).filter(|_| cut).map(|gi| SliceInfo {
         index: gi - 7,
@@ -103,7 +103,7 @@ pub(crate) fn time_slicing(replicas: u32) -> NodeSharing {
 
 pub(crate) fn mig() -> NodeSharing {
     NodeSharing::Mig {
-        strategy: "single".into(),
+        strategy: gpuc_schema::config::MigStrategy::Single,
         apply: false,
         gpus: Vec::new(),
     }
@@ -112,7 +112,7 @@ pub(crate) fn mig() -> NodeSharing {
 pub(crate) fn state(
     inventory: &Inventory,
     sharing: &NodeSharing,
-    unwell: BTreeMap<String, String>,
+    unhealthy: BTreeMap<String, String>,
 ) -> State {
     let config = r#"{
         "apiVersion": "node.gpuc.dev/v1alpha1",
@@ -132,6 +132,6 @@ pub(crate) fn state(
         inventory: Arc::new(inventory.clone()),
         files: Arc::new(HostFiles::default()),
         offers: offers(inventory, sharing),
-        unwell,
+        unhealthy,
     }
 }

@@ -10,7 +10,7 @@ use gpuc_runtime::nvml::{Clique, DriverInfo, Engines, GpuInfo, MigMode, SliceInf
 use gpuc_runtime::state::State;
 use gpuc_schema::node_config::{DeviceInjection, Extra, NodeConfig, NodeSharing};
 
-/// A card, as far as the runtime looks at it.
+/// The properties of a GPU model that the runtime uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Card {
     name: &'static str,
@@ -69,10 +69,10 @@ pub(crate) struct Machine {
     pub(crate) config: NodeConfig,
     pub(crate) inventory: Inventory,
     pub(crate) files: HostFiles,
-    pub(crate) unwell: BTreeMap<String, String>,
+    pub(crate) unhealthy: BTreeMap<String, String>,
 }
 
-/// A machine with these cards, which nobody shares.
+/// A machine with these GPUs, without sharing.
 pub(crate) fn machine(cards: &[Card]) -> Machine {
     let gpus: Vec<_> = (0..)
         .zip(cards)
@@ -115,7 +115,7 @@ pub(crate) fn machine(cards: &[Card]) -> Machine {
             topology: Topology::default(),
         },
         files,
-        unwell: BTreeMap::new(),
+        unhealthy: BTreeMap::new(),
     }
 }
 
@@ -160,10 +160,10 @@ impl Machine {
         self
     }
 
-    /// Cuts every GPU into these slices, with the instances numbered from `first` on.
+    /// Partitions every GPU into these MIG devices, with instance IDs from `first` on.
     pub(crate) fn cut(mut self, strategy: &str, first: u32, profiles: &[Profile]) -> Self {
         self.config.sharing = NodeSharing::Mig {
-            strategy: strategy.to_owned(),
+            strategy: serde_json::from_value(strategy.into()).unwrap(),
             apply: false,
             gpus: Vec::new(),
         };
@@ -207,7 +207,7 @@ impl Machine {
             config: Arc::new(self.config.clone()),
             inventory: Arc::new(self.inventory.clone()),
             files: Arc::new(self.files.clone()),
-            unwell: self.unwell.clone(),
+            unhealthy: self.unhealthy.clone(),
         }
     }
 }

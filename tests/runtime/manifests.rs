@@ -7,15 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use gpuc::compile::{Options, compile};
-use gpuc::diag::{Levels, Report};
-use gpuc::load::{self, Files};
-use gpuc::plan::Plan;
-use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc_compile::compile::{Options, compile};
+use gpuc_model::plan::Plan;
+use gpuc_model::resolve::Choices;
 use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_schema::node_config::{DeviceInjection, NodeSharing, STARTUP_TAINT};
+use gpuc_syntax::diag::{Levels, Report};
+use gpuc_syntax::load::{self, Files};
+use gpuc_syntax::source::Sources;
 use serde_yaml::Value;
 
 /// A pool's objects, read back.
@@ -88,7 +88,7 @@ fn every_container_finds_its_configuration() {
             let (volume, mount) = container.seen(path);
             assert!(
                 mount["subPath"].is_null(),
-                "{container}: such a file is never brought up to date"
+                "{container}: such a file is never updated"
             );
             assert_eq!(
                 volume["configMap"]["name"].as_str(),
@@ -356,10 +356,10 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The folder of what Karpenter is told of the nodes that it makes.
+/// The directory with the Karpenter settings of the nodes that it creates.
 pub(crate) const KARPENTER: &str = "karpenter-node-pools";
 
-/// The field of a `NodePool` with the taints that somebody takes off.
+/// The field of a `NodePool` with the startup taints.
 pub(crate) const STARTUP: &str = "startupTaints";
 
 /// What is made of a cluster.
@@ -392,7 +392,7 @@ impl Compiled {
             })
     }
 
-    /// What Karpenter is told of the nodes that it makes.
+    /// The Karpenter settings of the nodes that it creates.
     fn node_pools(&self) -> impl Iterator<Item = Value> {
         let folder = format!("manifests/{KARPENTER}/");
         let files = self.files.iter();
@@ -407,6 +407,7 @@ pub(crate) fn compiled(path: &str, text: &str) -> Compiled {
     let world = Files::one(path, text);
     let choices = |_: &str| Choices::default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -452,7 +453,7 @@ pub(crate) fn clusters() -> BTreeMap<String, String> {
 /// Alerts call fatal what the daemon waits for a reset after, and count for nothing what the daemon counts for nothing.
 #[test]
 fn alerts_and_the_daemon_agree_on_errors() {
-    use gpuc::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
+    use gpuc_compile::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
     use gpuc_runtime::health::xid::{Effect, XIDS};
 
     let of = |wanted: fn(Effect) -> bool| {

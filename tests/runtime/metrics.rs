@@ -25,7 +25,7 @@ pub(crate) struct Meter {
     hangs_at: Mutex<Vec<u32>>,
     released: Condvar,
     slices: bool,
-    /// Whether it measures what alerts look at beside the usual.
+    /// Whether it measures the values of optional alerts.
     thorough: bool,
     asked: AtomicUsize,
 }
@@ -38,7 +38,7 @@ impl Meter {
 }
 
 fn unasked() -> NvmlError {
-    error(NvmlErrorKind::Other, "nobody asks that")
+    error(NvmlErrorKind::Other, "not queried")
 }
 
 impl Nvml for Meter {
@@ -120,14 +120,14 @@ pub(crate) fn exporter(
 
 impl Bench {
     fn new(inventory: &Inventory, sharing: &NodeSharing, pods: Vec<PodDevices>) -> Self {
-        let mut unwell = BTreeMap::new();
-        unwell.insert(uuid(1), "Xid 79".to_owned());
+        let mut unhealthy = BTreeMap::new();
+        unhealthy.insert(uuid(1), "Xid 79".to_owned());
         let meter = Arc::new(Meter {
             slices: matches!(sharing, NodeSharing::Mig { .. }),
             ..Meter::default()
         });
         let plugin = Plugin::default();
-        let state = state(inventory, sharing, unwell);
+        let state = state(inventory, sharing, unhealthy);
         let (exporter, state) = exporter(state, pods, Arc::clone(&meter), plugin.clone());
         Self {
             exporter,
@@ -246,10 +246,7 @@ async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
     let types = &page.types;
     assert_eq!(types["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"], "counter");
     assert_eq!(types["DCGM_FI_DEV_POWER_USAGE"], "gauge");
-    assert!(
-        !types.contains_key("DCGM_FI_DEV_SM_CLOCK"),
-        "nobody measured it"
-    );
+    assert!(!types.contains_key("DCGM_FI_DEV_SM_CLOCK"), "not measured");
     let text = bench.exporter.scrape(None).await.text;
     assert!(text.contains(" 9007199254740993\n"), "no digit is lost");
 }
@@ -257,7 +254,7 @@ async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
 /// What the compiler's rules count on, by name and type.
 #[tokio::test]
 async fn everything_that_alerts_read_is_there() {
-    use gpuc::lower::monitoring::metrics;
+    use gpuc_compile::lower::monitoring::metrics;
 
     let pods = vec![pod("a", &[uuid(2)])];
     let meter = Arc::new(Meter {

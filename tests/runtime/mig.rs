@@ -9,7 +9,7 @@ use crate::fake_driver::FakeDriver;
 
 const H100: &str = "gpus = 8\ngpu.model = h100-sxm5-80gb\n";
 
-/// Slices by profile, first memory slice and number of memory slices.
+/// MIG devices by profile, first memory slice and number of memory slices.
 type Layout = &'static [(&'static str, u8, u8)];
 
 const HALVES: Layout = &[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)];
@@ -25,7 +25,7 @@ fn every_gpu_is_cut_as_the_configuration_says() {
     assert!(
         ended
             .log
-            .contains("GPU 6 was changed: make 2g.20gb at slice 4"),
+            .contains("GPU 6: done: create 2g.20gb at memory slice 4"),
         "{}",
         ended.log
     );
@@ -49,7 +49,13 @@ fn what_is_cut_as_wanted_is_not_touched_even_in_use() {
     let ended = apply(&driver, &layouts);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert_eq!(changes(&driver), before, "{}", ended.log);
-    assert_eq!(ended.log.matches("is cut as wanted").count(), 8);
+    assert_eq!(
+        ended
+            .log
+            .matches("already has the configured MIG devices")
+            .count(),
+        8
+    );
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn a_gpu_in_use_is_left_and_the_others_are_cut() {
     assert!(
         ended
             .log
-            .contains("GPU 2 is left as it is: 1 process uses it: drain the node first"),
+            .contains("GPU 2 is not changed: 1 process uses it: drain the node first"),
         "{}",
         ended.log
     );
@@ -136,9 +142,7 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     let ended = node.run(&["mig", "apply", "--dry-run"]);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert!(
-        ended
-            .log
-            .contains("GPU 0 would be changed: turn MIG mode on"),
+        ended.log.contains("GPU 0: would enable MIG mode (dry run)"),
         "{}",
         ended.log
     );
@@ -190,7 +194,7 @@ fn node(driver: &FakeDriver, layouts: &[Layout], apply: bool) -> Node {
         slices: slices(layout),
     });
     let sharing = NodeSharing::Mig {
-        strategy: "mixed".to_owned(),
+        strategy: gpuc_schema::config::MigStrategy::Mixed,
         apply,
         gpus: gpus.collect(),
     };
@@ -201,7 +205,7 @@ fn apply(driver: &FakeDriver, layouts: &[Layout]) -> Ended {
     node(driver, layouts, true).run(&["mig", "apply"])
 }
 
-/// How a GPU is cut, as another process sees it.
+/// The MIG devices of a GPU, as another process sees them.
 fn cut(driver: &FakeDriver, gpu: u32) -> Vec<(String, u32, u32)> {
     let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
     let instances = instances

@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::command::Node;
 use crate::fake_driver::FakeDriver;
 
-/// What the control daemon is to its callers: `-f` stays until it is told to quit, without arguments it passes on one
-/// command. It writes down what it is told, beside its pipes.
+/// A fake control daemon: `-f` runs until it receives `quit`; without arguments it forwards one command. It logs its
+/// commands next to its pipes.
 const CONTROL: &str = r#"#!/bin/sh
 pipe=$CUDA_MPS_PIPE_DIRECTORY
 if [ "$1" = -f ]; then
@@ -135,8 +135,8 @@ fn containers_that_may_have_several_shares_are_limited_by_their_environment_alon
     assert_eq!(shared.told(), [format!("start {UUIDS} libraries none")]);
 }
 
-/// As on GKE: the driver's folder has the program and nothing but the driver's libraries. One with a C library would
-/// bring that into programs that are linked with another.
+/// As on GKE: the driver's folder has the program and nothing but the driver's libraries. A C library
+/// there would be loaded into programs that are linked with another one.
 #[test]
 fn below_the_drivers_root_only_the_drivers_libraries_are_added() {
     for (file, alone) in [
@@ -183,7 +183,11 @@ fn a_node_that_is_not_shared_so_says_it() {
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
     let ended = node.run(&["mps"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.log.contains("not shared by MPS"), "{}", ended.log);
+    assert!(
+        ended.log.contains("does not share its GPUs with MPS"),
+        "{}",
+        ended.log
+    );
     assert_eq!(driver.all_calls(), 0);
 }
 
@@ -194,7 +198,7 @@ fn made_up_gpus_are_refused_before_any_real_one_is_touched() {
     let shared = Shared::new(&driver, 2, true);
     let ended = shared.node.run(&["mps", "--fake", "l4x2"]);
     assert_eq!(ended.code, Some(1), "{}", ended.log);
-    assert!(ended.log.contains("leave --fake out"), "{}", ended.log);
+    assert!(ended.log.contains("remove --fake"), "{}", ended.log);
     assert_eq!(driver.all_calls(), 0);
 }
 
@@ -203,7 +207,11 @@ fn too_many_clients_are_refused_before_any_gpu_is_touched() {
     let driver = driver();
     let ended = Shared::new(&driver, 49, true).node.run(&["mps"]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.log.contains("48 clients at most"), "{}", ended.log);
+    assert!(
+        ended.log.contains("at most 48 MPS clients"),
+        "{}",
+        ended.log
+    );
     assert_eq!(driver.calls("nvmlDeviceSetComputeMode"), 0);
 }
 

@@ -1,5 +1,5 @@
-//! What the compiler asks of the runtime, and of whatever has to agree: the startup taint, what containers get beside
-//! GPUs, labels; and that no setting is left unused.
+//! The settings that the compiler and the runtime share: the startup taint, the devices that containers get in addition
+//! to GPUs, and labels. No setting is unused.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -143,7 +143,7 @@ fn every_setting_of_a_node_is_used_by_some_cluster() {
     )));
     assert!(any(&|config| config.startup_taint.is_some()));
     for pool in &pools {
-        // Device rules are written anew under a container that got its GPUs behind the kubelet's back.
+        // Device rules are rewritten for a container that got its GPUs without the kubelet's knowledge.
         let behind = pool.config.devices == DeviceInjection::EnvironmentVariable;
         assert_eq!(pool.config.pass_device_nodes, behind, "{}", pool.name);
     }

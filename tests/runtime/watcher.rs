@@ -195,7 +195,7 @@ fn the_thread_ends_when_nobody_listens() {
     }
 }
 
-/// A watcher that was given up speaks for nobody: its successor is at work already.
+/// An abandoned watcher reports nothing: its successor is running already.
 #[test]
 fn a_watcher_that_was_given_up_reports_no_failure() {
     let driver = Arc::new(Driver {

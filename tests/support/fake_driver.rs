@@ -1,5 +1,5 @@
 //! A driver's folder with the fake libnvidia-ml in it: a machine with the GPUs that a test wants, which changes when
-//! the test says so. What it can be told stands in `tests/fake-nvml/src/lib.rs`.
+//! the test says so. Its commands are in `tests/fake-nvml/src/lib.rs`.
 
 #![allow(dead_code, reason = "not every test uses everything")]
 
@@ -83,7 +83,7 @@ impl FakeDriver {
         self.set(&key, text);
     }
 
-    /// What has happened is told: nobody needs to read it again.
+    /// An event is delivered once, and not read again.
     pub(crate) fn forget_events(&mut self) {
         self.state.retain(|key, _| !key.starts_with("event."));
         self.write();
@@ -134,7 +134,7 @@ impl FakeDriver {
     }
 }
 
-/// The library that cargo built with the tests: beside the test's own program, because it is a dependency of it.
+/// The library that cargo built with the tests: next to the test's own program, because it is a dependency of it.
 pub(crate) fn fake_nvml() -> PathBuf {
     let program = std::env::current_exe().expect("a test knows its program");
     let folders = program.ancestors().skip(1).take(2);

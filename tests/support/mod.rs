@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Diagnostic, Levels, Report};
-use gpuc::load::{self, Files, World};
-use gpuc::manifests::Manifests;
-use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_manifests::Manifests;
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Diagnostic, Levels, Report};
+use gpuc_syntax::load::{self, Files, World};
+use gpuc_syntax::source::Sources;
 
 /// What became of some documents.
 pub(crate) struct Outcome {
@@ -32,7 +32,7 @@ impl Outcome {
 
     /// The findings as people read them.
     pub(crate) fn text(&self) -> String {
-        use gpuc::diag::render::{Format, Options, render};
+        use gpuc_syntax::diag::render::{Format, Options, render};
         render(
             Format::Text,
             &self.sources,
@@ -48,11 +48,11 @@ impl Outcome {
             manifests.read(path, text, &mut self.sources, &mut report);
         }
         let cluster = self.compilations[0].cluster.as_ref().unwrap();
-        gpuc::manifests::check(cluster, &manifests, &self.sources, &mut report);
-        gpuc::diag::apply(
+        gpuc_manifests::check(cluster, &manifests, &self.sources, &mut report);
+        gpuc_syntax::diag::apply(
             report.diagnostics_mut(),
             &[],
-            &gpuc::diag::Levels::default(),
+            &gpuc_syntax::diag::Levels::default(),
         );
         self.findings.append(report.diagnostics_mut());
         manifests
@@ -77,7 +77,7 @@ impl Outcome {
 /// Compiles one text as `gpuc check gpu-cluster.yaml` would; where it has a manifest, as with
 /// `--manifests manifest.yaml`.
 pub(crate) fn compile_text(text: &str) -> Outcome {
-    let (cluster, manifest) = gpuc::diag::example(text);
+    let (cluster, manifest) = gpuc_syntax::diag::example(text);
     let world = Files::one("gpu-cluster.yaml", cluster);
     let mut outcome = compile_files(&world, &["gpu-cluster.yaml"]);
     if let Some(manifest) = manifest {
@@ -92,6 +92,7 @@ pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
     let loaded = load::load_all(world, paths, &mut sources, &mut report);
     let choices = |_: &str| Choices::default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -99,7 +100,7 @@ pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
         .into_iter()
         .map(|one| compile(one, &options))
         .collect();
-    gpuc::fleet::check(&compilations, &mut report);
+    gpuc_compile::fleet::check(&compilations, &mut report);
     let of_documents = compilations.iter().map(|one| &one.report);
     let reports = std::iter::once(&report).chain(of_documents);
     let findings = reports.flat_map(|report| report.diagnostics().iter().cloned());
@@ -118,7 +119,7 @@ pub(crate) fn repository() -> PathBuf {
         .to_owned()
 }
 
-/// Whether files are to be brought up to date instead of compared.
+/// Whether files are to be updated instead of compared.
 pub(crate) fn blessing() -> bool {
     std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use gpuc::diag::render::Format;
+use gpuc_syntax::diag::render::Format;
 
-/// How runs end, for scripts and pipelines.
+/// The exit codes, for scripts and pipelines.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0   All is well
-  1   The committed tree differs from what would be built, or is not overwritten
-  2   The input or the command line is wrong
-  3   It could not run: a file cannot be read or written
+  0   Success
+  1   The committed tree is out of date, or contains files that gpuc does not overwrite
+  2   The input or the command line is invalid
+  3   An operation failed: a file cannot be read or written
   70  A bug in gpuc";
 
-/// One gpu-cluster.yaml to cloud scripts, Helm values and Kubernetes manifests.
+/// Compiles gpu-cluster.yaml into cloud scripts, Helm values and Kubernetes manifests.
 #[derive(Debug, Parser)]
 #[command(
     name = "gpuc",
@@ -24,21 +24,21 @@ Exit codes:
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// Say only what is wrong.
+    /// Print only errors and warnings.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colour; NO_COLOR is obeyed.
+    /// When to use colors; NO_COLOR is respected.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// When to use colour.
+/// When to use colors.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal.
+    /// If the output is a terminal.
     Auto,
     /// Always.
     Always,
@@ -49,34 +49,34 @@ pub(crate) enum Color {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write a gpu-cluster.yaml to start from.
+    /// Create a starter gpu-cluster.yaml.
     Init(InitArgs),
-    /// Compile clusters into the tree to commit.
+    /// Generate the tree of files for each cluster.
     Build(BuildArgs),
-    /// Say everything that is wrong, without building.
+    /// Check clusters and report all findings, without writing files.
     Check(CheckArgs),
-    /// Say what a change does to what runs, worst first.
+    /// Show the impact of a change on running clusters, most severe first.
     Diff(DiffArgs),
-    /// Print a file with every default filled in, and where each comes from.
+    /// Print a file with all defaults, and the source of each default.
     Expand(ExpandArgs),
-    /// Print the page of a finding, or the documentation of a key.
+    /// Explain a finding or an alert, or print the documentation of a key.
     Explain(ExplainArgs),
-    /// Draw clusters: pools, GPUs and slices, teams and quotas, the order of what is brought.
+    /// Draw clusters: pools, GPUs and MIG devices, teams and quotas, and the install order.
     Graph(GraphArgs),
-    /// Say why something is in a generated tree: the lines of the input that it follows from, and the rule or fact.
+    /// Explain why something is in a generated tree: the input lines, and the rule or fact it is derived from.
     Why(WhyArgs),
-    /// List what gpuc knows: GPUs, machines, clouds, charts, images.
+    /// List gpuc's catalog: GPUs, machines, clouds, charts, images.
     Catalog(CatalogArgs),
     /// Print the JSON Schema of gpu-cluster.yaml, for editors.
     Schema,
-    /// Print a completion script for a shell.
+    /// Print a shell completion script.
     Completions(CompletionsArgs),
-    /// Write manual pages.
+    /// Write man pages.
     Man(ManArgs),
 }
 
 impl Command {
-    /// What the command reads, in the words of the command line.
+    /// The input of the command, as written on the command line.
     pub(crate) fn reads(&self) -> String {
         let input = match self {
             Self::Build(args) => &args.input,
@@ -91,7 +91,7 @@ impl Command {
     }
 }
 
-/// Paths in a row; the file that is read where none is named.
+/// The paths, separated by spaces; the default file if there are none.
 fn joined(paths: &[PathBuf]) -> String {
     let paths = paths.iter().map(|path| path.display().to_string());
     match paths.collect::<Vec<_>>().join(" ") {
@@ -100,27 +100,27 @@ fn joined(paths: &[PathBuf]) -> String {
     }
 }
 
-/// What is read, and what counts as an error.
+/// The input, and the levels and format of findings.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InputArgs {
     /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
-    /// gpu-cluster.yaml here, or else this folder.
+    /// ./gpu-cluster.yaml if it exists, otherwise the current folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Make an error of a warning, by its name or code; `warnings` stands for all.
+    /// Treat a warning as an error, by its name or code; `warnings` means all of them.
     #[arg(long, value_name = "CODE")]
     pub(crate) deny: Vec<String>,
-    /// How to print findings.
+    /// The output format of findings.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: FindingsFormat,
 }
 
-/// How to print findings.
+/// The output format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingsFormat {
-    /// For people; values of more than 160 characters are shortened in the middle.
+    /// Human-readable; values of more than 160 characters are shortened in the middle.
     Text,
-    /// For programs, with every value whole: `{"version":1,"findings":[…]}`.
+    /// JSON, with complete values: `{"version":1,"findings":[…]}`.
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
@@ -128,12 +128,12 @@ pub(crate) enum FindingsFormat {
     Github,
     /// A Code Quality report for GitLab.
     Gitlab,
-    /// A table for a comment.
+    /// A Markdown table for a comment.
     Markdown,
 }
 
 impl FindingsFormat {
-    /// The library's word for it.
+    /// The corresponding format of the library.
     pub(crate) fn format(self) -> Format {
         match self {
             Self::Text => Format::Text,
@@ -149,13 +149,13 @@ impl FindingsFormat {
 /// `gpuc init`.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// Where the cluster runs.
+    /// The cloud of the cluster.
     #[arg(long, value_enum)]
     pub(crate) cloud: StarterCloud,
-    /// What the cluster is called.
+    /// The name of the cluster.
     #[arg(long, default_value = "ml-dev")]
     pub(crate) name: String,
-    /// The file to write; `-` for standard output.
+    /// The file to write; `-` is standard output.
     #[arg(value_name = "FILE", default_value = "gpu-cluster.yaml")]
     pub(crate) file: PathBuf,
 }
@@ -169,7 +169,7 @@ pub(crate) enum StarterCloud {
     Azure,
     /// Google Kubernetes Engine.
     Gcp,
-    /// Machines of your own.
+    /// Your own machines.
     #[value(name = "on-prem")]
     OnPrem,
 }
@@ -177,20 +177,21 @@ pub(crate) enum StarterCloud {
 /// `gpuc build`.
 #[derive(Args, Debug)]
 pub(crate) struct BuildArgs {
-    /// What is read.
+    /// The input.
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// The folder of the trees; each cluster has a folder in it.
+    /// The output folder; each cluster has a subfolder in it.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
-    /// Write nothing; end with 1 when the committed tree is stale, edited by hand, or has old files of gpuc's.
+    /// Write nothing; exit with 1 if the committed tree is stale, edited by hand, or contains files that gpuc no longer
+    /// generates.
     #[arg(long, conflicts_with_all = ["force", "prune"])]
     pub(crate) check: bool,
-    /// Overwrite files that somebody changed or that are not gpuc's.
+    /// Overwrite files that were edited by hand or not written by gpuc.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Remove what gpuc wrote for clusters that are gone: their file was read and no longer has them, or a folder was
-    /// searched and the file is not there any more. Other clusters' trees are left alone.
+    /// Delete the trees of removed clusters: clusters that are no longer in a file that was read, or whose file no
+    /// longer exists in a folder that was searched. Trees of other clusters are not changed.
     #[arg(long)]
     pub(crate) prune: bool,
 }
@@ -198,18 +199,18 @@ pub(crate) struct BuildArgs {
 /// `gpuc check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// What is read.
+    /// The input.
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Hold Kubernetes manifests written by others against the cluster: files, or folders to search for *.yaml, *.yml
-    /// and *.json; `-` is standard input, for what `kubectl kustomize` or `helm template` prints. With them,
-    /// `--deny manifest-warnings` stands for all of their warnings and none of the cluster's.
+    /// Check existing Kubernetes manifests against the cluster: files, or folders to search for *.yaml, *.yml and
+    /// *.json; `-` is standard input, for the output of `kubectl kustomize` or `helm template`. With this option,
+    /// `--deny manifest-warnings` means all warnings about manifests, but not those about the cluster.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) manifests: Vec<PathBuf>,
-    /// The cluster that the manifests are for, where several are read.
+    /// The cluster to check the manifests against, if the input contains several.
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pub(crate) cluster: Option<String>,
-    /// Mend in the manifests' files what has one right answer, and leave every other byte as it is.
+    /// Fix findings that have exactly one fix in the manifest files. All other bytes of the files are preserved.
     #[arg(long, requires = "manifests")]
     pub(crate) fix: bool,
 }
@@ -217,51 +218,51 @@ pub(crate) struct CheckArgs {
 /// `gpuc diff`.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: gpu-cluster.yaml here, or else
-    /// this folder.
+    /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml. Default: ./gpu-cluster.yaml if it
+    /// exists, otherwise the current folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// What to compare with: a revision of git (HEAD, origin/main, v1.2), where two of them part (origin/main...HEAD),
-    /// or a folder that holds the same files, such as a checkout.
+    /// The base to compare with: a Git revision (HEAD, origin/main, v1.2), the merge base of two revisions
+    /// (origin/main...HEAD), or a folder with the same files, such as another checkout.
     #[arg(long, value_name = "REV|A...B|DIR", default_value = "HEAD")]
     pub(crate) base: String,
-    /// The folder of the trees.
+    /// The output folder of `gpuc build`.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
-    /// Print the steps that the change takes, in their order, with the commands: as text or markdown. The JSON has
-    /// them in any case, as each cluster's `rollout`.
+    /// Print the ordered steps of the rollout, with commands, as text or Markdown. JSON output always contains them, as
+    /// `rollout` of each cluster.
     #[arg(long)]
     pub(crate) plan: bool,
-    /// How to print it.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: DiffFormat,
-    /// In text, print every field and name.
+    /// In text output, print all fields and names.
     #[arg(long)]
     pub(crate) all: bool,
-    /// End with 1 when something this bad or worse happens: deleted, replaced, refused, nodes-recreated,
+    /// Exit with 1 if the change has this impact or a more severe one: deleted, replaced, refused, nodes-recreated,
     /// slices-recut, driver-restarted, workload-restarted, plugin-restarted, capacity-lost, quota-cut, access-changed,
     /// service-restarted, capacity-gained, quota-raised, added, watched-differently, nothing.
     #[arg(long, value_name = "IMPACT")]
     pub(crate) fail_on: Option<String>,
 }
 
-/// How to print what differs.
+/// The output format of `gpuc diff`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
-    /// For people.
+    /// Human-readable.
     Text,
-    /// For programs: schema/diff.schema.json.
+    /// JSON, as described by schema/diff.schema.json.
     Json,
-    /// A comment for a pull request, at most 65,536 characters long.
+    /// Markdown for a pull request comment, at most 65,536 characters long.
     Markdown,
-    /// Annotations for GitHub Actions, at the lines that were changed.
+    /// Annotations for GitHub Actions, on the changed lines.
     Github,
 }
 
 /// `gpuc expand`.
 #[derive(Args, Debug)]
 pub(crate) struct ExpandArgs {
-    /// What is read.
+    /// The input.
     #[command(flatten)]
     pub(crate) input: InputArgs,
 }
@@ -269,8 +270,8 @@ pub(crate) struct ExpandArgs {
 /// `gpuc explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
-    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), or a key (nodePools.sharing.mig), of which the
-    /// end is enough (mig).
+    /// A code (GPUC1016), a finding's name (mig-profile-unsupported), an alert (GpuIdle), or a key
+    /// (nodePools.sharing.mig, or only its end: mig).
     #[arg(value_name = "CODE|KEY")]
     pub(crate) what: String,
 }
@@ -279,19 +280,19 @@ pub(crate) struct ExplainArgs {
 #[derive(Args, Debug)]
 pub(crate) struct GraphArgs {
     /// Files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input. Default:
-    /// gpu-cluster.yaml here, or else this folder.
+    /// ./gpu-cluster.yaml if it exists, otherwise the current folder.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// What to draw it as. Default: what the ending of FILE says, else mermaid.
+    /// The output format. Default: derived from the extension of FILE, otherwise mermaid.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<GraphFormat>,
-    /// The file to write, over one that is there; `-` is standard output, the default.
+    /// The file to write; an existing file is overwritten. `-` is standard output, the default.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 impl GraphArgs {
-    /// What is read, as the other commands are told it.
+    /// The input, in the form of the other commands.
     pub(crate) fn input(&self) -> InputArgs {
         InputArgs {
             paths: self.paths.clone(),
@@ -301,53 +302,53 @@ impl GraphArgs {
     }
 }
 
-/// What to draw clusters as.
+/// The output format of `gpuc graph`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
-    /// A flowchart of pools, what they offer and teams, for Markdown.
+    /// A flowchart of pools, their advertised resources, and teams, for Markdown.
     Mermaid,
-    /// A picture of everything, for light and dark.
+    /// A complete diagram, for light and dark backgrounds.
     Svg,
-    /// A page with the picture and a table.
+    /// An HTML page with the diagram and a table.
     Html,
 }
 
 /// `gpuc why`.
 #[derive(Args, Debug)]
 pub(crate) struct WhyArgs {
-    /// A generated file, a field or a line of it, or an object: `clusters/demo/install.sh`, `FILE#spec.replicas`,
+    /// A generated file, a field or a line of a file, or an object: `clusters/demo/install.sh`, `FILE#spec.replicas`,
     /// `FILE:12`, `Deployment/name`, `Deployment/namespace/name#spec`.
     #[arg(value_name = "FILE[#FIELD]", value_hint = clap::ValueHint::AnyPath)]
     pub(crate) what: String,
     /// The input: files, or folders to search for gpu-cluster.yaml and *.gpu-cluster.yaml; `-` is standard input.
-    /// Default: gpu-cluster.yaml here, or else this folder.
+    /// Default: ./gpu-cluster.yaml if it exists, otherwise the current folder.
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
-    /// The folder of the trees; each cluster has a folder in it.
+    /// The output folder; each cluster has a subfolder in it.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
-    /// How to print the answer.
+    /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: WhyFormat,
 }
 
-/// How to print an answer.
+/// The output format of `gpuc why`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhyFormat {
-    /// For people.
+    /// Human-readable.
     Text,
-    /// For programs, as schema/why.schema.json describes it.
+    /// JSON, as described by schema/why.schema.json.
     Json,
-    /// For a comment.
+    /// Markdown for a comment.
     Markdown,
 }
 
 /// `gpuc catalog`.
 #[derive(Args, Debug)]
 pub(crate) struct CatalogArgs {
-    /// What to list.
+    /// The part of the catalog to list.
     pub(crate) kind: CatalogKind,
-    /// Only rows with these words in them.
+    /// Print only rows that contain all of these words.
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
     /// Print JSON.
@@ -355,16 +356,16 @@ pub(crate) struct CatalogArgs {
     pub(crate) json: bool,
 }
 
-/// What the catalog has.
+/// The parts of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CatalogKind {
-    /// Cards, with their MIG profiles.
+    /// GPU models, with their MIG profiles.
     Gpus,
     /// Machine types with GPUs.
     Machines,
-    /// Helm charts, with their pinned versions.
+    /// Helm charts, with pinned versions.
     Charts,
-    /// Images that the charts run.
+    /// Container images of the charts.
     Images,
     /// Clouds.
     Clouds,

@@ -1,46 +1,45 @@
-//! What a run is compared with: the same files in a revision of git, or in another folder.
+//! The base of a comparison: the same files in a Git revision or in another folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
-use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Levels, Report};
-use gpuc::diff::Committed;
-use gpuc::load::{self, Loaded, ReadError, World};
-use gpuc::lock::{LOCK_FILE, Lock};
-use gpuc::resolve::Choices;
-use gpuc::source::{Source, Sources};
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_compile::lock::{LOCK_FILE, Lock};
+use gpuc_diff::diff::Committed;
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Levels, Report};
+use gpuc_syntax::load::{self, Loaded, ReadError, World};
+use gpuc_syntax::source::{Source, Sources};
 use rayon::prelude::*;
 
 use super::Usage;
 use super::git::Revision;
 use super::inputs::{self, Disk, FILE};
 
-/// What a run is compared with.
+/// The base of a comparison.
 pub(super) enum Base {
-    /// A revision, by the name that it was asked for.
+    /// A revision, with its name on the command line.
     Revision(String, Revision),
-    /// A folder that holds the same files.
+    /// A folder with the same files.
     Folder(PathBuf),
 }
 
 /// The base, read and compiled.
 pub(super) struct Before {
-    /// What there is to say of reading it.
+    /// Diagnostics about reading the base.
     pub(super) report: Report,
-    /// The clusters that are not as they are in the run.
+    /// The clusters that differ from the run.
     pub(super) compilations: Vec<Compilation>,
-    /// The names of those that are: what the run compiled is what they were; each with its file there, as messages call
-    /// that.
+    /// The names of unchanged clusters, each with the path of its file in the base, as shown in messages.
     pub(super) same: BTreeMap<String, String>,
-    /// Files that have another name now: what each is called in the run, and what it was called there.
+    /// Renamed files: the path in the run and the path in the base.
     pub(super) renamed: Vec<(String, String)>,
 }
 
 impl Base {
-    /// The base of this name; `near` is a path of the run, whose repository counts.
+    /// Opens the base with this name; `near` is a path of the run, which determines the repository.
     pub(super) fn open(name: &str, near: &Path) -> Result<Self> {
         let folder = Path::new(name);
         if folder.is_dir() {
@@ -57,21 +56,20 @@ impl Base {
         Ok(Self::Revision(name.to_owned(), Revision::open(near, name)?))
     }
 
-    /// What to type where the branch that is checked out lacks what the base has, so that what others did since reads
-    /// as if it were taken back.
+    /// A hint if the checked-out branch lacks commits of the base, because these commits would appear as reverted.
     pub(super) fn hint(&self) -> Option<String> {
         match self {
             Self::Revision(name, revision) if !revision.is_behind_head() => Some(format!(
-                "note: HEAD does not contain {name}, so what is only there is told as if it were taken back\n\
-                 help: compare with where they part: `--base {name}...HEAD`"
+                "note: HEAD does not contain {name}, so changes that are only in {name} are shown as reverted\n\
+                 help: compare with the merge base: `--base {name}...HEAD`"
             )),
             Self::Revision(name, revision) if !revision.is_called(name) => {
                 let (outer, folder) = revision.outer()?;
-                let outer = gpuc::shell::quote(&outer.display().to_string());
-                let meant = gpuc::shell::quote(&format!("{name}:{folder}"));
+                let outer = gpuc_syntax::shell::quote(&outer.display().to_string());
+                let meant = gpuc_syntax::shell::quote(&format!("{name}:{folder}"));
                 Some(format!(
-                    "note: {folder} is a submodule, and {name} names a commit of its own repository here\n\
-                     help: compare with what the outer repository had of it: \
+                    "note: {folder} is a submodule, and {name} is a commit of the submodule's repository\n\
+                     help: compare with the submodule's commit in the superproject: \
                      `--base \"$(git -C {outer} rev-parse {meant})\"`"
                 ))
             }
@@ -79,7 +77,7 @@ impl Base {
         }
     }
 
-    /// What messages call it.
+    /// The name of the base in messages.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Revision(name, revision) if revision.is_called(name) => name.clone(),
@@ -88,8 +86,8 @@ impl Base {
         }
     }
 
-    /// Commands of a folder that only the base has, such as those that remove a cluster: run there, by somebody who is
-    /// where this program was run.
+    /// Commands to run scripts of a folder that exists only in the base, such as those that delete a cluster, from the
+    /// current folder.
     pub(super) fn run_there(&self, folder: &Path, commands: &[String]) -> Result<Vec<String>> {
         let below = |folder: &str| {
             let commands = commands.iter();
@@ -102,13 +100,13 @@ impl Base {
                 Ok([add.to_vec(), below(&there), vec![remove]].concat())
             }
             Self::Folder(base) => {
-                let there = gpuc::shell::quote(&inputs::shown(&base.join(folder))?);
+                let there = gpuc_syntax::shell::quote(&inputs::shown(&base.join(folder))?);
                 Ok(below(&there))
             }
         }
     }
 
-    /// What messages call a file of it.
+    /// The path of a file of the base in messages.
     fn shown(&self, path: &str) -> String {
         match self {
             Self::Revision(name, _) => format!("{name}:{path}"),
@@ -116,7 +114,7 @@ impl Base {
         }
     }
 
-    /// A file, by the path that the run has for it; `None` where the base has none.
+    /// Reads a file, by its path in the run; `None` if the base does not have it.
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         match self {
             Self::Revision(_, revision) => revision.read(path),
@@ -133,7 +131,7 @@ impl Base {
         }
     }
 
-    /// Files of it, by their paths below a folder.
+    /// Reads files, by their paths below a folder.
     fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         match self {
             Self::Revision(_, revision) => revision.read_below(folder, paths),
@@ -144,7 +142,7 @@ impl Base {
         }
     }
 
-    /// The clusters' files that a path leads to there, which leads to none here. The error says that there are none.
+    /// The cluster files at a path that exists only in the base. It is an error if there are none.
     pub(super) fn gone(&self, path: &Path) -> Result<Vec<String>> {
         if self.read(path)?.is_some() {
             return Ok(vec![inputs::shown(path)?]);
@@ -152,7 +150,7 @@ impl Base {
         let files = self.search(path)?;
         if files.is_empty() {
             return Err(Usage(format!(
-                "there is nothing at {} now, and there was nothing in {}",
+                "{} does not exist, neither now nor in {}",
                 path.display(),
                 self.name()
             ))
@@ -161,7 +159,7 @@ impl Base {
         Ok(files)
     }
 
-    /// The clusters' files in a folder, as [`inputs::search`] finds them in a folder of the disk.
+    /// The cluster files in a folder, with the rules of [`inputs::search`].
     fn search(&self, folder: &Path) -> Result<Vec<String>> {
         match self {
             Self::Folder(base) => {
@@ -208,7 +206,7 @@ impl Base {
         }
     }
 
-    /// The tree of a cluster as it was committed there, if it was.
+    /// The committed tree of a cluster in the base, if any.
     pub(super) fn committed(&self, folder: &Path) -> Result<Option<Committed>> {
         let Some((lock, lock_text)) = self.lock(folder)? else {
             return Ok(None);
@@ -216,7 +214,7 @@ impl Base {
         let paths: Vec<&str> = lock.files.keys().map(String::as_str).collect();
         let mut files = BTreeMap::new();
         for (path, bytes) in paths.iter().zip(self.read_below(folder, &paths)?) {
-            // What somebody deleted by hand is not there.
+            // Files that were deleted by hand are missing.
             if let Some(bytes) = bytes {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 files.insert((*path).to_owned(), text);
@@ -231,7 +229,7 @@ impl Base {
     }
 
     fn lock(&self, folder: &Path) -> Result<Option<(Lock, String)>> {
-        // Trees may be written anywhere.
+        // The output folder can be outside the repository.
         if matches!(self, Self::Revision(_, revision) if !revision.covers(folder)) {
             return Ok(None);
         }
@@ -239,11 +237,11 @@ impl Base {
             return Ok(None);
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        // A lock of an older or newer gpuc that this one cannot read says nothing.
+        // Locks of incompatible gpuc versions are ignored.
         Ok(Lock::parse(&text).ok().map(|lock| (lock, text)))
     }
 
-    /// Reads and compiles what a run reads, as it is in the base. Its files come after the run's own.
+    /// Reads and compiles the run's input as it is in the base. Its sources are appended to the run's sources.
     pub(super) fn compile(
         &self,
         run: &inputs::Run,
@@ -273,8 +271,8 @@ impl Base {
         }
         if let (Self::Folder(base), true) = (self, there.is_empty()) {
             return Err(Usage(format!(
-                "{} has none of the files that are compared\n\
-                 help: name the folder from which the same paths lead to them: {}",
+                "{} contains none of the compared files\n\
+                 help: name a folder that contains these paths: {}",
                 base.display(),
                 run.files.join(", ")
             ))
@@ -296,6 +294,7 @@ impl Base {
         }
         let choices = |name: &str| self.choices(out, name);
         let options = Options {
+            registry: &gpuc::REGISTRY,
             levels: Levels::default(),
             choices: &choices,
         };
@@ -331,8 +330,8 @@ impl Base {
         })
     }
 
-    /// Refuses files of submodules, of which a revision of the repository around them has no more than a commit: they
-    /// would be told as new.
+    /// Fails for files in submodules: a revision of the superproject contains only the submodule's commit, so the files
+    /// would appear as new.
     fn refuse_submodules(&self, new: &[String]) -> Result<()> {
         let Self::Revision(_, revision) = self else {
             return Ok(());
@@ -340,11 +339,11 @@ impl Base {
         for file in new {
             if let Some((folder, commit)) = revision.submodule(Path::new(file))? {
                 let folder = revision.named(Path::new(&folder));
-                let folder = gpuc::shell::quote(&inputs::shown(&folder)?);
+                let folder = gpuc_syntax::shell::quote(&inputs::shown(&folder)?);
                 return Err(Usage(format!(
-                    "{file} is in a submodule, and {} has of that only which commit it was at\n\
-                     help: compare with that commit: `gpuc diff {folder} --base {commit}`; name what is in no submodule \
-                     in a run of its own",
+                    "{file} is in a submodule, and {} contains only the submodule's commit\n\
+                     help: compare with that commit: `gpuc diff {folder} --base {commit}`; compare other files in a \
+                     separate run",
                     self.name()
                 ))
                 .into());
@@ -353,8 +352,8 @@ impl Base {
         Ok(())
     }
 
-    /// New files, and what each was called there: by git's account of renames, or because a file that is no longer here
-    /// has a cluster of the same name.
+    /// New files with their paths in the base: detected by Git as renames, or because a deleted file has a cluster of
+    /// the same name.
     fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
         let Self::Revision(_, revision) = self else {
             return Ok(Vec::new());
@@ -400,7 +399,7 @@ impl Base {
         Ok(former)
     }
 
-    /// The path of a file of the base, by what messages call it.
+    /// The path of a file of the base, from its path in messages.
     pub(super) fn path_of<'p>(&self, shown: &'p str) -> Option<&'p str> {
         match self {
             Self::Revision(name, _) => shown.strip_prefix(name.as_str())?.strip_prefix(':'),
@@ -408,20 +407,21 @@ impl Base {
         }
     }
 
-    /// What the tree of the base was made of, where that was an older state of the input than the base has: the newest
-    /// such state of which gpuc makes this digest.
+    /// The compilation that the base's tree was built from, if the tree is older than the base's input: the newest
+    /// commit whose input has this digest.
     pub(super) fn made_of(
         &self,
         file: &str,
         input: &str,
         choices: &(dyn Fn(&str) -> Choices + Sync),
     ) -> Option<(String, Compilation)> {
-        /// How far back somebody may have forgotten to build.
+        /// The maximum number of commits to search.
         const MOST: usize = 50;
         let Self::Revision(_, revision) = self else {
             return None;
         };
         let options = Options {
+            registry: &gpuc::REGISTRY,
             levels: Levels::default(),
             choices,
         };
@@ -443,7 +443,7 @@ impl Base {
         })
     }
 
-    /// What gpuc had picked for a cluster there.
+    /// The choices for a cluster in the base.
     pub(super) fn choices(&self, out: &Path, name: &str) -> Choices {
         let lock = self.lock(&out.join(name)).ok().flatten();
         Choices {
@@ -452,23 +452,23 @@ impl Base {
     }
 }
 
-/// Why a revision names no commit, and what to type.
+/// The error for a revision that is not a commit.
 pub(super) fn unknown(name: &str, has_commits: bool) -> anyhow::Error {
     if !has_commits {
         return anyhow!(
-            "`{name}` names nothing yet: this repository has no commit\n\
+            "unknown revision `{name}`: the repository has no commits\n\
              help: commit once (`git add --all && git commit`), or name a folder to compare with"
         );
     }
     if name.starts_with("HEAD") {
         return anyhow!(
-            "`{name}` goes back further than the first commit that this repository has\n\
-             help: compare with a commit that `git log` lists; in CI, check out with the whole history"
+            "unknown revision `{name}`: the repository's history is shorter\n\
+             help: compare with a commit that `git log` lists; in CI, check out the full history"
         );
     }
     anyhow!(
-        "`{name}` is neither a folder nor a commit that this repository has\n\
-         help: fetch it first (`git fetch origin main`; in CI, check out with the whole history)"
+        "`{name}` is neither a folder nor a commit in this repository\n\
+         help: fetch it first (`git fetch origin main`; in CI, check out the full history)"
     )
 }
 

@@ -1,28 +1,28 @@
-//! `gpuc build`: trees, written or compared.
+//! `gpuc build`: writes trees, or compares them with the committed ones.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
-use gpuc::compile::Compilation;
-use gpuc::source::Sources;
+use gpuc_compile::compile::Compilation;
+use gpuc_syntax::source::Sources;
 use rayon::prelude::*;
 
 use super::args::{BuildArgs, Cli, FindingsFormat};
 use super::differs::Differences;
 use super::findings::{self, Accompany};
-use super::inputs::Run;
+use super::inputs::{self, Run};
 use super::write::{self, Changes, Refused};
-use super::{Exit, inputs, orphans, output, summary};
+use super::{Exit, orphans, output, summary};
 
-/// Compiles, then writes every cluster's tree, or with `--check` says what differs. When one cluster of a run has an
-/// error, none is written.
+/// Compiles the input, then writes every cluster's tree, or with `--check` lists the differences. If any cluster has an
+/// error, no tree is written.
 pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     let begin = Instant::now();
     let run = inputs::compile_all(&args.input, Some(&args.out))?;
-    let found = findings::of(&run);
+    let found = findings::of_run(&run);
     let exit = findings::exit(&found);
-    // One document has everything: what differs comes into it.
+    // The differences are part of the same document.
     let waits = args.check && args.input.format != FindingsFormat::Text && exit == Exit::Fine;
     if !waits {
         findings::show(cli, &args.input, &run.sources, &found, Accompany::InText)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Says why the files of one cluster are as they were. The others go on.
+/// Reports why the tree of one cluster was not written. The other clusters continue.
 pub(super) fn failed(error: &anyhow::Error) -> Exit {
     output::say(&format!("error: {error:#}"));
     if error.is::<Refused>() {
@@ -88,7 +88,7 @@ pub(super) fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
     out.join(name(compilation))
 }
 
-/// The cluster's name; nothing where it could not be read.
+/// The cluster's name; empty if it could not be read.
 fn name(compilation: &Compilation) -> &str {
     let config = compilation.config.as_ref();
     config.map_or("", |config| config.metadata.name.value.as_str())
@@ -103,7 +103,7 @@ fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes
     let file = file.map_or("", |file| file.path());
     let mut lock = lock.clone();
     lock.from = orphans::remembered(&args.out, &folder, file).or_else(|| {
-        // What was known stays known when the same cluster is built from standard input, or from a copy.
+        // Keep the recorded file if the same cluster is built from standard input or from a copy.
         write::read_lock(&folder).ok().flatten()?.from
     });
     if args.check {
@@ -127,15 +127,15 @@ fn report(
         output::say(&summary::line(compilation, changes, elapsed));
         for script in changes.removed.iter().filter(|path| makes_machines(path)) {
             output::say(&format!(
-                "note: {script} is gone, and what it made is not: it stays in the cloud and on the bill until you \
-                 delete it there"
+                "note: {script} was removed, but not the cloud resources that it created: they incur costs until \
+                 you delete them"
             ));
         }
     }
     Exit::Fine
 }
 
-/// The files that differ, as data, and as findings for a document.
+/// Lists the files that differ, as data and as findings.
 fn compare(
     args: &BuildArgs,
     compilation: &Compilation,
@@ -158,8 +158,8 @@ fn compare(
         text += &format!("{word}: {}{why}\n", path.display());
         differences.note(sources, &path, &format!("this file is {word}{why}"), help);
     };
-    let build = "run `gpuc build`, and commit what it changes";
-    let force = "keep what is in it elsewhere, then run `gpuc build --force`";
+    let build = "run `gpuc build` and commit the changes";
+    let force = "save its contents elsewhere, then run `gpuc build --force`";
     let groups = [
         ("missing", &changes.added, build),
         ("stale", &changes.changed, build),
@@ -178,13 +178,13 @@ fn compare(
         }
     }
     if let (true, Some(why)) = (changes.has_no_files(), changes.lock) {
-        differs("stale", gpuc::lock::LOCK_FILE, why, build);
+        differs("stale", gpuc_compile::lock::LOCK_FILE, why, build);
     }
     output::listing(args.input.format, &text)?;
     Ok(Exit::Differs)
 }
 
-/// Whether a generated file makes machines of a pool when it is run.
+/// Whether a generated file is a script that creates the machines of a pool.
 fn makes_machines(path: &str) -> bool {
     let script = path.strip_prefix("cloud/pool-");
     script.is_some_and(|name| Path::new(name).extension() == Some("sh".as_ref()))

@@ -1,24 +1,24 @@
-//! `gpuc catalog`: what gpuc knows.
+//! `gpuc catalog`: lists gpuc's catalog.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use gpuc::chart::{self, CHARTS};
-use gpuc::cloud::CLOUDS;
-use gpuc::cloud::machine::{Machine, Status};
+use gpuc_clouds::CLOUDS;
+use gpuc_compile::charts::{self, CHARTS};
+use gpuc_model::cloud::machine::{Machine, Status};
 use gpuc_schema::gpu::{GpuModel, MODELS};
 use serde_json::{Value, json};
 
 use super::args::{CatalogArgs, CatalogKind};
 use super::{Exit, output};
 
-/// A table: its columns, and a JSON object for each row.
+/// A table: its columns, and a JSON object per row.
 struct Table {
     columns: &'static [&'static str],
     rows: Vec<Value>,
 }
 
-/// Prints the rows that have every filter's word in them.
+/// Prints the rows that contain all filter words.
 pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
     let mut table = match args.kind {
         CatalogKind::Gpus => gpus(),
@@ -37,13 +37,13 @@ pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
         output::data(&print(&table))?;
     }
     if table.rows.is_empty() {
-        output::say("nothing in the catalog has all of these words");
+        output::say("no entry of the catalog contains all of these words");
     }
     Ok(Exit::Fine)
 }
 
-/// Keeps the rows that have a word: as a part between separators, so that `l4` is not `l40s`, or where no row has it
-/// so, anywhere.
+/// Keeps the rows that contain a word: as a whole word, so that `l4` does not match `l40s`, or anywhere if no row
+/// contains the whole word.
 fn keep(rows: &mut Vec<Value>, word: &str) {
     let texts: Vec<_> = rows
         .iter()
@@ -203,7 +203,7 @@ fn charts() -> Table {
 
 fn images() -> Table {
     let rows = CHARTS.iter().flat_map(|chart| {
-        let images = chart::images::images(chart.name).iter();
+        let images = charts::images::images(chart.name).iter();
         let listed = images.map(move |image| {
             let runs = match image.switch {
                 None => "always".to_owned(),
@@ -212,7 +212,7 @@ fn images() -> Table {
             };
             json!({"image": image.reference(), "chart": chart.name, "runs": runs})
         });
-        let others = chart::images::unlisted(chart.name).iter();
+        let others = charts::images::unlisted(chart.name).iter();
         let others = others.map(move |what| {
             json!({"image": format!("({what})"), "chart": chart.name, "runs": "see the chart inside"})
         });

@@ -1,4 +1,4 @@
-//! `gpuc check`: everything that is wrong, in one run.
+//! `gpuc check`: reports all findings in one run.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use super::args::{CheckArgs, Cli, FindingsFormat};
 use super::findings::{self, Accompany};
 use super::{Exit, inputs, manifests, output};
 
-/// Compiles, prints findings, writes nothing.
+/// Compiles the input and prints the findings. Writes no files.
 pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
     manifests::usable(args)?;
     let mut run = inputs::compile_all(&manifests::input(args), None)?;
@@ -21,7 +21,7 @@ pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
         let count = run.compilations.len();
         let clusters = if count == 1 { "cluster" } else { "clusters" };
         output::say(&format!(
-            "{count} {clusters}{of_manifests} checked, nothing stands in the way"
+            "{count} {clusters}{of_manifests} checked: no problems found"
         ));
     }
     Ok(exit)

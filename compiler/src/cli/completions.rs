@@ -14,10 +14,10 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Writes one manual page for gpuc and one for each of its commands.
+/// Writes one man page for gpuc and one for each command.
 pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
     let folder = &args.folder;
-    let place = || format!("writing manual pages to {}", folder.display());
+    let place = || format!("cannot write man pages to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(place)?;
     clap_mangen::generate_to(Cli::command(), folder).with_context(place)?;
     Ok(Exit::Fine)

@@ -1,17 +1,17 @@
-//! `gpuc diff`: what a change does to what runs.
+//! `gpuc diff`: the impact of a change on running clusters.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use gpuc::compile::{Compilation, Options};
-use gpuc::diag::{Diagnostic, Levels, Severity};
-use gpuc::diff::render::{Format, render};
-use gpuc::diff::{
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_compile::lock::LOCK_FILE;
+use gpuc_diff::diff::render::{Format, render};
+use gpuc_diff::diff::{
     BUILD, Committed, Diff, Diffs, Impact, Pair, Step, TEARDOWN, Unbuilt, VERSION, diff,
 };
-use gpuc::lock::LOCK_FILE;
-use gpuc::shell::quote;
-use gpuc::source::Sources;
+use gpuc_syntax::diag::{Diagnostic, Levels, Severity};
+use gpuc_syntax::shell::quote;
+use gpuc_syntax::source::Sources;
 use rayon::prelude::*;
 
 use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
@@ -21,12 +21,13 @@ use super::inputs::{self, Plans};
 use super::pairs::{Sides, name as name_of, pairs};
 use super::{Exit, Usage, build, output, write};
 
-/// Compiles both sides, and prints what differs.
+/// Compiles both sides and prints the differences.
 pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     let fail_on = args.fail_on.as_deref().map(impact).transpose()?;
     if args.plan && args.format == DiffFormat::Github {
         return Err(Usage(
-            "annotations stand at lines, and steps have none\nhelp: `--format markdown` prints the steps for a comment"
+            "`--plan` cannot be used with `--format github`\n\
+             help: use `--format markdown` to print the steps for a comment"
                 .to_owned(),
         )
         .into());
@@ -38,7 +39,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     };
     if input.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(Usage(
-            "there is no base of standard input\nhelp: name a file that is committed".to_owned(),
+            "standard input has no base to compare with\nhelp: name a committed file".to_owned(),
         )
         .into());
     }
@@ -58,7 +59,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     }
     let mut run = inputs::compile_there(&input, &gone, Some(&args.out), Plans::Kept)?;
     run.files.extend(gone_files);
-    let found = findings::of(&run);
+    let found = findings::of_run(&run);
     if findings::exit(&found) != Exit::Fine {
         findings::show(cli, &input, &run.sources, &found, Accompany::Always)?;
         return Ok(Exit::Invalid);
@@ -76,7 +77,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     if !of_base.is_empty() {
         findings::show(cli, &input, &sources, &of_base, Accompany::Always)?;
         output::say(&format!(
-            "error: the base {} has errors, so this is not compared with anything: {}",
+            "error: the base {} has errors, so these clusters cannot be compared: {}",
             base.name(),
             unknown.join(", ")
         ));
@@ -99,13 +100,13 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     };
     let diffs = compared.all(&pairs(&base, &sources, &before, &run.compilations))?;
     let format = format(args);
-    // What programs read is whole; people who want only what is wrong are told what closes the gate.
+    // Formats for programs are complete; with `--quiet`, text contains only the impacts that fail the gate.
     if cli.quiet && args.format == DiffFormat::Text && !args.plan {
         output::data(&render(&diffs.clone().as_bad_as(fail_on), format))?;
     } else {
         output::data(&render(&diffs, format))?;
     }
-    // What is not known may be the worst.
+    // The impact on clusters that cannot be compared is unknown, so the gate fails.
     let is_unknown = fail_on.is_some() && !of_base.is_empty();
     let is_too_bad = is_unknown
         || diffs
@@ -150,15 +151,18 @@ fn paths(args: &DiffArgs) -> Vec<PathBuf> {
 fn impact(name: &str) -> Result<Impact> {
     let names = Impact::ALL.into_iter().map(Impact::name);
     Impact::named(name).ok_or_else(|| {
-        let help = match gpuc::diag::words::nearest(name, names.clone()) {
+        let help = match gpuc_syntax::diag::words::nearest(name, names.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("write one of {}", names.collect::<Vec<_>>().join(", ")),
+            None => format!("use one of {}", names.collect::<Vec<_>>().join(", ")),
         };
-        Usage(format!("`--fail-on {name}` names no impact\nhelp: {help}")).into()
+        Usage(format!(
+            "unknown impact `{name}` in `--fail-on`\nhelp: {help}"
+        ))
+        .into()
     })
 }
 
-/// What is compared.
+/// The inputs of a comparison.
 struct Compared<'a> {
     base: &'a Base,
     before: &'a Before,
@@ -167,7 +171,7 @@ struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// Every cluster of either side.
+    /// Compares all clusters of both sides.
     fn all(&self, pairs: &[Sides<'_>]) -> Result<Diffs> {
         let one = |(name, before, after): &Sides<'_>| self.one(name, *before, *after);
         let mut clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
@@ -180,17 +184,17 @@ impl Compared<'_> {
         })
     }
 
-    /// The files of the tree on disk that are not what the input builds; none where there is no tree.
+    /// The files of the tree on disk that differ from the current output; none if there is no tree.
     fn unbuilt(&self, after: &Compilation) -> Vec<Unbuilt> {
         let folder = build::folder(self.out, after);
         let Some((tree, lock)) = &after.output else {
             return Vec::new();
         };
-        // A tree that nobody built here, or that cannot be read, is for `gpuc build` to speak of.
+        // `gpuc build` reports trees that cannot be read.
         let Ok(Some(built)) = write::read_lock(&folder) else {
             return Vec::new();
         };
-        // Where the input is, whoever builds says.
+        // The location of the input is recorded by `gpuc build`.
         let mut lock = lock.clone();
         lock.from = built.from;
         let Ok(changes) = write::check(&folder, tree, &lock) else {
@@ -207,7 +211,7 @@ impl Compared<'_> {
         let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
         let by_hand = by_hand.map(|path| file(path, true, None));
         let stale = stale.map(|path| file(path, false, mode(path)));
-        // With other files it follows from them.
+        // If other files differ, the lock differs as a consequence.
         let lock = changes.lock.filter(|_| changes.has_no_files());
         let lock = lock.map(|why| file(LOCK_FILE, false, Some(why)));
         by_hand.chain(stale).chain(lock).collect()
@@ -226,14 +230,15 @@ impl Compared<'_> {
         let mut committed = self.base.committed(&folder)?;
         if committed.is_none() && before.is_some() {
             output::say(&format!(
-                "note: the base has no tree of {} in {}, so what moved by itself is not told, nor are machines that \
-                 gpuc picked remembered; `--out` says where trees are",
+                "note: the base has no tree of {} in {}: gpuc cannot detect changes without a change of the input, \
+                 and cannot reuse selected machine types; `--out` sets the folder of the trees",
                 before.map_or_else(|| name.to_owned(), name_of),
                 folder.display()
             ));
         }
         let choices = |name: &str| self.base.choices(self.out, name);
         let options = Options {
+            registry: &gpuc::REGISTRY,
             levels: Levels::default(),
             choices: &choices,
         };
@@ -245,7 +250,7 @@ impl Compared<'_> {
             && is_stale(tree, before)
             && let Some(source) = self.sources.get(before.loaded.source)
         {
-            // What is as it was is called as in the run.
+            // Unchanged clusters have the path of the current run.
             let file = self.base.path_of(source.path());
             let file = file.unwrap_or(source.path());
             tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
@@ -275,19 +280,19 @@ impl Compared<'_> {
                 }
             }
         }
-        // The scripts of a cluster that is gone are in the base alone.
+        // The scripts of a deleted cluster exist only in the base.
         if after.is_none() && committed.is_some() {
             let removes =
                 |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
             for step in found.rollout.iter_mut().filter(removes) {
                 step.commands = self.base.run_there(&folder, &step.commands)?;
-                step.what += ". Run this where you are now";
+                step.what += ". Run these commands in the current folder";
             }
         }
         Ok(found)
     }
 
-    /// The file that a cluster was in, where that is another one than it is in now.
+    /// The cluster's previous file, if the cluster moved to another file.
     fn moved_from(
         &self,
         name: &str,
@@ -296,7 +301,7 @@ impl Compared<'_> {
     ) -> Option<String> {
         let path = |one: &Compilation| Some(self.sources.get(one.loaded.source)?.path());
         let is_called = after.and_then(path)?;
-        // What is as it was has been compiled once, from where it is now.
+        // An unchanged cluster was compiled only once, from its current file.
         let was_called = match self.before.same.get(name) {
             Some(file) => file,
             None => before.and_then(path)?,
@@ -305,7 +310,7 @@ impl Compared<'_> {
         (was != is_called && before.map(name_of) == after.map(name_of)).then(|| was.to_owned())
     }
 
-    /// The command that builds a file into the folder that trees were looked for in.
+    /// The command that builds a file into the output folder of this run.
     fn build(&self, path: &str) -> String {
         let mut command = BUILD.to_owned();
         if Path::new(path) != inputs::default_path() {

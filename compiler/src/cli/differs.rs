@@ -1,44 +1,44 @@
-//! What is committed and differs from what would be built, as findings: for formats that programs read.
+//! Differences between the committed tree and the current output, as findings, for formats for programs.
 
 use std::path::Path;
 
-use gpuc::diag::{Code, Diagnostic, Report, Severity};
-use gpuc::source::{Sources, Span};
+use gpuc_syntax::diag::{Code, Diagnostic, Report, Severity};
+use gpuc_syntax::source::{Sources, Span};
 
-/// What is committed is not what would be built. Only who compares a tree with files can find it, so no example of it
-/// can be compiled.
+/// The committed tree is out of date. Only a comparison with files on disk can detect this, so it has no examples.
 pub(super) static TREE_STALE: Code = Code {
     id: "GPUC0301",
     name: "tree-stale",
     severity: Severity::Error,
-    summary: "a generated file is not what would be built",
+    summary: "a generated file differs from the current output",
     explain: "### What it checks
 
-`gpuc build --check` compares each cluster's folder with what it would write: files that are
-missing, stale, edited by hand, orphaned, or not gpuc's where it would write one.
+`gpuc build --check` compares each cluster's folder with the files that `gpuc build` would write. It
+reports files that are missing, stale, edited by hand, or orphaned, and foreign files at paths that
+gpuc would write to.
 
 ### Why it matters
 
-What is reviewed and applied is what is committed. A tree that does not follow from its input does
-something that nobody has written down.
+The committed tree is reviewed and applied. If it differs from the output of its input, the cluster
+differs from its definition.
 
-### What to do
+### How to fix it
 
-Run `gpuc build`, read the diff and commit it. It refuses to lose what somebody has changed by
-hand; `gpuc build --force` overwrites it. `gpuc build --prune` removes a tree without an input.
+Run `gpuc build`, review the diff and commit it. `gpuc build` does not overwrite files that were
+edited by hand; `gpuc build --force` does. `gpuc build --prune` deletes a tree without an input.
 ",
     bad: "",
     good: "",
 };
 
-/// The differences of a run, gathered.
+/// Collects the differences of a run.
 #[derive(Default)]
 pub(super) struct Differences {
     report: Report,
 }
 
 impl Differences {
-    /// Notes one at the head of a generated file, or of a cluster's folder.
+    /// Records a difference at the start of a generated file or of a cluster's folder.
     pub(super) fn note(&mut self, sources: &mut Sources, path: &Path, what: &str, help: &str) {
         let source = sources.add(&path.display().to_string(), "");
         let head = Span {
@@ -46,11 +46,11 @@ impl Differences {
             start: 0,
             end: 0,
         };
-        let draft = self.report.draft(&TREE_STALE, head, what);
-        draft.help(help).emit();
+        let builder = self.report.diagnostic(&TREE_STALE, head, what);
+        builder.help(help).emit();
     }
 
-    /// All of them.
+    /// All recorded differences.
     pub(super) fn diagnostics(&self) -> &[Diagnostic] {
         self.report.diagnostics()
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_other_finding_is_called_so() {
+    fn code_and_name_are_unique() {
         let others = gpuc::codes();
         let mut others = others.iter();
         assert!(others.all(|code| code.id != TREE_STALE.id && code.name != TREE_STALE.name));

@@ -1,18 +1,17 @@
-//! `gpuc explain`: the page of a finding or of an alert, or the documentation of a key.
+//! `gpuc explain`: the explanation of a finding or an alert, or the documentation of a key.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use gpuc::diag::Code;
-use gpuc::diag::words;
-use gpuc::lower::monitoring::alert_page;
-use gpuc::schema::{self, Key};
+use gpuc_compile::lower::monitoring::alert_page;
+use gpuc_syntax::diag::{Code, words};
+use gpuc_syntax::schema::{self, Key};
 
 use super::args::ExplainArgs;
 use super::differs::TREE_STALE;
 use super::{Exit, output};
 
-/// Prints it.
+/// Prints the explanation.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let what = args.what.trim();
     let mut codes = gpuc::codes();
@@ -34,29 +33,31 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
             let paths = schema::paths_ending_in(what);
             if !paths.is_empty() {
                 if let [only] = paths.as_slice() {
-                    output::say(&taken_for(what, only));
+                    output::say(&interpretation(what, only));
                 }
                 output::data(&key_pages(what, &paths))?;
                 return Ok(Exit::Fine);
             }
             let help = help(what, &part, &keys, &codes);
             output::say(&format!(
-                "error: `{what}` is neither a finding nor a key\nhelp: {help}"
+                "error: unknown finding, alert or key `{what}`\nhelp: {help}"
             ));
             Ok(Exit::Invalid)
         }
     }
 }
 
-/// Which key a part of a path was taken for, and the other that may have been meant.
-fn taken_for(what: &str, path: &str) -> String {
+/// A note about the key that a part of a path is interpreted as, and a similar top-level key.
+fn interpretation(what: &str, path: &str) -> String {
     let top = schema::key("").map(|key| key.keys).unwrap_or_default();
     let near = words::nearest(what, top.iter().map(|(name, _)| name.as_str()));
-    let other = near.map_or_else(String::new, |near| format!("; there is `{near}` too"));
-    format!("note: `{what}` is taken for `{path}`{other}")
+    let other = near.map_or_else(String::new, |near| {
+        format!("; there is also a key `{near}`")
+    });
+    format!("note: `{what}` is interpreted as `{path}`{other}")
 }
 
-/// The finding that is called so, by its name, its id, or the digits of its id alone.
+/// The finding with this name, code, or digits of the code.
 fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
     let same = |name: &str| name.eq_ignore_ascii_case(what);
     let digits = |id: &str| id.strip_prefix(PREFIX).is_some_and(same);
@@ -64,12 +65,12 @@ fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
     codes.find(|code| same(code.id) || digits(code.id) || same(code.name))
 }
 
-/// What every finding's id begins with.
+/// The prefix of all codes.
 const PREFIX: &str = "GPUC";
 
-/// What was meant: a key below the one that was reached, a finding, or keys anywhere, by their whole paths.
+/// A suggestion: a key below the resolved part of the path, a finding, or keys anywhere, by their full paths.
 fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
-    // Of two parts that are equal the first is no key either, else it would not be `part`.
+    // If two parts are equal, the first one is unknown too; otherwise it would not be `part`.
     let parts = what.split('.').filter(|part| !part.is_empty());
     let reached: Vec<_> = parts
         .map(|part| part.split('[').next().unwrap_or(part))
@@ -104,9 +105,9 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
             }
         }
         None if keys.is_empty() => {
-            format!("`{}` has no keys below it", reached.join("."))
+            format!("`{}` has no nested keys", reached.join("."))
         }
-        None => format!("there is: {}", keys.join(", ")),
+        None => format!("the keys are: {}", keys.join(", ")),
     }
 }
 
@@ -115,7 +116,7 @@ fn page(code: &Code) -> String {
         "# {} {}\n\n{}: {}\n\n{}",
         code.id,
         code.name,
-        code.severity.word(),
+        code.severity.as_str(),
         code.summary,
         code.explain,
     );
@@ -123,12 +124,12 @@ fn page(code: &Code) -> String {
         return head;
     }
     format!(
-        "{head}\n### Example\n\nThis raises it:\n\n```yaml\n{}```\n\nThis does not:\n\n```yaml\n{}```\n",
+        "{head}\n### Example\n\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
         code.bad, code.good,
     )
 }
 
-/// The page of the one key that a path ends with, or the paths of all that do.
+/// The documentation of the only key with this suffix, or the list of all such keys.
 fn key_pages(what: &str, paths: &[String]) -> String {
     let key = |path: &String| {
         let key = schema::key(path);
@@ -138,7 +139,7 @@ fn key_pages(what: &str, paths: &[String]) -> String {
         return key_page(only, &key(only));
     }
     let width = paths.iter().map(String::len).max().unwrap_or(0);
-    let mut page = format!("# {what}\n\n{} keys are called that:\n\n", paths.len());
+    let mut page = format!("# {what}\n\n{} keys have this name:\n\n", paths.len());
     for path in paths {
         let described = schema::first_paragraph(&key(path).description);
         row(&mut page, path, width, &described);
@@ -173,10 +174,10 @@ fn key_page(path: &str, key: &Key) -> String {
     page
 }
 
-/// How wide a page is.
+/// The width of a page in columns.
 const COLUMNS: usize = 112;
 
-/// A name and what it is, whose lines stand under each other.
+/// Writes a name and its wrapped, indented description.
 fn row(page: &mut String, name: &str, width: usize, description: &str) {
     let indent = width + 4;
     let _ = write!(page, "  {name:width$} ");

@@ -1,37 +1,37 @@
-//! Findings, printed.
+//! Prints findings.
 
 use std::io::IsTerminal;
 
 use anyhow::Result;
-use gpuc::diag::render::{self, Format};
-use gpuc::diag::{Diagnostic, Severity};
-use gpuc::source::Sources;
+use gpuc_syntax::diag::render::{self, Format};
+use gpuc_syntax::diag::{Diagnostic, Severity};
+use gpuc_syntax::source::Sources;
 
 use super::args::{Cli, Color, InputArgs};
 use super::inputs::Run;
 use super::{Exit, output};
 
-/// Whether findings stand beside something else on standard output.
+/// Whether a command prints other data on standard output in addition to findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accompany {
-    /// They are all there is.
+    /// Only findings.
     Nothing,
-    /// They do for people; a program that asked for their format wants only them.
+    /// Other data with the text format; only findings with formats for programs.
     InText,
-    /// They always do.
+    /// Always other data.
     Always,
 }
 
-/// Prints everything there is to say of a run. Findings for people go to standard error when they accompany something
-/// else, such as a tree that is written; everything else goes to standard output.
+/// Prints all findings of a run. Findings go to standard error if they accompany other data, otherwise to standard
+/// output.
 pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany) -> Result<Exit> {
-    let findings = of(run);
+    let findings = of_run(run);
     show(cli, args, &run.sources, &findings, accompany)?;
     Ok(exit(&findings))
 }
 
-/// Everything there is to say of a run.
-pub(super) fn of(run: &Run) -> Vec<Diagnostic> {
+/// All findings of a run.
+pub(super) fn of_run(run: &Run) -> Vec<Diagnostic> {
     let of_documents = run.compilations.iter().map(|one| &one.report);
     let reports = std::iter::once(&run.report).chain(of_documents);
     reports
@@ -39,7 +39,7 @@ pub(super) fn of(run: &Run) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// How a run ends that has these findings.
+/// The exit code of a run with these findings.
 pub(super) fn exit(findings: &[Diagnostic]) -> Exit {
     let mut severities = findings.iter().map(|found| found.severity);
     if severities.any(|severity| severity == Severity::Error) {

@@ -1,5 +1,4 @@
-//! Files as they are in a revision, read by the `git` that is there: it knows every repository, its worktrees, partial
-//! clones and filters.
+//! Reads files of a Git revision with the installed `git`, which supports worktrees, partial clones and filters.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,12 +7,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, anyhow, bail};
-use gpuc::load::{ReadError, World};
+use gpuc_syntax::load::{ReadError, World};
 
 use super::inputs::shown;
 
-/// How many bytes of names git is told before its answers are read. With one path more they fit into the smallest pipe
-/// there is, 16 KiB, so that neither side waits for the other.
+/// The number of bytes of object names to write to git before reading its answers. With one more path, they fit into
+/// the smallest pipe buffer, 16 KiB, so that there is no deadlock.
 const ASKED_AT_ONCE: usize = 4096;
 
 /// A revision of a repository.
@@ -23,11 +22,11 @@ pub(super) struct Revision {
     /// The commit.
     commit: String,
     batch: Mutex<Batch>,
-    /// Files that were read by themselves: inputs and locks, which are asked for more than once.
+    /// Cache of files that were read individually: inputs and locks, which are read more than once.
     known: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
 }
 
-/// A `git cat-file --batch` that waits for names.
+/// A running `git cat-file --batch`.
 struct Batch {
     child: Child,
     stdin: ChildStdin,
@@ -35,18 +34,18 @@ struct Batch {
 }
 
 impl Revision {
-    /// The revision of the repository that a folder is in. The error says what to do.
+    /// Opens a revision of the repository that contains a folder.
     pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
         let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
         let Some(root) = root else {
             bail!(
-                "{} is in no git repository\nhelp: `--base DIR` compares with a folder that holds the same files",
+                "{} is not in a Git repository\nhelp: use `--base DIR` to compare with another folder",
                 folder.display()
             );
         };
         let root = without_links(Path::new(&root));
         let commit = match name.split_once("...") {
-            Some((one, other)) => parting(&root, name, one, other)?,
+            Some((one, other)) => merge_base(&root, name, one, other)?,
             None => commit(&root, name)?,
         };
         let batch = Mutex::new(Batch::start(&root)?);
@@ -58,38 +57,39 @@ impl Revision {
         })
     }
 
-    /// The commit, as short as people write it.
+    /// The abbreviated commit hash.
     pub(super) fn short(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
-    /// Whether a name is the commit's own, or begins it.
+    /// Whether a name is the commit's hash or a prefix of it.
     pub(super) fn is_called(&self, name: &str) -> bool {
         name.len() >= 4 && self.commit.starts_with(name)
     }
 
-    /// The commands that check it out beside the working tree, the path of a folder there, and those that clean up.
+    /// The commands to check out the revision in a separate worktree, the path of a folder there, and the command to
+    /// clean up.
     pub(super) fn beside(&self, folder: &Path) -> Result<([String; 2], String, String)> {
         let inside = self.inside(folder)?;
         let add = format!("git worktree add --detach \"$base\" {}", self.short());
-        let below = format!("\"$base\"/{}", gpuc::shell::quote(&inside));
+        let below = format!("\"$base\"/{}", gpuc_syntax::shell::quote(&inside));
         let remove = "git worktree remove --force \"$base\"".to_owned();
         Ok((["base=$(mktemp -d)".to_owned(), add], below, remove))
     }
 
-    /// Whether the branch that is checked out has this commit in it. Where there is no branch yet, nothing is missing.
+    /// Whether the checked-out branch contains this commit. Also true if there is no branch yet.
     pub(super) fn is_behind_head(&self) -> bool {
         let known = ask(&self.root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
         if !matches!(known, Ok(Some(_))) {
             return true;
         }
         let arguments = ["merge-base", "--is-ancestor", &self.commit, "HEAD"];
-        // Only `no` is no: in a shallow clone git may not know.
+        // Only exit code 1 means no: in a shallow clone git can fail.
         let answer = git(&self.root, &arguments).ok();
         answer.and_then(|output| output.status.code()) != Some(1)
     }
 
-    /// The submodule that a path is in, and the commit that this revision has of it.
+    /// The submodule that contains a path, and the submodule's commit in this revision.
     pub(super) fn submodule(&self, path: &Path) -> Result<Option<(String, String)>> {
         let inside = self.inside(path)?;
         let folders = Path::new(&inside).ancestors().skip(1);
@@ -105,8 +105,8 @@ impl Revision {
         Ok(commit.map(|commit| (folder, commit.get(..10).unwrap_or(commit).to_owned())))
     }
 
-    /// The repository that this one is a submodule of, and the path there, where the process is outside of this one: a
-    /// revision may be meant to be one of that.
+    /// The superproject of this repository and the submodule's path in it, if the current folder is outside the
+    /// submodule. The user may refer to a revision of the superproject.
     pub(super) fn outer(&self) -> Option<(PathBuf, String)> {
         let here = without_links(&std::env::current_dir().ok()?);
         if here.starts_with(&self.root) {
@@ -121,12 +121,12 @@ impl Revision {
         Some((of, below))
     }
 
-    /// Whether a path is one of the repository's working tree, whether there is such a file or not.
+    /// Whether a path is inside the repository's working tree, even if it does not exist.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.inside(path).is_ok()
     }
 
-    /// Every file below a folder, by paths as this process would name them; none where there is no such folder.
+    /// All files below a folder, by paths relative to the current folder; none if the folder does not exist.
     pub(super) fn list(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let inside = self.inside(folder)?;
         let inside = if inside.is_empty() { "." } else { &inside };
@@ -161,7 +161,7 @@ impl Revision {
         Ok(names.filter_map(path).collect())
     }
 
-    /// Every file of the repository that is called so, by paths as this process would name them.
+    /// All files of the repository with this name, by paths relative to the current folder.
     pub(super) fn all(&self, name: &str) -> Result<Vec<PathBuf>> {
         let paths = self.list(&self.root.clone())?;
         let is_called = |path: &PathBuf| {
@@ -172,7 +172,7 @@ impl Revision {
         Ok(paths.map(|path| self.named(&path)).collect())
     }
 
-    /// Files that have another path now, by git's account: from what each is called now to what it was called there.
+    /// Renamed files, as detected by git: the current path and the path in the revision.
     pub(super) fn renamed(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let arguments = [
             "diff",
@@ -196,7 +196,7 @@ impl Revision {
         Ok(pairs.collect())
     }
 
-    /// Every commit in which a file changed, newest first, up to this one: at most so many.
+    /// The commits that changed a file, newest first, up to this revision: at most `most`.
     pub(super) fn history(&self, path: &Path, most: usize) -> Result<Vec<String>> {
         let inside = self.inside(path)?;
         let most = format!("--max-count={most}");
@@ -221,13 +221,13 @@ impl Revision {
         })
     }
 
-    /// Whether two paths lead to one place.
+    /// Whether two paths refer to the same file.
     pub(super) fn is_same(&self, one: &Path, other: &Path) -> bool {
         let inside = |path: &Path| self.inside(path).ok();
         inside(one).is_some_and(|one| inside(other) == Some(one))
     }
 
-    /// A path of the repository as this process would name it.
+    /// A path of the repository, relative to the current folder.
     pub(super) fn named(&self, inside: &Path) -> PathBuf {
         let here = std::env::current_dir().map(|here| without_links(&here));
         let whole =
@@ -238,7 +238,7 @@ impl Revision {
         below.unwrap_or(whole)
     }
 
-    /// A file by a path as this process would name it; `None` where the revision has none.
+    /// Reads a file by its path relative to the current folder; `None` if the revision does not have it.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
         let inside = self.inside(path)?;
         if let Some(known) = self.known()?.get(&inside) {
@@ -252,10 +252,10 @@ impl Revision {
 
     fn known(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
         let known = self.known.lock();
-        known.map_err(|_| anyhow!("reading from git was cut short"))
+        known.map_err(|_| anyhow!("reading from git was interrupted"))
     }
 
-    /// Files by their paths below a folder, which this process names, each as [`read`](Self::read) has it.
+    /// Reads files by their paths below a folder, each as by [`read`](Self::read).
     pub(super) fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         let inside = self.inside(folder)?;
         let below = |path: &&str| {
@@ -266,15 +266,15 @@ impl Revision {
         self.read_inside(&paths)
     }
 
-    /// Files by their paths as seen from the repository's root.
+    /// Reads files by their paths relative to the repository's root.
     fn read_inside(&self, paths: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
         if let Some(path) = paths.iter().find(|path| path.contains('\n')) {
-            bail!("the path {path} has a line break in it");
+            bail!("the path {path} contains a line break");
         }
         let mut batch = self
             .batch
             .lock()
-            .map_err(|_| anyhow!("reading from git was cut short"))?;
+            .map_err(|_| anyhow!("reading from git was interrupted"))?;
         let mut answers = Vec::with_capacity(paths.len());
         let mut names = String::new();
         for path in paths {
@@ -288,7 +288,7 @@ impl Revision {
         Ok(answers)
     }
 
-    /// A path as seen from the repository's root.
+    /// A path relative to the repository's root.
     fn inside(&self, path: &Path) -> Result<String> {
         let whole =
             std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
@@ -335,25 +335,25 @@ impl Batch {
         })
     }
 
-    /// What git holds by some names, a line each; `None` for what is missing or no file.
+    /// Reads the objects with these names, one per line; `None` for objects that are missing or not files.
     fn ask(&mut self, names: &str, answers: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
         self.stdin
             .write_all(names.as_bytes())
-            .context("cannot ask git")?;
-        self.stdin.flush().context("cannot ask git")?;
+            .context("cannot write to git")?;
+        self.stdin.flush().context("cannot write to git")?;
         for _ in names.lines() {
-            answers.push(self.hear()?);
+            answers.push(self.receive()?);
         }
         Ok(())
     }
 
-    /// The next answer: `<object> <kind> <size>`, the bytes and a line break, or `<name> missing`:
+    /// Reads the next answer: `<object> <kind> <size>`, the bytes and a line break, or `<name> missing`:
     /// <https://git-scm.com/docs/git-cat-file#_batch_output>, read 2026-11-22.
-    fn hear(&mut self) -> Result<Option<Vec<u8>>> {
+    fn receive(&mut self) -> Result<Option<Vec<u8>>> {
         let mut head = String::new();
         self.stdout
             .read_line(&mut head)
-            .context("cannot hear git")?;
+            .context("cannot read from git")?;
         let words: Vec<&str> = head.split_whitespace().collect();
         let [.., kind, size] = words.as_slice() else {
             bail!("git answered `{}`", head.trim_end());
@@ -366,7 +366,7 @@ impl Batch {
             .with_context(|| format!("git answered `{}`", head.trim_end()))?;
         let mut bytes = Vec::new();
         let read = self.stdout.by_ref().take(size + 1).read_to_end(&mut bytes);
-        read.context("cannot hear git")?;
+        read.context("cannot read from git")?;
         bytes.pop();
         Ok((*kind == "blob").then_some(bytes))
     }
@@ -374,7 +374,7 @@ impl Batch {
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        // It has nothing to lose, and would wait for names.
+        // The process has no state to lose, and would wait for input.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -382,7 +382,7 @@ impl Drop for Batch {
 
 /// The commit that a revision names.
 fn commit(root: &Path, name: &str) -> Result<String> {
-    // The name comes after an end of options: one that begins with a dash is none.
+    // The name follows `--end-of-options`, so that a leading dash is not an option.
     let wanted = format!("{name}^{{commit}}");
     let verify = [
         "rev-parse",
@@ -398,19 +398,19 @@ fn commit(root: &Path, name: &str) -> Result<String> {
     Err(super::base::unknown(name, head.is_some()))
 }
 
-/// The commit where two revisions part, as git writes it: `A...B`, where a side that is left out is HEAD.
-fn parting(root: &Path, name: &str, one: &str, other: &str) -> Result<String> {
+/// The merge base of two revisions, in Git's notation `A...B`; an omitted side is HEAD.
+fn merge_base(root: &Path, name: &str, one: &str, other: &str) -> Result<String> {
     let side = |side: &str| commit(root, if side.is_empty() { "HEAD" } else { side });
     let (one, other) = (side(one)?, side(other)?);
     ask(root, &["merge-base", &one, &other])?.ok_or_else(|| {
         anyhow!(
-            "the two sides of `{name}` have no commit in common\n\
-             help: in CI, check out with the whole history (`fetch-depth: 0`); or name one of them alone"
+            "the two revisions of `{name}` have no merge base\n\
+             help: in CI, check out the full history (`fetch-depth: 0`), or name only one revision"
         )
     })
 }
 
-/// The first line that git answers; `None` where it says no.
+/// The first line of git's output; `None` if git exits with an error.
 fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     let output = git(folder, arguments)?;
     if !output.status.success() {
@@ -446,7 +446,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// A path whose folders that exist are no links, so that two ways to one place are the same.
+/// A path with links in its existing folders resolved, so that different paths to one file compare equal.
 fn without_links(path: &Path) -> PathBuf {
     if let Ok(whole) = path.canonicalize() {
         return whole;
@@ -463,9 +463,9 @@ mod tests {
 
     use super::*;
 
-    /// More names than a pipe holds, and more bytes in the answers than one holds, in the order that was asked.
+    /// More names and more answer bytes than a pipe buffer holds, in the requested order.
     #[test]
-    fn many_files_are_read_at_once() {
+    fn many_files_are_read_in_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         let long = "x".repeat(200);

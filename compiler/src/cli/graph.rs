@@ -1,9 +1,9 @@
-//! `gpuc graph`: pictures of clusters.
+//! `gpuc graph`: diagrams of clusters.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use gpuc::graph::{self, View};
+use gpuc_diff::graph::{self, View};
 
 use super::args::{Cli, GraphArgs, GraphFormat};
 use super::findings::{self, Accompany};
@@ -45,7 +45,7 @@ pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The format that a file's ending stands for. Flowcharts stand in files of their own and in pages.
+/// The format for a file extension. Mermaid flowcharts can be separate files or part of Markdown pages.
 fn by_ending(file: Option<&Path>) -> Result<GraphFormat> {
     let ending = file.and_then(Path::extension).and_then(|it| it.to_str());
     match ending {
@@ -53,7 +53,7 @@ fn by_ending(file: Option<&Path>) -> Result<GraphFormat> {
         Some("html" | "htm") => Ok(GraphFormat::Html),
         None | Some("mmd" | "mermaid" | "md" | "txt") => Ok(GraphFormat::Mermaid),
         Some(other) => Err(Usage(format!(
-            "gpuc draws no .{other}\nhelp: end the file's name in .svg, .html or .mmd, or write `--format`"
+            "unknown graph format `.{other}`\nhelp: use the extension .svg, .html or .mmd, or set `--format`"
         ))
         .into()),
     }

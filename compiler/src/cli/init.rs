@@ -1,4 +1,4 @@
-//! `gpuc init`: a file to start from.
+//! `gpuc init`: creates a starter file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -9,14 +9,15 @@ use anyhow::{Context, Result};
 use super::args::{Cli, InitArgs, StarterCloud};
 use super::{Exit, output};
 
-/// What the starters' first line names: it tells editors what the file may say, and needs no network.
+/// The schema file that the first line of the starters names. Editors use it without network access.
 const SCHEMA_FILE: &str = "gpu-cluster.schema.json";
 
-/// Writes the starter file of a cloud, and the schema for editors beside it. A file that is there is left alone.
+/// Writes the starter file of a cloud and, next to it, the schema for editors. Existing files are not changed.
 pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     if !is_name(&args.name) {
         output::say(&format!(
-            "error: `{}` cannot be a cluster's name\nhelp: lower-case letters, digits and -, starting with a letter, at most 40",
+            "error: invalid cluster name `{}`\n\
+             help: use at most 40 lower-case letters, digits and `-`, starting with a letter",
             args.name
         ));
         return Ok(Exit::Invalid);
@@ -33,7 +34,7 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             output::say(&format!(
-                "error: {file} is there already\nhelp: name another file, or remove it first"
+                "error: {file} already exists\nhelp: name another file, or delete it first"
             ));
             return Ok(Exit::Invalid);
         }
@@ -44,30 +45,30 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     let schema = schema_beside(&args.file)?;
     if !cli.quiet {
         output::say(&format!(
-            "wrote {file}{schema}\nnext: fill in what it marks as yours, which gpuc check {file} lists"
+            "wrote {file}{schema}\nnext: replace the placeholder values, which `gpuc check {file}` lists"
         ));
     }
     Ok(Exit::Fine)
 }
 
-/// Writes the schema into the folder of a file, and says what became of it.
+/// Writes the schema into the folder of a file, and returns a message about it.
 fn schema_beside(file: &Path) -> Result<String> {
     let path = file.with_file_name(SCHEMA_FILE);
-    let (shown, text) = (path.display(), gpuc::schema::json());
+    let (shown, text) = (path.display(), gpuc_syntax::schema::json());
     match fs::read(&path) {
-        Ok(there) if there == text.as_bytes() => Ok(String::new()),
+        Ok(existing) if existing == text.as_bytes() => Ok(String::new()),
         Ok(_) => Ok(format!(
-            "\nnote: {shown} is there already and was left as it is; `gpuc schema > {shown}` brings it up to date"
+            "\nnote: {shown} already exists and was not changed; `gpuc schema > {shown}` updates it"
         )),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             fs::write(&path, text).with_context(|| format!("cannot write {shown}"))?;
-            Ok(format!(" and {shown}, which your editor reads"))
+            Ok(format!(" and {shown} (for your editor)"))
         }
         Err(error) => Err(error).with_context(|| format!("cannot read {shown}")),
     }
 }
 
-/// The file, with `CLUSTER_NAME` where the name goes.
+/// The starter file, with `CLUSTER_NAME` as placeholder for the name.
 fn starter(cloud: StarterCloud) -> &'static str {
     match cloud {
         StarterCloud::Aws => include_str!("starters/aws.yaml"),

@@ -1,4 +1,4 @@
-//! What a run reads: files that are named, and clusters found in folders.
+//! The input of a run: named files, and clusters found in folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,35 +6,35 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Levels, Report, words};
-use gpuc::load::{self, ReadError, STDIN, World};
-use gpuc::lock::Lock;
-use gpuc::resolve::Choices;
-use gpuc::source::Sources;
-use gpuc::yaml::limits;
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_compile::lock::Lock;
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Levels, Report, words};
+use gpuc_syntax::load::{self, ReadError, STDIN, World};
+use gpuc_syntax::source::Sources;
+use gpuc_syntax::yaml::limits;
 use rayon::prelude::*;
 
 use super::args::InputArgs;
 use super::{Usage, output, write};
 
-/// The name of a cluster's file.
+/// The name of a cluster file.
 pub(super) const FILE: &str = "gpu-cluster.yaml";
 
-/// The same file with the other ending that YAML has, which is not searched for.
+/// The name with the other YAML extension, which is not searched for.
 const OTHER_ENDING: &str = "gpu-cluster.yml";
 
-/// Everything that was read, and what became of it.
+/// The files of a run and their compilations.
 pub(crate) struct Run {
     /// The files.
     pub(crate) sources: Sources,
-    /// What there is to say of reading them.
+    /// Diagnostics about reading the files.
     pub(crate) report: Report,
-    /// One for each document, in the order of the files.
+    /// One compilation per document, in the order of the files.
     pub(crate) compilations: Vec<Compilation>,
-    /// The files that were named or found, by the paths that messages show.
+    /// The named and found files, by their paths in messages.
     pub(crate) files: Vec<String>,
-    /// The folders that were searched: a cluster that was in one and is not found is gone.
+    /// The searched folders. A cluster that was in one of them and is not found was deleted.
     pub(crate) folders: Vec<PathBuf>,
 }
 
@@ -45,16 +45,16 @@ impl Run {
     }
 }
 
-/// What becomes of plans when the files are made.
+/// Whether plans are kept after the files are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plans {
-    /// They go: those of a thousand clusters would only fill the memory.
+    /// Plans are dropped, to save memory.
     Dropped,
-    /// Somebody compares them.
+    /// Plans are kept for a comparison.
     Kept,
 }
 
-/// Reads and compiles. Locks in `out` say what was chosen before.
+/// Reads and compiles. Locks in `out` contain earlier choices, such as machine types.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
     known_words(&args.deny)?;
     compile_found(args, find(&args.paths)?, out, Plans::Dropped)
@@ -66,14 +66,14 @@ pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run>
     compile_found(args, find(&args.paths)?, out, Plans::Kept)
 }
 
-/// Whether there are clusters' files in a folder.
+/// Whether a folder contains cluster files.
 pub(super) fn holds_clusters(folder: &Path) -> Result<bool> {
     let mut files = Vec::new();
     search(folder, &mut files, &mut Vec::new())?;
     Ok(!files.is_empty())
 }
 
-/// Reads and compiles as [`compile_all`] does; paths that are gone are passed over.
+/// Reads and compiles as [`compile_all`] does, but skips deleted paths.
 pub(crate) fn compile_there(
     args: &InputArgs,
     gone: &[&PathBuf],
@@ -108,11 +108,12 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
     let paths: Vec<&str> = files.iter().map(String::as_str).collect();
     let mut loaded = load::load_all(&world, &paths, &mut sources, &mut report);
     if !folders.is_empty() {
-        // A file that others build upon is a base, not a cluster, unless it is named on the command line.
+        // A file that others extend is a base, not a cluster, unless it is named on the command line.
         loaded.retain(|document| !document.is_base);
     }
     let choices = |name: &str| out.map(|out| choices(out, name)).unwrap_or_default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels {
             deny: args.deny.clone(),
         },
@@ -128,7 +129,7 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
             compilation
         })
         .collect::<Vec<_>>();
-    gpuc::fleet::check(&compilations, &mut report);
+    gpuc_compile::fleet::check(&compilations, &mut report);
     Ok(Run {
         sources,
         report,
@@ -138,7 +139,7 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
     })
 }
 
-/// Whether each word of `--deny` names a finding: a typing mistake must not open a gate.
+/// Checks that each value of `--deny` is a known finding: a typo must not disable a gate.
 pub(crate) fn known_words(deny: &[String]) -> Result<()> {
     let codes = gpuc::codes();
     for word in deny.iter().filter(|word| *word != "warnings") {
@@ -151,14 +152,17 @@ pub(crate) fn known_words(deny: &[String]) -> Result<()> {
         let names = codes.iter().map(|code| code.name).chain(["warnings"]);
         let help = match words::nearest(word, names) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "write the name or code of a finding, or `warnings`".to_owned(),
+            None => "use the name or code of a finding, or `warnings`".to_owned(),
         };
-        return Err(Usage(format!("`--deny {word}` names no finding\nhelp: {help}")).into());
+        return Err(Usage(format!(
+            "unknown finding `{word}` in `--deny`\nhelp: {help}"
+        ))
+        .into());
     }
     Ok(())
 }
 
-/// What gpuc picked for a cluster before, by its lock. A lock that cannot be read is complained of when it is written.
+/// Earlier choices for a cluster, from its lock. An unreadable lock is reported when it is written.
 pub(super) fn choices(out: &Path, name: &str) -> Choices {
     let lock: Option<Lock> = write::read_lock(&out.join(name)).ok().flatten();
     Choices {
@@ -166,7 +170,7 @@ pub(super) fn choices(out: &Path, name: &str) -> Choices {
     }
 }
 
-/// What a command line stands for.
+/// The files and folders of a command line.
 #[derive(Default)]
 pub(super) struct Found {
     /// The files to read.
@@ -175,13 +179,13 @@ pub(super) struct Found {
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// The files to read, and where they were searched for.
+/// Finds the files to read.
 pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
     let here = [default_path()];
     let paths = if paths.is_empty() { &here } else { paths };
     let mut found = Found::default();
     for path in paths {
-        // A file of that name is `./-`.
+        // A file with this name is written as `./-`.
         if path.as_os_str() == "-" {
             found.files.push(STDIN.to_owned());
             continue;
@@ -194,27 +198,28 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
             found.files.push(shown(path)?);
         }
     }
-    // A file that is named twice is one file.
+    // A file that is named twice is read once.
     let mut seen = BTreeSet::new();
     found.files.retain(|file| seen.insert(file.clone()));
     Ok(found)
 }
 
-/// The files in a folder. There is at least one, and what looks like one is not passed over in silence.
+/// Finds the cluster files in a folder. It is an error if there are none. Files with the extension .yml are reported.
 fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
     let (before, mut passed_over) = (found.files.len(), Vec::new());
     search(folder, &mut found.files, &mut passed_over)?;
     found.folders.push(folder.to_owned());
-    let help =
-        |file: &String| format!("rename {file} to end in .yaml, or name it on the command line");
+    let help = |file: &String| {
+        format!("rename {file} to use the extension .yaml, or name it on the command line")
+    };
     if found.files.len() > before {
         for file in &passed_over {
-            output::say(&format!("note: not read: {}", help(file)));
+            output::say(&format!("note: {file} was not read: {}", help(file)));
         }
         return Ok(());
     }
     let help = passed_over.first().map(help);
-    let help = help.unwrap_or_else(|| "`gpuc init` writes one to start from".to_owned());
+    let help = help.unwrap_or_else(|| "run `gpuc init` to create a starter file".to_owned());
     bail!(
         "no {FILE} and no *.{FILE} in {}\nhelp: {help}",
         folder.display()
@@ -230,7 +235,8 @@ pub(super) fn default_path() -> PathBuf {
     }
 }
 
-/// Looks through a folder, by name. Hidden folders and generated trees are passed over, links to folders not followed.
+/// Searches a folder, in the order of names. Hidden folders and generated trees are skipped; symbolic links to folders
+/// are not followed.
 pub(super) fn search(
     folder: &Path,
     files: &mut Vec<String>,
@@ -246,7 +252,7 @@ pub(super) fn search(
         let path = entry.path();
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            let generated = path.join(gpuc::lock::LOCK_FILE).exists();
+            let generated = path.join(gpuc_compile::lock::LOCK_FILE).exists();
             if !name.starts_with('.') && !generated {
                 search(&path, files, passed_over)?;
             }
@@ -259,13 +265,13 @@ pub(super) fn search(
     Ok(())
 }
 
-/// Whether a name is that of a cluster's file, `gpu-cluster.yaml` or `prod.gpu-cluster.yaml`.
+/// Whether a name is the name of a cluster file, `gpu-cluster.yaml` or `prod.gpu-cluster.yaml`.
 pub(super) fn is_called(name: &str, file: &str) -> bool {
     let first = name.strip_suffix(file);
     first.is_some_and(|first| first.is_empty() || first.ends_with('.'))
 }
 
-/// A path as messages show it: with `/`, without a leading `./`.
+/// A path for messages: with `/`, without a leading `./`.
 pub(super) fn shown(path: &Path) -> Result<String> {
     let Some(text) = path.to_str() else {
         bail!("the path {} is not UTF-8", path.display());
@@ -274,7 +280,7 @@ pub(super) fn shown(path: &Path) -> Result<String> {
     Ok(text.strip_prefix("./").unwrap_or(&text).to_owned())
 }
 
-/// What stands on standard input, up to a little more than is read of any file.
+/// Reads standard input, up to one byte over the size limit of files.
 pub(super) fn read_stdin() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut stdin = std::io::stdin().lock().take(limits::BYTES as u64 + 1);
@@ -283,7 +289,7 @@ pub(super) fn read_stdin() -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The files of this machine, and what standard input said when it was asked for.
+/// The local file system, and the contents of standard input.
 pub(super) struct Disk {
     pub(super) stdin: Option<Vec<u8>>,
 }
@@ -295,7 +301,7 @@ impl World for Disk {
             _ => ReadError::Other(error.to_string()),
         };
         let too_large = || {
-            let message = format!("it is larger than {} MiB", limits::BYTES >> 20);
+            let message = format!("the file is larger than {} MiB", limits::BYTES >> 20);
             Err(ReadError::Other(message))
         };
         if let Some(text) = self.stdin.as_ref().filter(|_| path == STDIN) {
@@ -307,9 +313,9 @@ impl World for Disk {
         }
         let metadata = fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
-            return Err(ReadError::Other("it is a folder".to_owned()));
+            return Err(ReadError::Other("the path is a folder".to_owned()));
         }
-        // A pipe does not say how much comes, and a device may never end.
+        // The size of a pipe is unknown, and a device can be endless.
         let most = limits::BYTES as u64 + 1;
         let mut text = Vec::new();
         let file = fs::File::open(path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `gpuc check --manifests`: manifests that others wrote, read, held against a cluster, and mended in place.
+//! `gpuc check --manifests`: checks existing manifests against a cluster, and fixes them in place.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,38 +6,39 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use gpuc::compile::Compilation;
-use gpuc::diag::{self, Diagnostic, Levels, Report, Severity, words};
-use gpuc::load::STDIN;
-use gpuc::manifests::{self, Manifests, Object, PassedOver, Why};
-use gpuc::model::Cluster;
-use gpuc::source::Source;
-use gpuc::yaml::{limits, read_text};
+use gpuc_compile::compile::Compilation;
+use gpuc_manifests as manifests;
+use gpuc_manifests::{Manifests, Object, PassedOver, Why};
+use gpuc_model::Cluster;
+use gpuc_syntax::diag::{self, Diagnostic, Levels, Report, Severity, words};
+use gpuc_syntax::load::STDIN;
+use gpuc_syntax::source::Source;
+use gpuc_syntax::yaml::{limits, read_text};
 
 use super::args::{CheckArgs, Cli, InputArgs};
 use super::inputs::{FILE, Run, is_called, read_stdin, shown};
 use super::{Usage, output, write};
 
-/// How many files a note names before it counts the rest.
+/// The maximum number of files that a note lists by name.
 const NAMED: usize = 4;
 
-/// What stands for standard input on the command line; a file of that name is `./-`.
+/// Standard input on the command line; a file with this name is written as `./-`.
 const DASH: &str = "-";
 
-/// What stands after `--deny` for all warnings of manifests, and none of the cluster's: whoever writes manifests may
-/// have no say there.
+/// The value of `--deny` for all warnings about manifests, but not about the cluster, which authors of manifests may be
+/// unable to change.
 const MANIFEST_WARNINGS: &str = "manifest-warnings";
 
 /// A file that was read.
 struct Found {
-    /// Its path, as messages show it.
+    /// The path for messages.
     path: String,
     text: String,
-    /// Why it is not written to, if it is not.
+    /// The reason why the file is not written to, if any.
     kept: Option<&'static str>,
 }
 
-/// Whether the command line makes sense.
+/// Validates the command line.
 pub(super) fn usable(args: &CheckArgs) -> Result<()> {
     let is_stdin = |path: &&PathBuf| path.as_os_str() == DASH;
     let dashes = args.manifests.iter().filter(is_stdin).count();
@@ -45,12 +46,12 @@ pub(super) fn usable(args: &CheckArgs) -> Result<()> {
     let denies = args.input.deny.iter().any(|word| word == MANIFEST_WARNINGS);
     if denies && args.manifests.is_empty() {
         return refuse(
-            "`--deny manifest-warnings` has no manifests\nhelp: name them with `--manifests`",
+            "`--deny manifest-warnings` requires manifests\nhelp: name them with `--manifests`",
         );
     }
     if dashes > 0 && args.fix {
         return refuse(
-            "`--fix` cannot write to standard input\nhelp: name the files, or leave `--fix` out",
+            "`--fix` cannot write to standard input\nhelp: name the files, or remove `--fix`",
         );
     }
     if dashes > 0 && args.input.paths.iter().any(|path| is_stdin(&path)) {
@@ -61,14 +62,15 @@ pub(super) fn usable(args: &CheckArgs) -> Result<()> {
     Ok(())
 }
 
-/// What the clusters are read with.
+/// The input arguments for the clusters.
 pub(super) fn input(args: &CheckArgs) -> InputArgs {
     let mut input = args.input.clone();
     input.deny.retain(|word| word != MANIFEST_WARNINGS);
     input
 }
 
-/// Checks the manifests, adds what is found to the run, and answers what was read, in words that follow the clusters.
+/// Checks the manifests and adds the findings to the run. Returns a phrase about the checked objects, to follow the
+/// number of clusters.
 pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String> {
     let files = find(args)?;
     let index = chosen(args, run)?;
@@ -76,7 +78,7 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     let config = compilation.config.as_ref();
     let cluster = compilation.cluster.as_ref();
     let Some((cluster, config)) = cluster.zip(config).filter(|_| is_sound(compilation)) else {
-        output::say("note: the manifests are not checked until the cluster's own errors are gone");
+        output::say("note: the manifests were not checked, because the cluster has errors");
         return Ok(String::new());
     };
     let allowed: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
@@ -88,11 +90,11 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     let levels = Levels {
         deny: denied.collect(),
     };
-    let heed = |found: &mut Vec<Diagnostic>| {
+    let apply_levels = |found: &mut Vec<Diagnostic>| {
         diag::apply(found, &allowed, &levels);
     };
     let files = if args.fix {
-        mend(cli, cluster, run, files, &heed)?
+        fix(cli, cluster, run, files, &apply_levels)?
     } else {
         files
     };
@@ -103,12 +105,12 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     }
     let is_read = |path: &str| files.iter().any(|file| file.path == path);
     if is_read(STDIN) && report.diagnostics().is_empty() && !manifests.has(STDIN, sources) {
-        let text = "there is no object on standard input\nhelp: pipe what is applied, such as `helm template …` or \
+        let text = "no Kubernetes object on standard input\nhelp: pipe the output of `helm template …` or \
                     `kubectl kustomize …`";
         return Err(Usage(text.to_owned()).into());
     }
     manifests::check(cluster, &manifests, sources, &mut report);
-    heed(report.diagnostics_mut());
+    apply_levels(report.diagnostics_mut());
     run.report.append(report);
     let layered = manifests.layered(sources);
     let path = |index: &usize| {
@@ -132,14 +134,13 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     Ok(format!(" and {objects} of {files}"))
 }
 
-/// Whether nothing is wrong with a cluster itself. A warning that `--deny` makes an error of says nothing else than it
-/// did.
+/// Whether a cluster has no errors of its own. Warnings that `--deny` turns into errors do not count.
 fn is_sound(compilation: &Compilation) -> bool {
     let mut found = compilation.report.diagnostics().iter();
     !found.any(|found| found.code.severity == Severity::Error)
 }
 
-/// The cluster that the manifests are for.
+/// The cluster to check the manifests against.
 fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
     let name = |compilation: &Compilation| {
         let config = compilation.config.as_ref();
@@ -151,23 +152,24 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
         return match names.iter().position(|name| name == wanted) {
             Some(index) => Ok(index),
             None => refuse(format!(
-                "no cluster is called `{wanted}`\nhelp: there is {}",
+                "unknown cluster `{wanted}`\nhelp: use one of {}",
                 words::some(&names, NAMED)
             )),
         };
     }
     match names.as_slice() {
         [_] => Ok(0),
-        [] => refuse("there is no cluster to hold the manifests against".to_owned()),
+        [] => refuse("there is no cluster to check the manifests against".to_owned()),
         several => {
-            // All that follows `--manifests` is one.
+            // All arguments after `--manifests` are manifests.
             let after = if args.input.paths.is_empty() && args.manifests.len() > 1 {
-                ", or the cluster's file in front of `--manifests`"
+                ", or write the cluster's file before `--manifests`"
             } else {
                 ""
             };
             refuse(format!(
-                "manifests are for one cluster, and {} were read\nhelp: write `--cluster` with one of {}{after}",
+                "manifests can only be checked against one cluster, but the input has {}\n\
+                 help: set `--cluster` to one of {}{after}",
                 several.len(),
                 words::some(several, NAMED)
             ))
@@ -175,7 +177,7 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
     }
 }
 
-/// The files to check, in the order they were named; those of a folder by name.
+/// The files to check, in the order of the command line; files of a folder in the order of names.
 fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in &args.manifests {
@@ -190,12 +192,12 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
             named(read(path)?, !metadata.is_file(), &mut found)?;
             continue;
         }
-        let (mut paths, mut made) = (Vec::new(), Vec::new());
-        search(path, &mut paths, &mut made)?;
+        let (mut paths, mut trees) = (Vec::new(), Vec::new());
+        search(path, &mut paths, &mut trees)?;
         if paths.is_empty() {
-            // Whoever names a folder of trees that gpuc made means them.
-            for tree in std::mem::take(&mut made) {
-                search(&tree, &mut paths, &mut made)?;
+            // If a folder contains only generated trees, check these.
+            for tree in std::mem::take(&mut trees) {
+                search(&tree, &mut paths, &mut trees)?;
             }
         }
         if paths.is_empty() {
@@ -204,7 +206,7 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
         for path in paths {
             match read(&path)? {
                 Ok(file) => found.push(file),
-                Err(why) => output::say(&format!("note: not checked: {why}")),
+                Err(why) => output::say(&format!("note: file not checked: {why}")),
             }
         }
     }
@@ -214,8 +216,8 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Adds what the command line names. No text is a mistake; so is a pipe with nothing in it, because what was to fill it
-/// failed. An empty file is one that somebody left.
+/// Adds a file that the command line names. An unreadable file is an error, and so is an empty pipe, because the
+/// command that writes to it failed. An empty regular file is not an error.
 fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> Result<()> {
     let file = file.map_err(Usage)?;
     let is_nothing = |line: &str| {
@@ -224,7 +226,7 @@ fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> 
     };
     if is_pipe && file.text.lines().all(is_nothing) {
         let text = format!(
-            "`{}` has no manifest in it\nhelp: see whether what writes into it works",
+            "`{}` contains no manifest\nhelp: check that the command that writes to it succeeds",
             file.path
         );
         return Err(Usage(text).into());
@@ -233,9 +235,9 @@ fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> 
     Ok(())
 }
 
-/// Looks through a folder. Hidden folders, those of packages and clusters' own files are passed over, links to folders
-/// not followed; trees that gpuc makes are set aside.
-fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> Result<()> {
+/// Searches a folder. Hidden folders, package folders and cluster files are skipped; symbolic links to folders are not
+/// followed. Generated trees are collected separately.
+fn search(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
@@ -252,10 +254,10 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
             if name.starts_with('.') || name == "node_modules" {
                 continue;
             }
-            if path.join(gpuc::lock::LOCK_FILE).exists() {
-                made.push(path);
+            if path.join(gpuc_compile::lock::LOCK_FILE).exists() {
+                trees.push(path);
             } else {
-                search(&path, paths, made)?;
+                search(&path, paths, trees)?;
             }
             continue;
         }
@@ -271,7 +273,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, made: &mut Vec<PathBuf>) -> R
 fn read(path: &Path) -> Result<Result<Found, String>> {
     let failed = || format!("cannot read {}", path.display());
     let link = fs::symlink_metadata(path).with_context(failed)?;
-    // A pipe does not say how much comes, and a device may never end.
+    // The size of a pipe is unknown, and a device can be endless.
     let mut bytes = Vec::new();
     let file = fs::File::open(path).with_context(failed)?;
     let mut file = file.take(limits::BYTES as u64 + 1);
@@ -279,37 +281,36 @@ fn read(path: &Path) -> Result<Result<Found, String>> {
     Ok(add(shown(path)?, &bytes, kept(&link)))
 }
 
-/// Why a file is not written to, if it is not: the file that takes its place would be another one, or its owner wants
-/// it as it is.
+/// The reason why a file is not written to, if any: replacing it would break a link, or it is read-only.
 fn kept(file: &fs::Metadata) -> Option<&'static str> {
     #[cfg(unix)]
     let names = std::os::unix::fs::MetadataExt::nlink(file);
     #[cfg(not(unix))]
     let names = 1;
     if !file.is_file() {
-        Some("a link, and not written through")
+        Some("a symbolic link and was not changed")
     } else if file.permissions().readonly() {
-        Some("read-only, and not changed")
+        Some("read-only and was not changed")
     } else if names > 1 {
-        Some("a hard link, and not changed")
+        Some("a hard link and was not changed")
     } else {
         None
     }
 }
 
-/// A file, or why it is no text.
+/// Decodes a file, or returns the reason why it is not text.
 fn add(path: String, bytes: &[u8], kept: Option<&'static str>) -> Result<Found, String> {
     let text = read_text(&path, bytes)?;
     Ok(Found { path, text, kept })
 }
 
-/// Mends the files in place, and answers them as they are now.
-fn mend(
+/// Fixes the files in place and returns their new contents.
+fn fix(
     cli: &Cli,
     cluster: &Cluster,
     run: &Run,
     files: Vec<Found>,
-    heed: &dyn Fn(&mut Vec<Diagnostic>),
+    apply_levels: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Result<Vec<Found>> {
     for file in &files {
         if let Some(why) = file.kept {
@@ -319,60 +320,60 @@ fn mend(
     let texts = files.iter();
     let texts = texts.map(|file| (file.path.clone(), file.text.clone(), file.kept.is_none()));
     let texts: Vec<_> = texts.collect();
-    let mended = manifests::mend(cluster, &run.sources, &texts, heed);
+    let fixed = manifests::mend(cluster, &run.sources, &texts, apply_levels);
     let mut after = Vec::new();
     for mut file in files {
-        if let Some(text) = mended.files.get(&file.path) {
+        if let Some(text) = fixed.files.get(&file.path) {
             replace(Path::new(&file.path), &file.text, text)?;
             file.text.clone_from(text);
         }
         after.push(file);
     }
-    if !mended.files.is_empty() && !cli.quiet {
-        let names: Vec<_> = mended.files.keys().collect();
+    if !fixed.files.is_empty() && !cli.quiet {
+        let names: Vec<_> = fixed.files.keys().collect();
         output::say(&format!(
-            "{} mended in {}",
-            words::counted(mended.findings, "finding"),
+            "{} fixed in {}",
+            words::counted(fixed.findings, "finding"),
             words::some(&names, NAMED)
         ));
     }
     Ok(after)
 }
 
-/// Puts a text in a file's place, unless somebody has changed the file since it was read.
+/// Replaces a file's contents, unless the file has changed since it was read.
 fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
-    let failed = || format!("{}: cannot be mended", path.display());
+    let failed = || format!("{}: cannot be fixed", path.display());
     let found = fs::symlink_metadata(path).with_context(failed)?;
     let now = fs::read(path).with_context(failed)?;
     ensure!(
         found.is_file() && now == before.as_bytes(),
-        "{}: has changed while it was looked at; run again",
+        "{}: changed during the check; run the command again",
         path.display()
     );
     write::put(path, text, false)?;
     fs::set_permissions(path, found.permissions()).with_context(failed)
 }
 
-/// What to say of objects that no rule knows.
+/// A note about objects of kinds that no rule checks.
 fn only_read(objects: &[&Object]) -> String {
     let kinds: BTreeSet<_> = objects.iter().map(|it| it.kind.as_str()).collect();
     let kinds: Vec<_> = kinds.into_iter().collect();
-    let (count, they) = match objects.len() {
-        1 => ("1 object was".to_owned(), "its kind"),
-        several => (format!("{several} objects were"), "their kinds"),
+    let count = match objects.len() {
+        1 => "1 object was".to_owned(),
+        several => format!("{several} objects were"),
     };
     format!(
-        "note: {count} only read, not checked, because gpuc does not know {they}: {}",
+        "note: {count} not checked, because gpuc has no rules for the kind: {}",
         words::some(&kinds, NAMED)
     )
 }
 
-/// What to say of what was not checked.
+/// Notes about files that were not checked.
 fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
     let mut notes = Vec::new();
-    let of = |is: fn(&Why) -> bool| {
-        let of = passed_over.iter().filter(|it| is(&it.why));
-        of.map(|it| it.path.as_str()).collect::<Vec<_>>()
+    let paths_with = |is: fn(&Why) -> bool| {
+        let files = passed_over.iter().filter(|file| is(&file.why));
+        files.map(|file| file.path.as_str()).collect::<Vec<_>>()
     };
     let mut note = |paths: Vec<&str>, text: &str| {
         if !paths.is_empty() {
@@ -380,25 +381,24 @@ fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
         }
     };
     note(
-        of(|why| *why == Why::Template),
-        "not checked, because it is a template; give `--manifests -` what `helm template` prints",
+        paths_with(|why| *why == Why::Template),
+        "not checked, because it is a template; pipe the output of `helm template` to `--manifests -`",
     );
     note(
-        of(|why| *why == Why::NoObjects),
-        "not checked, because there is no Kubernetes object in it",
+        paths_with(|why| *why == Why::NoObjects),
+        "not checked, because it contains no Kubernetes object",
     );
     note(
-        of(|why| matches!(why, Why::Patch(_))),
-        "not checked, because it is a patch; give `--manifests -` what `kubectl kustomize` prints",
+        paths_with(|why| matches!(why, Why::Patch(_))),
+        "not checked, because it is a patch; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
         patched.into_iter().collect(),
-        "not checked as it stands, because a kustomization patches it; give `--manifests -` what `kubectl kustomize` \
-         prints",
+        "not checked, because a kustomization patches it; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
-        of(|why| *why == Why::Kustomization),
-        "changes what is applied; give `--manifests -` what `kubectl kustomize` prints",
+        paths_with(|why| *why == Why::Kustomization),
+        "changes the applied objects; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     notes
 }

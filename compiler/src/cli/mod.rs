@@ -1,4 +1,4 @@
-//! The commands, and the only part of gpuc that reads and writes.
+//! The commands. This is the only part of gpuc that reads and writes files.
 
 mod args;
 mod base;
@@ -30,20 +30,20 @@ use clap::Parser;
 
 use args::{Cli, Color, Command};
 
-/// How a run ended, as the caller's shell sees it.
+/// The exit code of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// Success.
     Fine = 0,
-    /// What is committed differs from what would be built.
+    /// The committed tree is out of date.
     Differs = 1,
-    /// The input or the usage is wrong.
+    /// The input or the command line is invalid.
     Invalid = 2,
-    /// It could not run.
+    /// An operation failed.
     CouldNot = 3,
 }
 
-/// The command line asks for something that there is not.
+/// An invalid command line.
 #[derive(Debug)]
 pub(crate) struct Usage(String);
 
@@ -60,32 +60,32 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
-    // clap exits by itself: 0 after help and version, 2 after wrong usage.
+    // clap exits itself: 0 after help and version, 2 after a usage error.
     let cli = Cli::parse();
-    let (code, said) = owning_up(&cli.command.reads(), || carry_out(&cli));
-    if let Some(said) = said {
-        output::say(&said);
+    let (code, bug) = catch_bugs(&cli.command.reads(), || run_command(&cli));
+    if let Some(bug) = bug {
+        output::say(&bug);
     }
     ExitCode::from(code)
 }
 
-/// Does the work and answers its exit code. A panic in it is a bug of gpuc's, whatever the input was: then there is
-/// something to say, below what Rust itself has said of the panic.
-fn owning_up(input: &str, work: impl FnOnce() -> Exit) -> (u8, Option<String>) {
-    // Nothing that the work has touched is used after a panic.
+/// Runs a command and returns its exit code. A panic is a bug in gpuc: the result then also contains a message to print
+/// after Rust's panic message.
+fn catch_bugs(input: &str, work: impl FnOnce() -> Exit) -> (u8, Option<String>) {
+    // No state that the command modified is used after a panic.
     if let Ok(exit) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         return (exit as u8, None);
     }
-    let said = format!(
+    let message = format!(
         "error: this is a bug in gpuc {}, not in your input\n\
-         help: report it {}, with the lines above and, if you can, the input: {input}",
+         help: report it {}, with the output above and, if possible, the input: {input}",
         env!("CARGO_PKG_VERSION"),
         where_to_report(env!("CARGO_PKG_REPOSITORY")),
     );
-    (BUG, Some(said))
+    (BUG, Some(message))
 }
 
-/// Where bugs are reported: in the repository that the package names, if it names one.
+/// The place to report bugs: the package's repository, if it is set.
 fn where_to_report(repository: &str) -> String {
     match repository {
         "" => "where you got gpuc from".to_owned(),
@@ -93,7 +93,7 @@ fn where_to_report(repository: &str) -> String {
     }
 }
 
-fn carry_out(cli: &Cli) -> Exit {
+fn run_command(cli: &Cli) -> Exit {
     match cli.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
@@ -131,37 +131,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_owned_up_to() {
-        let (code, said) = owning_up("fleet/gpu-cluster.yaml", || panic!("a broken promise"));
+    fn panics_are_reported_as_bugs() {
+        let (code, message) = catch_bugs("fleet/gpu-cluster.yaml", || panic!("a broken invariant"));
         assert_eq!(code, 70);
-        let said = said.unwrap();
+        let message = message.unwrap();
         for part in [
             "error: this is a bug in gpuc",
             env!("CARGO_PKG_VERSION"),
             "help: report it ",
             "fleet/gpu-cluster.yaml",
         ] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(message.contains(part), "{part}: {message}");
         }
-        // Work is done by many threads.
+        // Commands use several threads.
         let work = || {
-            rayon::join(|| panic!("a broken promise"), || ());
+            rayon::join(|| panic!("a broken invariant"), || ());
             Exit::Fine
         };
-        assert_eq!(owning_up("a", work).0, 70);
+        assert_eq!(catch_bugs("a", work).0, 70);
     }
 
     #[test]
-    fn a_repository_takes_reports() {
+    fn bugs_are_reported_in_the_repository() {
         let at = where_to_report("https://git.example.com/gpuc");
         assert_eq!(at, "at https://git.example.com/gpuc/issues");
         assert_eq!(where_to_report(""), "where you got gpuc from");
     }
 
     #[test]
-    fn what_ends_well_says_nothing_more() {
+    fn commands_without_panic_have_no_message() {
         for exit in [Exit::Fine, Exit::Differs, Exit::Invalid, Exit::CouldNot] {
-            assert_eq!(owning_up("a", || exit), (exit as u8, None));
+            assert_eq!(catch_bugs("a", || exit), (exit as u8, None));
         }
     }
 }

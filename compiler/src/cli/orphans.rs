@@ -1,26 +1,23 @@
-//! Which input each tree comes from, and which trees have none any more.
-//!
-//! The lock of a tree remembers its file, as seen from the cluster's folder. A run judges a tree only by that: the tree
-//! is an orphan when the run has read the file and found no such cluster in it, or has searched the folder that the
-//! file was in and found no such file. Whatever else stands beside it belongs to somebody else.
+//! Detects trees without an input. The lock of a tree contains the path of its input file, relative to the cluster's
+//! folder. A tree is an orphan if the run has read this file and found no such cluster in it, or has searched the
+//! file's folder and the file does not exist. All other trees are ignored.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, bail};
-use gpuc::load::STDIN;
-use gpuc::lock::Lock;
+use gpuc_compile::lock::Lock;
+use gpuc_syntax::load::STDIN;
 
 use super::args::{BuildArgs, Cli};
 use super::build::{failed, folder};
 use super::inputs::Run;
 use super::{Exit, output, write};
 
-/// The file that a cluster's tree comes from, as seen from the cluster's folder.
-///
-/// `None` for what has no place that means the same on every machine: standard input, and a file outside of the
-/// repository that the trees are in, or outside of the folder that `out` is in where there is no repository.
+/// The input file of a cluster's tree, relative to the cluster's folder. `None` for input without a path that is valid
+/// on every machine: standard input, and a file outside the repository of the trees, or, without a repository, outside
+/// the parent folder of `out`.
 pub(super) fn remembered(out: &Path, cluster: &Path, file: &str) -> Option<String> {
     if file == STDIN {
         return None;
@@ -32,9 +29,8 @@ pub(super) fn remembered(out: &Path, cluster: &Path, file: &str) -> Option<Strin
     relative(&real(cluster), &file)
 }
 
-/// Refuses to put a cluster's tree where another cluster of the same name has its own: the scripts there would turn to
-/// another account from one build to the next. A cluster that moved to another file is let through, for the file that
-/// it was in no longer has its name.
+/// Fails if the folder contains the tree of another cluster with the same name: its scripts would switch to another
+/// account. A cluster that moved to another file is allowed, because the old file no longer contains its name.
 pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Result<()> {
     let lock = write::read_lock(tree).ok().flatten();
     let Some(before) = lock.and_then(|lock| lock.from) else {
@@ -44,8 +40,8 @@ pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Res
     let still_has_it = fs::read_to_string(&other).is_ok_and(|text| text.contains(name));
     if from.is_some_and(|from| from != before) && still_has_it {
         bail!(
-            "{} was built from {}, which still has a cluster called {name}\n\
-             help: give one of the two another name; if the cluster has moved, remove it there, or build with `--force`",
+            "{} was built from {}, which still has a cluster named {name}\n\
+             help: rename one of the two clusters; if the cluster has moved, delete it there, or build with `--force`",
             tree.display(),
             other.display()
         );
@@ -53,8 +49,8 @@ pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Res
     Ok(())
 }
 
-/// Names the trees that have no input any more, or with `--prune` removes them. With `--check` each is also noted:
-/// where, what is wrong, and what to type.
+/// Reports trees without an input, or deletes them with `--prune`. With `--check`, each one is also recorded as a
+/// finding.
 pub(super) fn look_after(
     cli: &Cli,
     args: &BuildArgs,
@@ -66,7 +62,7 @@ pub(super) fn look_after(
         .iter()
         .map(|compilation| folder(&args.out, compilation))
         .collect();
-    let read = Read::of(run);
+    let read = Read::from_run(run);
     let mut exit = Exit::Fine;
     for left in write::built(&args.out)? {
         if wanted.contains(&left) {
@@ -77,8 +73,8 @@ pub(super) fn look_after(
             Judgement::Orphan => orphan(cli, args, &left, note)?,
             Judgement::Unknown if run.is_fleet() && !args.check => {
                 output::say(&format!(
-                    "note: {} does not say which file it was built from and is left alone; if it is gone for good, \
-                     remove the folder",
+                    "note: the lock of {} does not name its input file; delete the folder if the cluster no longer \
+                     exists",
                     left.display()
                 ));
                 Exit::Fine
@@ -99,14 +95,15 @@ fn orphan(
     if args.check {
         // Findings in a format for programs have standard output for themselves.
         output::listing(args.input.format, &format!("orphan: {shown}\n"))?;
-        let lock = left.join(gpuc::lock::LOCK_FILE);
-        let help = "if it is gone for good, run `gpuc build --prune`";
-        note(&lock, "this tree belongs to no cluster of the input", help);
+        let lock = left.join(gpuc_compile::lock::LOCK_FILE);
+        let help = "run `gpuc build --prune` if the cluster no longer exists";
+        note(&lock, "no cluster in the input generates this tree", help);
         return Ok(Exit::Differs);
     }
     if !args.prune {
         output::say(&format!(
-            "note: {shown} belongs to no cluster of the input; if it is gone for good, `gpuc build --prune` removes it"
+            "note: no cluster in the input generates {shown}; if the cluster no longer exists, delete the tree with \
+             `gpuc build --prune`"
         ));
         return Ok(Exit::Fine);
     }
@@ -122,24 +119,24 @@ fn orphan(
     }
 }
 
-/// What a run can say of a tree that it has not made.
+/// The state of a tree that the run did not write.
 enum Judgement {
-    /// Its input was looked for and is not there.
+    /// The tree's input was searched for and does not exist.
     Orphan,
-    /// Its input was not asked for.
+    /// The tree's input is not part of this run.
     Elsewhere,
-    /// Nobody knows its input.
+    /// The tree's input is unknown.
     Unknown,
 }
 
-/// What a run has read and where it has searched, by real paths.
+/// The files and searched folders of a run, by real paths.
 struct Read {
     files: BTreeSet<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
 impl Read {
-    fn of(run: &Run) -> Self {
+    fn from_run(run: &Run) -> Self {
         let files = run.files.iter();
         Self {
             files: files.map(|file| located(Path::new(file))).collect(),
@@ -161,15 +158,15 @@ impl Read {
     }
 }
 
-/// The folder that moves as a whole: the repository, or else the folder that the trees' folder is in.
+/// The project folder: the repository, or the parent of the output folder.
 fn project(out: &Path) -> Option<&Path> {
     let repository = out.ancestors().find(|above| above.join(".git").exists());
-    // The root of all files is no project: every path below it is one of this machine.
-    let beside = || out.parent().filter(|folder| folder.parent().is_some());
-    repository.or_else(beside)
+    // The root directory is not a project: paths below it are specific to this machine.
+    let parent = || out.parent().filter(|folder| folder.parent().is_some());
+    repository.or_else(parent)
 }
 
-/// The real path of a file; where the file itself is a link, the link's.
+/// The real path of a file; a symbolic link itself is not resolved.
 fn located(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
         (Some(folder), Some(name)) if folder.as_os_str().is_empty() => {
@@ -180,7 +177,7 @@ fn located(file: &Path) -> PathBuf {
     }
 }
 
-/// The path without links, `.` and `..`, also where the last parts of it are not there.
+/// The path without links, `.` and `..`, even if its last components do not exist.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let found = path
@@ -199,7 +196,7 @@ fn real(path: &Path) -> PathBuf {
     real
 }
 
-/// A file as seen from a folder, with `/`. Both are real paths.
+/// The path of a file relative to a folder, with `/`. Both are real paths.
 fn relative(folder: &Path, file: &Path) -> Option<String> {
     let same = folder.components().zip(file.components());
     let same = same.take_while(|(one, other)| one == other).count();
@@ -234,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_remembered_as_seen_from_its_tree() {
+    fn input_path_is_relative_to_the_tree() {
         let (_place, root) = place(&["a", "clusters/ml"]);
         let wanted = Some("../../a/gpu-cluster.yaml".to_owned());
         assert_eq!(check(&root, "clusters", "a/gpu-cluster.yaml"), wanted);
@@ -242,12 +239,12 @@ mod tests {
             check(&root, "a/../clusters", "./a/gpu-cluster.yaml"),
             wanted
         );
-        // The trees are not there yet.
+        // The trees do not exist yet.
         assert_eq!(check(&root, "none", "a/gpu-cluster.yaml"), wanted);
     }
 
     #[test]
-    fn no_path_of_a_machine_is_remembered() {
+    fn machine_specific_paths_are_not_stored() {
         let (_place, root) = place(&["one/clusters", "two"]);
         assert_eq!(check(&root, "one/clusters", "two/gpu-cluster.yaml"), None);
         assert_eq!(
@@ -263,7 +260,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_on_the_way_lead_to_the_same_file() {
+    fn links_in_the_path_are_resolved() {
         let (_place, root) = place(&["a", "clusters"]);
         std::os::unix::fs::symlink(root.join("a"), root.join("b")).unwrap();
         let wanted = Some("../../a/gpu-cluster.yaml".to_owned());

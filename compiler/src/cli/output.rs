@@ -1,4 +1,4 @@
-//! Data goes to standard output, talk to standard error.
+//! Output: data goes to standard output, messages go to standard error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::args::FindingsFormat;
 
-/// Prints data. A reader that has seen enough and closed the pipe is not an error.
+/// Prints data. A closed pipe is not an error.
 pub(crate) fn data(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout
@@ -16,11 +16,11 @@ pub(crate) fn data(text: &str) -> Result<()> {
         .and_then(|()| stdout.flush())
     {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        done => done.context("writing to standard output"),
+        done => done.context("cannot write to standard output"),
     }
 }
 
-/// Prints lines about files: as data, unless findings in a format for programs have standard output for themselves.
+/// Prints lines about files: to standard output, unless that contains only findings in a format for programs.
 pub(crate) fn listing(format: FindingsFormat, text: &str) -> Result<()> {
     if format == FindingsFormat::Text {
         return data(text);
@@ -29,13 +29,13 @@ pub(crate) fn listing(format: FindingsFormat, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says something. Nobody listening is not an error.
+/// Prints a message. Write errors are ignored.
 pub(crate) fn say(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{text}");
 }
 
-/// A line that tells somebody who waits at a terminal how far something is; nothing elsewhere.
+/// A progress line on a terminal.
 pub(crate) struct Waiting {
     what: &'static str,
     count: AtomicUsize,
@@ -44,7 +44,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// The line.
+    /// Creates the line.
     pub(crate) fn new(what: &'static str) -> Self {
         Self {
             what,
@@ -54,7 +54,7 @@ impl Waiting {
         }
     }
 
-    /// Says that one more is done. What is over before anybody wonders is not told.
+    /// Counts one more item. The line is shown only after 800 milliseconds.
     pub(crate) fn tick(&self) {
         const SOON: Duration = Duration::from_millis(800);
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,18 +1,18 @@
-//! Which cluster of the base became which of the run: the one of the same name, or, where one name left a file and one
-//! came to it, that one.
+//! Matches clusters of the base with clusters of the run: by name, or, if exactly one cluster was removed from a file
+//! and one was added to it, as a rename.
 
 use std::collections::BTreeMap;
 
-use gpuc::compile::Compilation;
-use gpuc::load::STDIN;
-use gpuc::source::Sources;
+use gpuc_compile::compile::Compilation;
+use gpuc_syntax::load::STDIN;
+use gpuc_syntax::source::Sources;
 
 use super::base::{Base, Before};
 
-/// A cluster by its name, as it was and as it is.
+/// A cluster by its name, before and after the change.
 pub(super) type Sides<'a> = (String, Option<&'a Compilation>, Option<&'a Compilation>);
 
-/// Every cluster of either side, by name.
+/// All clusters of both sides, by name.
 pub(super) fn pairs<'a>(
     base: &Base,
     sources: &Sources,
@@ -34,9 +34,9 @@ pub(super) fn pairs<'a>(
     let path = |one: &Compilation| {
         sources
             .get(one.loaded.source)
-            .map(gpuc::source::Source::path)
+            .map(gpuc_syntax::source::Source::path)
     };
-    // By the file, as it is called in the run: the names that left it, and those that came.
+    // The removed and added cluster names by file, with the file's path in the run.
     let mut of_files: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
     for (name, sides) in &pairs {
         match sides {
@@ -55,8 +55,8 @@ pub(super) fn pairs<'a>(
             _ => {}
         }
     }
-    for [left, came] in of_files.into_values() {
-        if let ([old], [new]) = (left.as_slice(), came.as_slice())
+    for [removed, added] in of_files.into_values() {
+        if let ([old], [new]) = (removed.as_slice(), added.as_slice())
             && let Some((was, _)) = pairs.remove(old)
             && let Some(sides) = pairs.get_mut(new)
         {
@@ -69,7 +69,7 @@ pub(super) fn pairs<'a>(
         .collect()
 }
 
-/// The cluster's name; its file's where it has none.
+/// The cluster's name, or its file if it has no name.
 pub(super) fn name(compilation: &Compilation) -> String {
     let config = compilation.config.as_ref();
     let file = || {

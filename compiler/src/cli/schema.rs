@@ -6,6 +6,6 @@ use super::{Exit, output};
 
 /// Prints it.
 pub(crate) fn run() -> Result<Exit> {
-    output::data(&gpuc::schema::json())?;
+    output::data(&gpuc_syntax::schema::json())?;
     Ok(Exit::Fine)
 }

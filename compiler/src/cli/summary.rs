@@ -1,9 +1,9 @@
-//! A cluster's build in one line.
+//! One-line summary of a cluster's build.
 
 use std::time::Duration;
 
-use gpuc::compile::Compilation;
-use gpuc::diag::words;
+use gpuc_compile::compile::Compilation;
+use gpuc_syntax::diag::words;
 
 use super::write::Changes;
 
@@ -11,10 +11,11 @@ use super::write::Changes;
 pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Duration) -> String {
     let config = compilation.config.as_ref();
     let (Some(config), Some(summary)) = (config, &compilation.summary) else {
-        unreachable!("a cluster that was written was understood")
+        unreachable!("a cluster with a tree has a summary")
     };
     let pools = &summary.pools;
-    let sum = |count: fn(&gpuc::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
+    let sum =
+        |count: fn(&gpuc_model::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
     let nodes = range(
         sum(|pool| pool.min_nodes.into()),
         sum(|pool| pool.max_nodes.into()),
@@ -51,7 +52,7 @@ fn difference(changes: &Changes) -> String {
         .collect();
     match changes.lock {
         _ if !words.is_empty() => words.join(", "),
-        Some(why) => format!("unchanged but for the lock: {why}"),
+        Some(why) => format!("unchanged except the lock: {why}"),
         None => "unchanged".to_owned(),
     }
 }

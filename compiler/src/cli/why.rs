@@ -1,22 +1,22 @@
-//! `gpuc why`: from something in a generated tree back to the input.
+//! `gpuc why`: traces a part of a generated tree back to the input.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::Levels;
-use gpuc::source::Span;
-use gpuc::why::render::{self, Told};
-use gpuc::why::{self, Answer, Asked, Index, Question, Trial, Unknown};
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_diff::why::render::{self, Told};
+use gpuc_diff::why::{self, Answer, Asked, Index, Question, Trial, Unknown};
+use gpuc_syntax::diag::Levels;
+use gpuc_syntax::source::Span;
 use rayon::prelude::*;
 
 use super::args::{Cli, FindingsFormat, InputArgs, WhyArgs, WhyFormat};
 use super::findings::{self, Accompany};
-use super::inputs::Run;
-use super::{Exit, inputs, orphans, output, write};
+use super::inputs::{self, Run};
+use super::{Exit, orphans, output, write};
 
-/// Answers one question.
+/// Answers one query.
 pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     let is_file = |name: &str| Path::new(name).is_file();
     let question = match Question::read(&args.what, &is_file) {
@@ -35,6 +35,7 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     }
     let choices = |name: &str| inputs::choices(&args.out, name);
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -50,8 +51,8 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
             if !why::is_built(&question, &indexes, &out) && is_below(&question.what, &args.out) =>
         {
             return Ok(refuse(&Unknown {
-                message: format!("`{}` would not be built now", question.what),
-                help: Some("`gpuc build` brings the tree up to date".to_owned()),
+                message: format!("`{}` is not part of the current output", question.what),
+                help: Some("run `gpuc build` to update the tree".to_owned()),
             }));
         }
         Err(unknown) => return Ok(refuse(&unknown)),
@@ -73,7 +74,7 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The compilations that may have the answer, with their plans. A run that builds everything keeps no plans.
+/// The compilations that can contain the answer, with their plans. A run over all clusters drops the plans.
 fn planned(run: &mut Run, question: &Question, options: &Options<'_>) -> Vec<Compilation> {
     let mut loaded: Vec<_> = std::mem::take(&mut run.compilations)
         .into_iter()
@@ -87,7 +88,7 @@ fn planned(run: &mut Run, question: &Question, options: &Options<'_>) -> Vec<Com
     all.map(|(_, loaded)| compile(loaded, options)).collect()
 }
 
-/// The lock as a build would write it.
+/// The lock as `gpuc build` would write it.
 fn lock(args: &WhyArgs, run: &Run, compilation: &Compilation) -> Option<String> {
     let (_, lock) = compilation.output.as_ref()?;
     let folder = super::build::folder(&args.out, compilation);
@@ -98,7 +99,7 @@ fn lock(args: &WhyArgs, run: &Run, compilation: &Compilation) -> Option<String> 
     Some(lock.to_json())
 }
 
-/// Whether a file lies in the folder of the trees.
+/// Whether a file is in the output folder.
 fn is_below(file: &str, out: &Path) -> bool {
     let [file, out] = [Path::new(file), out].map(fs::canonicalize);
     file.is_ok_and(|file| file.is_file() && out.is_ok_and(|out| file.starts_with(out)))
@@ -114,18 +115,18 @@ fn refuse(unknown: &Unknown) -> Exit {
     Exit::Invalid
 }
 
-/// Says when the file that was named is not the one that would be built.
+/// Prints a note if the file on disk differs from the current output.
 fn note_if_stale(question: &Question, asked: &Asked) {
     let committed = fs::read_to_string(Path::new(&question.what));
     if committed.is_ok_and(|text| text != asked.page.text()) {
         output::say(&format!(
-            "note: {} is not what would be built now, and the answer is about what would be; `gpuc build` writes it",
+            "note: {} is stale, and the answer describes the current output; run `gpuc build` to update the file",
             question.what
         ));
     }
 }
 
-/// Changes the input in every way that there is, and says what that shows.
+/// Runs experiments with changed input values, and explains the results.
 fn answer(
     run: &Run,
     compilation: &Compilation,
@@ -151,7 +152,7 @@ fn answer(
     render::tell(&answer, index, &run.sources, (all - untried, untried))
 }
 
-/// The places of the input that are known to matter.
+/// The locations in the input that are known to be relevant.
 fn likely(answer: &Answer) -> Vec<Span> {
     let rows = answer.rows.iter().flat_map(|row| &row.reasons);
     let reasons = answer.reasons.iter().chain(rows);

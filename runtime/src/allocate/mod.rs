@@ -1,7 +1,7 @@
-//! Which devices a container gets, and how: the answer to the kubelet.
+//! Allocates devices to a container.
 //!
-//! The contents are those of NVIDIA/k8s-device-plugin v0.20.0 (commit 1b826acc, `internal/plugin/server.go`, read and
-//! measured 2026-11), so that container runtimes and pods need not know who answers.
+//! The responses are those of NVIDIA/k8s-device-plugin v0.20.0 (commit 1b826acc, `internal/plugin/server.go`, read and
+//! measured 2026-11), so that container runtimes and pods work with both.
 
 mod mps;
 mod names;
@@ -20,13 +20,13 @@ use crate::device::{Offer, Part};
 use crate::host::HostFiles;
 use crate::state::State;
 
-/// What one container gets, in the words of the kubelet's API.
+/// The response for one container, in terms of the kubelet's API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// Environment variables.
     pub envs: BTreeMap<String, String>,
-    /// Files and folders of the host.
+    /// Files and directories of the host.
     pub mounts: Vec<Mount>,
     /// Device nodes.
     pub devices: Vec<DeviceNode>,
@@ -36,15 +36,15 @@ pub struct Grant {
     pub cdi_devices: Vec<String>,
 }
 
-/// A file or folder of the host.
+/// A file or directory of the host.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mount {
-    /// In the container.
+    /// The path in the container.
     pub container_path: String,
-    /// On the host.
+    /// The path on the host.
     pub host_path: String,
-    /// Whether the container only reads it.
+    /// Whether it is read-only.
     pub read_only: bool,
 }
 
@@ -52,22 +52,22 @@ pub struct Mount {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceNode {
-    /// In the container.
+    /// The path in the container.
     pub container_path: String,
-    /// On the host.
+    /// The path on the host.
     pub host_path: String,
-    /// `rw`, or `rwm` with the right to make it.
+    /// `rw`, or `rwm`, which also allows creating the node.
     pub permissions: String,
 }
 
 /// The variable that NVIDIA's container runtime reads.
 const VISIBLE_DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
 
-/// Where NVIDIA's container runtime looks for mounts whose names are devices.
+/// The directory in which NVIDIA's container runtime reads mounts as device names.
 const MOUNTED_DEVICES: &str = "/var/run/nvidia-container-devices";
 
-/// What a container gets that was given these shares of an offer. Everything is looked up in the state; no driver is
-/// asked.
+/// Allocates these devices of a resource to a container. All information comes from the state; the driver is not
+/// called.
 pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refusal> {
     let shares = request::check(state, offer, ids)?;
     let parts = request::parts(state, offer, &shares)?;
@@ -113,8 +113,8 @@ pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, R
             for (_, nodes) in extras(state) {
                 grant.pass(&nodes);
             }
-            // Images for such nodes name the folder in their own PATH and LD_LIBRARY_PATH. Setting these here would
-            // take away what an image has there, so GKE's plugin does not do it either.
+            // Images for such nodes have the directory in their own PATH and LD_LIBRARY_PATH. Setting the variables
+            // here would override the values of an image, so GKE's plugin does not do it either.
             grant.mounts.push(Mount {
                 container_path: driver_container_path.clone(),
                 host_path: driver_host_path.clone(),
@@ -125,7 +125,7 @@ pub fn allocate(state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, R
     Ok(grant)
 }
 
-/// The device nodes as well, where that is wanted.
+/// Passes the device nodes as well, if configured.
 fn pass_nodes(state: &State, parts: &[Part<'_>], grant: &mut Grant) -> Result<(), Refusal> {
     if !state.config.pass_device_nodes {
         return Ok(());
@@ -140,7 +140,7 @@ fn pass_nodes(state: &State, parts: &[Part<'_>], grant: &mut Grant) -> Result<()
     Ok(())
 }
 
-/// What NVIDIA's container runtime adds when a variable asks for it.
+/// Sets the variables with which NVIDIA's container runtime injects components.
 fn name_extras(state: &State, grant: &mut Grant) {
     for (extra, _) in extras(state) {
         match extra {
@@ -152,7 +152,7 @@ fn name_extras(state: &State, grant: &mut Grant) {
     }
 }
 
-/// The extras that are wanted and there, with their device nodes, each once.
+/// Returns the configured components that exist on the node, with their device nodes.
 fn extras(state: &State) -> Vec<(Extra, Vec<Node>)> {
     let wanted: BTreeSet<_> = state.config.extras.iter().copied().collect();
     let found = wanted
@@ -180,7 +180,7 @@ impl Grant {
         self.envs.insert(name.to_owned(), value.into());
     }
 
-    /// Passes device nodes: in the container they are where the driver's libraries look.
+    /// Passes device nodes under the paths that the driver's libraries use.
     fn pass(&mut self, nodes: &[Node]) {
         for node in nodes {
             let node = DeviceNode {
@@ -194,7 +194,7 @@ impl Grant {
         }
     }
 
-    /// Names a device by a mount of nothing.
+    /// Names a device by a mount of `/dev/null`.
     fn name_by_mount(&mut self, name: &str) {
         self.mounts.push(Mount {
             container_path: format!("{MOUNTED_DEVICES}/{name}"),

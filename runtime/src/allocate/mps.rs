@@ -1,4 +1,4 @@
-//! What a container needs to reach the control daemon of the Multi-Process Service.
+//! The connection of a container to the MPS control daemon.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{Grant, Mount};
 use crate::device::{Offer, Share};
 use crate::state::State;
 
-/// Adds the daemon's pipes and shared memory, and the container's share of processors and memory.
+/// Adds the daemon's pipes and shared memory, and the limits of threads and memory.
 ///
-/// Paths and the first variable are those of NVIDIA/k8s-device-plugin v0.20.0. The limits are a container's share times
-/// the number of shares it has. Where it may have more than one, they are the only ones: see [`crate::mps::limits`].
+/// Paths and the first variable are those of NVIDIA/k8s-device-plugin v0.20.0. The limits are those of one replica
+/// times the number of replicas. If a container may have several, they are the only limits: see [`crate::mps::limits`].
 pub(super) fn grant(state: &State, offer: &Offer, shares: &[&Share], grant: &mut Grant) {
     let NodeSharing::Mps { root, .. } = &state.config.sharing else {
         return;
@@ -33,8 +33,8 @@ pub(super) fn grant(state: &State, offer: &Offer, shares: &[&Share], grant: &mut
     }
 }
 
-/// A container with shares of several GPUs gets the least of what it has on any: the percentage is one for all GPUs,
-/// and which of them CUDA will count as the first is not known here.
+/// Sets the limits. A container with replicas of several GPUs gets the minimum of all: the percentage applies to all
+/// GPUs, and the order in which CUDA numbers them is unknown here.
 fn limit(state: &State, replicas: u32, shares: &[&Share], grant: &mut Grant) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for share in shares {

@@ -1,4 +1,4 @@
-//! What container runtimes that read CDI specs are told.
+//! CDI device names for container runtimes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::cdi;
 use crate::device::{Offer, Part};
 use crate::state::State;
 
-/// The CDI names of everything, GPUs first.
+/// Returns the CDI names of all devices, GPUs first.
 pub(super) fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> {
     let mut names: Vec<_> = parts
         .iter()
@@ -26,9 +26,9 @@ pub(super) fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> 
     names
 }
 
-/// The annotation that names CDI devices. A container may get several, one for each resource, so the key must differ
-/// from one to the next. NVIDIA's plugin makes it of a random number; here it is a digest of what is named, so that the
-/// same question has the same answer.
+/// Returns the annotation that names CDI devices. A container may get several, one for each resource, so the key must
+/// be unique. NVIDIA's plugin uses a random number; here it is a digest of the names, so that the same request has the
+/// same response.
 pub(super) fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, String> {
     let names = names.join(",");
     let digest = digest([offer.resource.as_str(), &names]);
@@ -36,12 +36,12 @@ pub(super) fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, St
     BTreeMap::from([(key, names)])
 }
 
-/// FNV-1a with 128 bits (RFC 9923): no secret hangs on it, and it is the same on every machine.
+/// FNV-1a with 128 bits (RFC 9923): it is not used for security, and it is the same on every machine.
 fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
     let step = |hash: u128, byte: u8| (hash ^ u128::from(byte)).wrapping_mul(PRIME);
-    // A byte that no text has keeps the texts apart.
+    // A byte that no string contains separates the strings.
     let bytes = texts
         .into_iter()
         .flat_map(|text| text.bytes().chain([0xff]));

@@ -1,4 +1,4 @@
-//! Which device nodes open a GPU or a MIG device.
+//! The device nodes of a GPU or a MIG device.
 
 use super::Refusal;
 use crate::device::Part;
@@ -7,18 +7,18 @@ use crate::host::HostFiles;
 /// A device node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where the driver's libraries look for it.
+    /// The path that the driver's libraries use.
     pub path: String,
-    /// Where the host has it.
+    /// The path on the host.
     pub host_path: String,
 }
 
-/// An IMEX channel, by its path in the driver's root.
+/// Returns the path of an IMEX channel, relative to the driver root.
 pub fn channel(number: u32) -> String {
     format!("/dev/nvidia-caps-imex-channels/channel{number}")
 }
 
-/// Nodes that the driver made.
+/// Returns nodes that the driver created.
 pub fn driver_nodes(files: &HostFiles, paths: &[String]) -> Vec<Node> {
     let node = |path: &String| Node {
         path: path.clone(),
@@ -27,7 +27,7 @@ pub fn driver_nodes(files: &HostFiles, paths: &[String]) -> Vec<Node> {
     paths.iter().map(node).collect()
 }
 
-/// Nodes that are in the host's own `/dev`, whoever made the driver's.
+/// Returns nodes in the host's own `/dev`, regardless of the driver root.
 pub fn host_nodes(paths: &[String]) -> Vec<Node> {
     let node = |path: &String| Node {
         path: path.clone(),
@@ -36,7 +36,7 @@ pub fn host_nodes(paths: &[String]) -> Vec<Node> {
     paths.iter().map(node).collect()
 }
 
-/// The device nodes of a part: the GPU, and for a MIG device what opens its two instances.
+/// Returns the device nodes of a part: the GPU, and for a MIG device the nodes of its two instances.
 pub fn part_nodes(files: &HostFiles, part: Part<'_>) -> Result<Vec<Node>, Refusal> {
     let mut paths = vec![format!("/dev/nvidia{}", part.gpu().minor)];
     for capability in capability_paths(part) {
@@ -51,8 +51,8 @@ pub fn part_nodes(files: &HostFiles, part: Part<'_>) -> Result<Vec<Node>, Refusa
     Ok(driver_nodes(files, &paths))
 }
 
-/// The capabilities of a MIG device, as `/proc/driver/nvidia-caps/mig-minors` calls them: its GPU instance and its
-/// compute instance. The driver counts GPUs by the minor number of their node there. A whole GPU has none.
+/// Returns the capabilities of a MIG device, as in `/proc/driver/nvidia-caps/mig-minors`: its GPU instance and its
+/// compute instance. The driver numbers GPUs by minor number there. A full GPU has none.
 pub fn capability_paths(part: Part<'_>) -> Vec<String> {
     match part {
         Part::Whole(_) => Vec::new(),

@@ -1,48 +1,48 @@
-//! Why a container gets nothing, in words that end up in the events of its pod.
+//! The errors of an allocation, with messages for the events of the pod.
 
 use std::fmt;
 
-/// Why a container does not get what was asked for.
+/// Why an allocation is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nothing was asked for.
+    /// The request is empty.
     Empty {
         /// The resource.
         resource: String,
     },
-    /// There is nothing of that name.
+    /// The request contains unknown devices.
     Unknown {
         /// The resource.
         resource: String,
-        /// What was asked for and is not there.
+        /// The unknown devices.
         ids: Vec<String>,
     },
-    /// The same share was asked for twice.
+    /// The request contains a device twice.
     Repeated {
         /// The resource.
         resource: String,
-        /// What was named more than once.
+        /// The repeated devices.
         ids: Vec<String>,
     },
-    /// What was asked for is ill.
-    Unwell {
+    /// The request contains unhealthy devices.
+    Unhealthy {
         /// The resource.
         resource: String,
-        /// What is ill, and why.
+        /// The unhealthy devices, and the causes.
         ids: Vec<(String, String)>,
     },
-    /// More than one share was asked for, where that gives no more of a GPU.
+    /// The request contains several replicas, although they give no more of a GPU than one.
     MoreThanOne {
         /// The resource.
         resource: String,
-        /// How many were asked for.
+        /// The number of requested replicas.
         asked: usize,
     },
-    /// A MIG device cannot be handed out, since the driver does not say which device node opens it.
+    /// A MIG device cannot be allocated, because the driver does not report its device nodes.
     NoCapability {
         /// The UUID of the MIG device.
         part: String,
-        /// What is missing in `/proc/driver/nvidia-caps/mig-minors`.
+        /// The path that is missing in `/proc/driver/nvidia-caps/mig-minors`.
         path: String,
     },
 }
@@ -52,37 +52,37 @@ impl fmt::Display for Refusal {
         match self {
             Self::Empty { resource } => write!(
                 f,
-                "no device of `{resource}` was asked for: restart the kubelet if this goes on"
+                "the kubelet requested no device of `{resource}`: restart the kubelet if this persists"
             ),
             Self::Unknown { resource, ids } => write!(
                 f,
-                "`{resource}` has no {}: the devices of the node changed, so delete the pod and let it be \
-                 scheduled anew",
+                "unknown devices {} of `{resource}`: the devices of the node changed; delete the pod so that it is \
+                 scheduled again",
                 list(ids)
             ),
             Self::Repeated { resource, ids } => write!(
                 f,
-                "{} of `{resource}` asked for twice: restart the kubelet if this goes on",
+                "the kubelet requested {} of `{resource}` twice: restart the kubelet if this persists",
                 list(ids)
             ),
-            Self::Unwell { resource, ids } => {
+            Self::Unhealthy { resource, ids } => {
                 let ill: Vec<_> = ids.iter().map(|(id, _)| id.clone()).collect();
                 let why = ids.first().map_or("", |(_, reason)| reason.as_str());
                 write!(
                     f,
-                    "{} of `{resource}` not healthy ({why}): delete the pod and let it be scheduled on other devices",
+                    "{} of `{resource}` unhealthy ({why}): delete the pod so that it is scheduled on other devices",
                     list(&ill)
                 )
             }
             Self::MoreThanOne { resource, asked } => write!(
                 f,
-                "{asked} shares of `{resource}` asked for, which may lie on one GPU and give no more of it: ask for \
+                "{asked} replicas of `{resource}` requested, which may be on one GPU and give no more of it: request \
                  `{resource}: 1`"
             ),
             Self::NoCapability { part, path } => write!(
                 f,
                 "MIG device `{part}` has no `{path}` in `/proc/driver/nvidia-caps/mig-minors`: load the kernel module \
-                 `nvidia` anew or restart the node"
+                 `nvidia` again or reboot the node"
             ),
         }
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The names, the first three of them where there are many.
+/// Lists the names, at most the first three.
 fn list(ids: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<_> = ids.iter().take(SHOWN).map(|id| format!("`{id}`")).collect();
@@ -113,20 +113,22 @@ mod tests {
         };
         let text = refusal.to_string();
         assert!(
-            text.starts_with("`nvidia.com/gpu` has no `GPU-0`, `GPU-1`, `GPU-2` and 2 more:"),
+            text.starts_with(
+                "unknown devices `GPU-0`, `GPU-1`, `GPU-2` and 2 more of `nvidia.com/gpu`:"
+            ),
             "{text}"
         );
     }
 
     #[test]
     fn a_message_says_why_and_what_to_do() {
-        let refusal = Refusal::Unwell {
+        let refusal = Refusal::Unhealthy {
             resource: "nvidia.com/gpu".to_owned(),
             ids: vec![("GPU-3::1".to_owned(), "XID 79".to_owned())],
         };
         assert_eq!(
             refusal.to_string(),
-            "`GPU-3::1` of `nvidia.com/gpu` not healthy (XID 79): delete the pod and let it be scheduled on other \
+            "`GPU-3::1` of `nvidia.com/gpu` unhealthy (XID 79): delete the pod so that it is scheduled on other \
              devices"
         );
     }

@@ -1,4 +1,4 @@
-//! Whether what the kubelet asks for can be given.
+//! Validates the requests of the kubelet.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::Refusal;
 use crate::device::{Gpu, Offer, Part, Share};
 use crate::state::State;
 
-/// The shares that are asked for, in the order of the offer, which does not depend on the kubelet's.
+/// Returns the requested devices in the order of the resource, regardless of the request.
 pub(super) fn check<'o>(
     state: &State,
     offer: &'o Offer,
@@ -48,20 +48,21 @@ pub(super) fn check<'o>(
             asked: shares.len(),
         });
     }
-    let unwell: Vec<_> = shares
+    let unhealthy: Vec<_> = shares
         .iter()
         .filter_map(|share| Some((share.id.clone(), trouble(state, share)?)))
         .collect();
-    if !unwell.is_empty() {
-        return Err(Refusal::Unwell {
+    if !unhealthy.is_empty() {
+        return Err(Refusal::Unhealthy {
             resource: resource(),
-            ids: unwell,
+            ids: unhealthy,
         });
     }
     Ok(shares)
 }
 
-/// Why a share must not be used: what health knows, and a GPU that does not answer even where health has not heard yet.
+/// Returns why a device must not be used: it is unhealthy, or its GPU does not respond, even if its health is not
+/// updated yet.
 fn trouble(state: &State, share: &Share) -> Option<String> {
     if let Some(reason) = state.trouble(share) {
         return Some(reason.to_owned());
@@ -69,7 +70,7 @@ fn trouble(state: &State, share: &Share) -> Option<String> {
     match state.inventory.gpu(share.gpu) {
         Some(Gpu::Silent { error, .. }) => Some(error.to_string()),
         Some(Gpu::Known { .. }) => None,
-        None => Some("the GPU is gone".to_owned()),
+        None => Some("the GPU is no longer present".to_owned()),
     }
 }
 
@@ -87,7 +88,7 @@ fn refuses_more_than_one(sharing: &NodeSharing) -> bool {
     }
 }
 
-/// The GPUs and MIG devices behind shares, each once.
+/// Returns the GPUs and MIG devices of these devices, without duplicates.
 pub(super) fn parts<'s>(
     state: &'s State,
     offer: &Offer,

@@ -1,4 +1,4 @@
-//! The driver's own files in a container: what is mounted, and what makes the loader find it.
+//! The driver's files in a container: mounts and hooks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,16 +6,16 @@ use std::path::Path;
 use super::{Hook, Mount};
 use crate::driver_files::{DriverFiles, Library};
 
-/// Libraries, programs, firmware and settings.
+/// Mount options of libraries, programs, firmware and settings.
 const FILE: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate"];
 
-/// Sockets, which nobody has to run.
+/// Mount options of sockets, which are not executable.
 const SOCKET: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate", "noexec"];
 
-/// The hook that gives libraries the names that they call themselves.
+/// The hook that creates the links of the sonames of libraries.
 const LOADER_HOOK: &str = "update-ldcache";
 
-/// Names that programs load and that ldconfig does not make, since they are not what a library calls itself.
+/// Links that programs load and that ldconfig does not create, since they are not sonames.
 const EXTRA_LINKS: &[(&str, &str, &str)] = &[
     ("libcuda.so.", "libcuda.so.1", "libcuda.so"),
     (
@@ -25,10 +25,10 @@ const EXTRA_LINKS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The driver's files, under the paths that they have below its root.
+/// Returns the mounts of the driver's files, under their paths relative to the driver root.
 ///
-/// A loader asks for `libcuda.so.1`, the file is called `libcuda.so.570.86.15`. NVIDIA's hooks make the names between;
-/// where they are not installed, the file is mounted under each of its names.
+/// The loader searches `libcuda.so.1`, but the file is `libcuda.so.570.86.15`. NVIDIA's hooks create the links;
+/// if the hooks are not installed, the file is mounted under each of its names.
 pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     let mut mounts = Vec::new();
     let hook = driver.hook.as_ref();
@@ -51,7 +51,7 @@ pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     mounts
 }
 
-/// What GPUDirect Storage reads.
+/// Returns the mounts of GPUDirect Storage.
 pub(super) fn storage_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     let paths = driver.storage.iter();
     paths
@@ -59,7 +59,7 @@ pub(super) fn storage_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Moun
         .collect()
 }
 
-/// The hooks of NVIDIA's container toolkit that the installed one has.
+/// Returns the hooks of NVIDIA's container toolkit that the installed version supports.
 pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Vec<Hook> {
     let Some(program) = &driver.hook else {
         return Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Ve
     hooks.into_iter().filter_map(hook).collect()
 }
 
-/// Links as the hook takes them: `target::link`.
+/// Formats links for the hook: `target::link`.
 fn links(libraries: &[Library]) -> Vec<String> {
     let mut links = BTreeSet::new();
     for library in libraries {
@@ -134,7 +134,7 @@ fn mount(host_root: &Path, from: &str, to: &str, options: &[&'static str]) -> Mo
     }
 }
 
-/// A path below the driver's root as the host has it.
+/// Returns the host path of a path below the driver root.
 fn on_host(host_root: &Path, path: &str) -> String {
     let below = path.trim_start_matches('/');
     host_root.join(below).to_string_lossy().into_owned()

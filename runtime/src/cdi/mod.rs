@@ -1,4 +1,4 @@
-//! What a container runtime has to know of the node's devices: specs of the Container Device Interface.
+//! Specs of the Container Device Interface (CDI) for container runtimes.
 //!
 //! Contents follow the spec that NVIDIA/k8s-device-plugin v0.20.0 writes (measured 2026-11) and `pkg/nvcdi` of
 //! NVIDIA/nvidia-container-toolkit (read 2026-11): names, nodes, mount options, the variable and the hooks.
@@ -17,13 +17,13 @@ use crate::device::{Gpu, Inventory, Part};
 use crate::driver_files::DriverFiles;
 use crate::host::HostFiles;
 
-/// Who makes the devices. It is NVIDIA's name, since pods and operators' rules know it.
+/// The vendor of the devices. It is NVIDIA's name, since pods and rules of operators use it.
 pub const VENDOR: &str = "k8s.device-plugin.nvidia.com";
 
-/// The device that stands for everything of its class.
+/// The device that includes all devices of its class.
 pub const ALL: &str = "all";
 
-/// The kinds of devices.
+/// The classes of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// GPUs and MIG devices, by UUID.
@@ -34,7 +34,7 @@ pub enum Class {
     Gdrcopy,
     /// GPUDirect Storage.
     Gds,
-    /// Mellanox network cards.
+    /// Mellanox network adapters.
     Mofed,
 }
 
@@ -48,7 +48,7 @@ impl Class {
         Self::Mofed,
     ];
 
-    /// The part of a device's name behind the vendor.
+    /// The class part of a qualified device name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gpu => "gpu",
@@ -64,19 +64,19 @@ impl Class {
         format!("{VENDOR}/{}", self.name())
     }
 
-    /// The file that its spec is in.
+    /// The file name of its spec.
     pub fn file_name(self) -> String {
         format!("{VENDOR}-{}.json", self.name())
     }
 }
 
-/// The full name of a device: `k8s.device-plugin.nvidia.com/gpu=GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
+/// Returns the qualified name of a device: `k8s.device-plugin.nvidia.com/gpu=GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
 pub fn qualified(class: Class, device: &str) -> String {
     format!("{}={device}", class.kind())
 }
 
-/// The specs of a node, one for each class that has devices there. A MIG device whose capabilities nobody knows is left
-/// out, and so is a GPU that never answered.
+/// Returns the specs of a node, one for each class with devices. MIG devices without known capabilities and GPUs that
+/// never responded are left out.
 pub fn specs(
     config: &NodeConfig,
     inventory: &Inventory,
@@ -116,7 +116,7 @@ pub fn specs(
     Class::EACH.into_iter().filter_map(spec).collect()
 }
 
-/// Whole GPUs and MIG devices, in the order of the driver.
+/// Returns full GPUs and MIG devices, in the order of the driver.
 fn gpus(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
     let parts = inventory.gpus.iter().filter_map(Gpu::info).flat_map(|gpu| {
         let slices = gpu.slices.iter().map(move |slice| Part::Slice(gpu, slice));
@@ -137,7 +137,7 @@ fn channels(files: &HostFiles) -> Vec<Device> {
     files.imex_channels.iter().map(device).collect()
 }
 
-/// What every container with a GPU gets.
+/// Returns the edits for every container with a GPU.
 fn common(
     files: &HostFiles,
     host_root: &Path,
@@ -146,7 +146,7 @@ fn common(
 ) -> ContainerEdits {
     let control_nodes = driver_nodes(files, &files.control_nodes);
     ContainerEdits {
-        // NVIDIA's container runtime, where it is the node's default, is told that there is nothing left to do.
+        // Tells NVIDIA's container runtime, if it is the default runtime, to inject nothing.
         env: vec!["NVIDIA_VISIBLE_DEVICES=void".to_owned()],
         device_nodes: control_nodes.iter().map(Into::into).collect(),
         mounts: driver::mounts(host_root, driver),

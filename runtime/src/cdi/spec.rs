@@ -1,4 +1,4 @@
-//! The words of a CDI spec, as far as they are used here.
+//! The parts of the CDI spec that gpuc uses.
 //!
 //! Source: cncf-tags/container-device-interface `SPEC.md`, read 2026-11.
 
@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::allocate::Node;
 
-/// The version of the format. 0.5.0 is the first that lets a device's name begin with a digit, as an IMEX channel's
-/// does, and a node have another path on the host; nothing here is younger, so that old container runtimes read it too.
+/// The version of the format. 0.5.0 is the first that allows a device name to begin with a digit, as for an IMEX
+/// channel, and a different host path of a node. Newer features are not used, so that old container runtimes work too.
 const VERSION: &str = "0.5.0";
 
 /// A spec: the devices of one kind.
@@ -20,7 +20,7 @@ pub struct Spec {
     pub kind: String,
     /// The devices. There is at least one.
     pub devices: Vec<Device>,
-    /// What every container gets that gets one of them.
+    /// Edits for every container with one of the devices.
     pub container_edits: ContainerEdits,
 }
 
@@ -30,7 +30,7 @@ pub struct Spec {
 pub struct Device {
     /// Its name within the kind.
     pub name: String,
-    /// What a container gets with it.
+    /// Edits for a container with the device.
     pub container_edits: ContainerEdits,
 }
 
@@ -38,16 +38,16 @@ pub struct Device {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerEdits {
-    /// Variables: `NAME=value`.
+    /// Environment variables: `NAME=value`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
     /// Device nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub device_nodes: Vec<DeviceNode>,
-    /// Files and folders of the host.
+    /// Files and directories of the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
-    /// Programs that run before the container does.
+    /// Programs that run before the container starts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
 }
@@ -56,39 +56,39 @@ pub struct ContainerEdits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceNode {
-    /// In the container.
+    /// The path in the container.
     pub path: String,
-    /// On the host, where that is another path.
+    /// The path on the host, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_path: Option<String>,
 }
 
-/// A file or folder of the host.
+/// A file or directory of the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mount {
-    /// On the host.
+    /// The path on the host.
     pub host_path: String,
-    /// In the container.
+    /// The path in the container.
     pub container_path: String,
-    /// How.
+    /// The mount options.
     pub options: Vec<&'static str>,
 }
 
-/// A program of the host that runs before the container does.
+/// A program of the host that runs before the container starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hook {
-    /// When.
+    /// The time of the call.
     pub hook_name: &'static str,
-    /// The program.
+    /// The path of the program.
     pub path: String,
-    /// Its words, its own name first.
+    /// Its arguments, beginning with its own name.
     pub args: Vec<String>,
 }
 
 impl Spec {
-    /// The spec of a kind.
+    /// Creates the spec of a kind.
     pub(super) fn new(kind: String, devices: Vec<Device>, container_edits: ContainerEdits) -> Self {
         Self {
             cdi_version: VERSION,
@@ -100,7 +100,7 @@ impl Spec {
 }
 
 impl Device {
-    /// A device that is these nodes.
+    /// Creates a device with these nodes.
     pub(super) fn new(name: &str, nodes: &[Node]) -> Self {
         let device_nodes = nodes.iter().map(DeviceNode::from).collect();
         Self {

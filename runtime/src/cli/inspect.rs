@@ -1,4 +1,4 @@
-//! `gpuc-runtime inspect`: what this node has and would offer.
+//! `gpuc-runtime inspect`: the node's GPUs and the resources that the device plugin would advertise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -14,14 +14,14 @@ use gpuc_runtime::nvml::{Nvml, Real};
 use gpuc_runtime::state::State;
 use serde_json::{Value, json};
 
-use super::{End, MadeUp, configuration, roots};
+use super::{End, Simulated, configuration, roots};
 
-/// Shows it. Where the node differs from its configuration or something is not well, the command is refused after
-/// showing all the same.
+/// Prints the node's GPUs and resources. Fails with [`End::Refused`] after printing if the node differs from its
+/// configuration or a device is unhealthy.
 pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     let config = configuration(&args.node)?;
     let mut roots = roots(&args.node, &config);
-    let made = MadeUp::new(&args.node, "", &mut roots)?;
+    let made = Simulated::new(&args.node, "", &mut roots)?;
     let driver: Box<dyn Nvml> = match &made {
         Some(made) => Box::new(made.fake.clone()),
         None => Box::new(Real::open(&roots.driver)?),
@@ -29,13 +29,13 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     let inventory = device::discover(&*driver, &roots, None)?;
     let files = HostFiles::read(&roots, &config.driver.host_root, &inventory);
     let mut differences = device::differences(&inventory, &config);
-    let unwell = unwell(&*driver, &inventory, &config);
+    let unhealthy = unhealthy(&*driver, &inventory, &config);
     let state = State {
         offers: device::offers(&inventory, &config.sharing),
         inventory: inventory.into(),
         files: files.into(),
         config: config.into(),
-        unwell,
+        unhealthy,
     };
     differences.extend(resource_differences(&state));
     let text = match args.format {
@@ -46,18 +46,18 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()) {
-        // Whoever read the beginning has seen enough.
+        // The reader closed the pipe early, such as `head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written?,
     }
-    Ok(if differences.is_empty() && state.unwell.is_empty() {
+    Ok(if differences.is_empty() && state.unhealthy.is_empty() {
         End::Well
     } else {
         End::Refused
     })
 }
 
-/// Which resources are of another size than the compiler worked out.
+/// Lists the resources whose advertised number differs from the one in the configuration.
 fn resource_differences(state: &State) -> Vec<String> {
     let wanted = &state.config.resources;
     let offered = |resource: &str| state.offer(resource).map_or(0, |offer| offer.shares.len());
@@ -68,13 +68,13 @@ fn resource_differences(state: &State) -> Vec<String> {
             let wanted = wanted.get(resource).copied().unwrap_or(0);
             let offered = offered(resource);
             let differs = u32::try_from(offered) != Ok(wanted);
-            differs.then(|| format!("{offered} of {resource} instead of {wanted}"))
+            differs.then(|| format!("{resource}: {offered} advertised, {wanted} expected"))
         })
         .collect()
 }
 
-/// What a daemon that starts now would find not to be well.
-fn unwell(
+/// Returns the devices that a newly started daemon would report as unhealthy.
+fn unhealthy(
     driver: &dyn Nvml,
     inventory: &Inventory,
     config: &NodeConfig,
@@ -90,7 +90,7 @@ fn unwell(
     for gpu in health.due(0) {
         health.probed(inventory, gpu, driver.condition(gpu), 0);
     }
-    health.unwell()
+    health.unhealthy()
 }
 
 fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
@@ -116,7 +116,7 @@ fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
         "links": links.collect::<Vec<_>>(),
         "offers": state.offers,
         "labels": labels(state, None),
-        "unwell": state.unwell,
+        "unwell": state.unhealthy,
         "differences": differences,
     })
 }
@@ -163,7 +163,7 @@ fn table(state: &State, differences: &[String]) -> String {
             Gpu::Silent { index, .. } => {
                 rows.push([
                     index.to_string(),
-                    "does not answer".into(),
+                    "not responding".into(),
                     "-".into(),
                     "-".into(),
                     "-".into(),
@@ -173,7 +173,7 @@ fn table(state: &State, differences: &[String]) -> String {
     }
     text += &aligned(&rows);
     text.push('\n');
-    let mut rows = vec![["resource", "offered", "healthy", "wanted"].map(str::to_owned)];
+    let mut rows = vec![["resource", "advertised", "healthy", "expected"].map(str::to_owned)];
     let wanted = |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
     for offer in &state.offers {
         let Offer {
@@ -194,14 +194,14 @@ fn table(state: &State, differences: &[String]) -> String {
         }
     }
     text += &aligned(&rows);
-    if !state.unwell.is_empty() {
-        text += "\nnot well:\n";
-        for (part, cause) in &state.unwell {
+    if !state.unhealthy.is_empty() {
+        text += "\nunhealthy:\n";
+        for (part, cause) in &state.unhealthy {
             text += &format!("  {part}: {cause}\n");
         }
     }
     if !differences.is_empty() {
-        text += "\nnot as configured:\n";
+        text += "\ndifferences from the configuration:\n";
         for difference in differences {
             text += &format!("  {difference}\n");
         }
@@ -209,7 +209,7 @@ fn table(state: &State, differences: &[String]) -> String {
     text
 }
 
-/// Columns side by side, two blanks between them.
+/// Formats aligned columns, separated by two spaces.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         rows.iter()

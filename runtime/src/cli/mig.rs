@@ -7,52 +7,54 @@ use gpuc_runtime::nvml::NvmlErrorKind;
 use gpuc_schema::node_config::NodeSharing;
 use tracing::{error, info, warn};
 
-use super::{End, configuration, open_for_cutting, roots};
+use super::{End, configuration, open_for_mig, roots};
 
-/// Cuts every GPU that the configuration has slices for. A GPU that is lost is left to the daemon, which lists it as
-/// unhealthy; the others are cut and serve.
+/// Creates the configured MIG devices on every GPU. Skips lost GPUs, which the daemon lists as unhealthy, so that the
+/// other GPUs are still configured.
 pub(crate) fn apply(args: &MigApplyArgs) -> Result<End> {
     let config = configuration(&args.node)?;
     let NodeSharing::Mig { apply, gpus, .. } = &config.sharing else {
-        info!("the GPUs of pool {} are not cut into slices", config.pool);
+        info!("pool {} does not use MIG: nothing to do", config.pool);
         return Ok(End::Well);
     };
     if !apply {
         info!(
-            "the cloud cuts the GPUs of pool {} when it makes a node",
+            "the cloud provider partitions the GPUs of pool {} when it creates a node: nothing to do",
             config.pool
         );
         return Ok(End::Well);
     }
-    let driver = open_for_cutting(&args.node, &roots(&args.node, &config))?;
+    let driver = open_for_mig(&args.node, &roots(&args.node, &config))?;
     let mut end = End::Well;
     for gpu in gpus {
         let index = gpu.index;
         match apply_to(&driver, index, &gpu.slices, args.dry_run) {
-            Outcome::AsWanted => info!("GPU {index} is cut as wanted"),
+            Outcome::AsWanted => info!("GPU {index} already has the configured MIG devices"),
             Outcome::Done(steps) if args.dry_run => {
                 for step in steps {
-                    info!("GPU {index} would be changed: {step}");
+                    info!("GPU {index}: would {step} (dry run)");
                 }
             }
             Outcome::Done(steps) => {
                 for step in steps {
-                    info!("GPU {index} was changed: {step}");
+                    info!("GPU {index}: done: {step}");
                 }
             }
             Outcome::Left(reason) => {
-                error!("GPU {index} is left as it is: {reason}");
+                error!("GPU {index} is not changed: {reason}");
                 end = End::Refused;
             }
             Outcome::Failed { error, .. } if error.kind == NvmlErrorKind::GpuLost => {
-                warn!("GPU {index} is lost, and the others serve: {error}");
+                warn!("GPU {index} is lost and skipped: {error}");
             }
             Outcome::Failed { done, step, error } => {
                 for step in done {
-                    info!("GPU {index} was changed: {step}");
+                    info!("GPU {index}: done: {step}");
                 }
-                let what = step.map_or("look at it".to_owned(), |step| step.to_string());
-                error!("GPU {index}: could not {what}: {error}");
+                let what = step.map_or("read its MIG configuration".to_owned(), |step| {
+                    step.to_string()
+                });
+                error!("GPU {index}: cannot {what}: {error}");
                 end = End::Refused;
             }
         }

@@ -1,4 +1,4 @@
-//! The commands: what is asked on the command line, and what is answered there.
+//! The commands and their exit codes.
 
 mod inspect;
 mod mig;
@@ -20,15 +20,15 @@ use gpuc_runtime::nvml::fake::Fake;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
-/// How a command ends.
+/// The result of a command.
 pub(crate) enum End {
-    /// All is well.
+    /// The command succeeded.
     Well,
-    /// What was asked for was not done, and was said why.
+    /// The command did not do everything it was asked to do and reported the reason.
     Refused,
 }
 
-/// Runs the command on the command line.
+/// Runs the command given on the command line.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
     log(&cli);
@@ -49,7 +49,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    // Nobody listening is no reason to fail in another way.
+    // An error while writing to standard error must not cause another failure.
     let _ = writeln!(std::io::stderr(), "gpuc-runtime: {error:#}");
     ExitCode::FAILURE
 }
@@ -57,7 +57,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 fn log(cli: &Cli) {
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
-        // A log that cannot be written would be reported on the same standard error, by a panic.
+        // Without this, the subscriber reports a failed write to the same standard error and panics.
         .log_internal_errors(false)
         .with_ansi(std::env::var_os("NO_COLOR").is_none() && is_terminal());
     let registry = tracing_subscriber::registry().with(cli.log.clone());
@@ -71,7 +71,7 @@ fn is_terminal() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stderr())
 }
 
-/// A panic in any task ends the process: half a daemon is worse than one that is started again.
+/// Ends the process when any task panics: a restart is better than a partially working daemon.
 fn end_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -80,18 +80,18 @@ fn end_on_panic() {
     }));
 }
 
-/// The configuration that a command is given.
+/// Loads the configuration given on the command line.
 fn configuration(args: &NodeArgs) -> Result<NodeConfig> {
     let file = args.config.display();
     match config::load(&args.config) {
         Err(ConfigError::Unreadable(error)) if error.kind() == ErrorKind::NotFound => {
-            bail!("{file} is not there: name the node's configuration with --config")
+            bail!("{file} does not exist: pass the node configuration with --config")
         }
         read => read.with_context(|| file.to_string()),
     }
 }
 
-/// Where a command looks for files. The driver is where the configuration says.
+/// Returns the paths to read from. The configuration determines the location of the driver.
 fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
     Roots {
         dev: args.dev.clone(),
@@ -101,14 +101,14 @@ fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
     }
 }
 
-/// A machine that is made up, with the files that it would have, in a folder of their own until this is dropped.
-struct MadeUp {
+/// A simulated machine and its files, in a temporary directory that is deleted on drop.
+struct Simulated {
     fake: Fake,
     folder: PathBuf,
 }
 
-impl MadeUp {
-    /// The machine on the command line, where there is one; what the roots named before counts for nothing then.
+impl Simulated {
+    /// Creates the machine given with `--fake`, if any, and points `roots` to its files.
     fn new(args: &NodeArgs, node: &str, roots: &mut Roots) -> Result<Option<Self>> {
         let Some(words) = &args.fake else {
             return Ok(None);
@@ -124,17 +124,17 @@ impl MadeUp {
     }
 }
 
-impl Drop for MadeUp {
+impl Drop for Simulated {
     fn drop(&mut self) {
-        // What is left behind there is nobody's.
+        // Files that cannot be deleted are harmless.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A driver that cuts GPUs; made-up GPUs cannot be cut.
-fn open_for_cutting(args: &NodeArgs, roots: &Roots) -> Result<Real> {
+/// Opens the driver to change MIG devices, which simulated GPUs do not support.
+fn open_for_mig(args: &NodeArgs, roots: &Roots) -> Result<Real> {
     if args.fake.is_some() {
-        bail!("GPUs that are made up cannot be cut: leave --fake out");
+        bail!("simulated GPUs cannot be partitioned: remove --fake");
     }
     Ok(Real::open(&roots.driver)?)
 }
@@ -174,7 +174,7 @@ mod tests {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            // As far as anybody is told who waits for nothing: no handle is asked how it went.
+            // The handles are dropped: nothing waits for the tasks.
             match what.as_str() {
                 "task" => drop(tokio::spawn(async { panic!("as wanted") })),
                 "question" => drop(tokio::task::spawn_blocking(|| panic!("as wanted"))),

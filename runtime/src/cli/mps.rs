@@ -15,10 +15,10 @@ use tracing::{info, warn};
 
 use super::{End, configuration, roots};
 
-/// The control daemon's program.
+/// The program of the control daemon.
 const PROGRAM: &str = "nvidia-cuda-mps-control";
 
-/// Where drivers keep their programs and libraries, below their root.
+/// Directories of the driver's programs and libraries, relative to the driver root.
 const PROGRAM_FOLDERS: &[&str] = &["usr/bin", "bin", "usr/local/bin"];
 const LIBRARY_FOLDERS: &[&str] = &[
     "usr/lib64",
@@ -27,11 +27,11 @@ const LIBRARY_FOLDERS: &[&str] = &[
     "lib64",
 ];
 
-/// Runs the control daemon until a signal says to leave. Every GPU is in exclusive-process mode meanwhile: only the
-/// daemon's server may open it, so that no client gets past its limits.
+/// Runs the control daemon until a termination signal. Every GPU is in exclusive-process mode meanwhile: only the MPS
+/// server can open it, so that no client bypasses its limits.
 pub(crate) fn run(args: &NodeArgs) -> Result<End> {
     if args.fake.is_some() {
-        bail!("GPUs that are made up cannot be shared by MPS: leave --fake out");
+        bail!("simulated GPUs cannot be shared with MPS: remove --fake");
     }
     let config = configuration(args)?;
     let NodeSharing::Mps {
@@ -41,19 +41,19 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
         ..
     } = &config.sharing
     else {
-        bail!("the GPUs of pool {} are not shared by MPS", config.pool);
+        bail!("pool {} does not share its GPUs with MPS", config.pool);
     };
     let roots = roots(args, &config);
     let driver = Real::open(&roots.driver)?;
     let inventory = device::discover(&driver, &roots, None)?;
     let offers = device::offers(&inventory, &config.sharing);
     let Some(offer) = offers.first() else {
-        bail!("this node has no GPU to share");
+        bail!("no GPU found to share with MPS");
     };
     let known = inventory.gpus.iter().filter_map(|gpu| match gpu {
         Gpu::Known { info, .. } => Some(info),
         Gpu::Silent { index, error, .. } => {
-            warn!("GPU {index} is left out: {error}");
+            warn!("GPU {index} is not responding and is skipped: {error}");
             None
         }
     });
@@ -81,11 +81,11 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
     for (index, _) in &cards {
         driver.set_exclusive_process(*index, true)?;
     }
-    info!(gpus = cards.len(), replicas, "GPUs are shared by MPS");
+    info!(gpus = cards.len(), replicas, "sharing GPUs with MPS");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?;
+        .context("cannot start the async runtime")?;
     let ended = runtime.block_on(async {
         let mut terminated = signal(SignalKind::terminate())?;
         let mut interrupted = signal(SignalKind::interrupt())?;
@@ -99,13 +99,15 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
     });
     for (index, _) in &cards {
         if let Err(error) = driver.set_exclusive_process(*index, false) {
-            warn!("GPU {index} stays in exclusive-process mode: {error}");
+            warn!(
+                "cannot reset the compute mode of GPU {index}, it stays in exclusive-process mode: {error}"
+            );
         }
     }
     ended.map(|()| End::Well)
 }
 
-/// NVIDIA's container runtime puts the program on the path; elsewhere it is below the driver's root.
+/// Finds the program. NVIDIA's container runtime puts it on the `PATH`; otherwise it is below the driver root.
 fn program(driver: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
@@ -118,15 +120,16 @@ fn program(driver: &Path) -> PathBuf {
         .unwrap_or_else(|| PROGRAM.into())
 }
 
-/// A folder of nothing but the driver's libraries, as on GKE. One that has a C library as well is another system's:
-/// programs of this one would not start with it. Beside a program that is on the path, the libraries are in place.
+/// Returns a directory that contains only the driver's libraries, as on GKE. A directory with a C library belongs to
+/// another system, whose libraries would break programs of this one. For a program on the `PATH`, no directory is
+/// needed.
 fn libraries(driver: &Path, program: &Path) -> Option<PathBuf> {
     let folders = LIBRARY_FOLDERS.iter().map(|folder| driver.join(folder));
     let mut folders = folders.filter(|folder| !folder.join("libc.so.6").exists());
     folders.find(|folder| program.starts_with(driver) && folder.join("libcuda.so.1").exists())
 }
 
-/// Makes a folder in which everybody may have files, as in `/dev/shm`: clients run as any user.
+/// Creates a world-writable directory with the sticky bit, like `/dev/shm`: clients run as any user.
 fn make_open(folder: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))

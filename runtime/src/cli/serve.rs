@@ -6,16 +6,16 @@ use anyhow::{Context, Result};
 use gpuc_runtime::args::ServeArgs;
 use gpuc_runtime::run::{Settings, serve};
 
-use super::{End, MadeUp, configuration, roots};
+use super::{End, Simulated, configuration, roots};
 
-/// How long a thread that asked the driver waits for another question: long enough for those that follow at the start.
+/// How long an idle thread for driver calls is kept: long enough for the calls that follow at startup.
 const KEEP_THREADS: Duration = Duration::from_millis(100);
 
-/// Serves until a signal says to leave.
+/// Runs the daemon until a termination signal.
 pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     let config = configuration(&args.node)?;
     let mut roots = roots(&args.node, &config);
-    let made = MadeUp::new(&args.node, &args.node_name, &mut roots)?;
+    let made = Simulated::new(&args.node, &args.node_name, &mut roots)?;
     let settings = Settings {
         config: args.node.config.clone(),
         roots,
@@ -27,14 +27,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<End> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Questions to the driver. More at a time would not be answered sooner.
+        // Threads for driver calls. More threads would not make the driver faster.
         .max_blocking_threads(4)
-        // There is one a minute: nothing to keep threads for.
+        // Driver calls happen about once a minute; keeping idle threads is not worth it.
         .thread_keep_alive(KEEP_THREADS)
         .build()
-        .context("the runtime cannot be started")?;
+        .context("cannot start the async runtime")?;
     let end = runtime.block_on(serve(settings));
-    // A question that the driver never answers is no reason to stay.
+    // A driver call that never returns must not block the shutdown.
     runtime.shutdown_background();
     end.map(|()| End::Well)
 }

@@ -1,6 +1,6 @@
-//! Loads the configuration that the compiler wrote.
+//! Loads the node configuration that the compiler wrote.
 
-mod possible;
+mod validate;
 mod watch;
 
 use std::path::Path;
@@ -12,16 +12,16 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 pub use watch::watch;
 
-/// Why a configuration cannot be used.
+/// Why a configuration was rejected.
 #[derive(Debug)]
 pub enum ConfigError {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// The file is not the JSON that is wanted.
+    /// The file is not valid JSON of the expected form.
     Malformed(serde_json::Error),
-    /// The file is of another kind or version.
+    /// The file has another kind or version.
     Unknown(String),
-    /// A value is none that anybody can mean.
+    /// A value is invalid.
     Impossible(String),
 }
 
@@ -29,26 +29,26 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
-            Self::Malformed(error) => write!(f, "is not a {KIND}: {error}"),
-            Self::Impossible(what) => write!(f, "cannot be used: {what}"),
-            Self::Unknown(found) => write!(f, "is {found}, not {API_VERSION} {KIND}"),
+            Self::Malformed(error) => write!(f, "is not a valid {KIND}: {error}"),
+            Self::Impossible(what) => write!(f, "is invalid: {what}"),
+            Self::Unknown(found) => write!(f, "is {found}, expected {API_VERSION} {KIND}"),
         }
     }
 }
 
 impl std::error::Error for ConfigError {}
 
-/// Reads the configuration in a file.
+/// Loads the configuration from a file.
 pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
     parse(&read(path)?)
 }
 
-/// The text of a configuration.
+/// Reads the text of a configuration file.
 pub fn read(path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(ConfigError::Unreadable)
 }
 
-/// What tells one configuration from another: the beginning of the SHA-256 of what it says, however it is laid out.
+/// Returns the beginning of the SHA-256 of a configuration, regardless of its formatting.
 pub fn digest(config: &NodeConfig) -> String {
     let text = serde_json::to_string(config).unwrap_or_default();
     let digest = Sha256::digest(text.as_bytes());
@@ -58,7 +58,7 @@ pub fn digest(config: &NodeConfig) -> String {
     })
 }
 
-/// What every version of the format begins with.
+/// The keys that every version of the format has in common.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -66,7 +66,7 @@ struct Header {
     kind: String,
 }
 
-/// Reads a configuration. Its version is looked at first: keys of a newer one are not what is wrong with it.
+/// Parses a configuration. The version is checked first, so that keys of a newer version are not reported as errors.
 pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
     if let Ok(Header { api_version, kind }) = serde_json::from_str(text)
         && (api_version != API_VERSION || kind != KIND)
@@ -74,7 +74,7 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
         return Err(ConfigError::Unknown(format!("{api_version} {kind}")));
     }
     let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
-    match possible::impossible(&config) {
+    match validate::validate(&config) {
         Some(what) => Err(ConfigError::Impossible(what)),
         None => Ok(config),
     }
@@ -118,7 +118,7 @@ mod tests {
         let error = parse(&newer).expect_err("it is of another version");
         assert_eq!(
             error.to_string(),
-            "is node.gpuc.dev/v2 NodeConfig, not node.gpuc.dev/v1alpha1 NodeConfig"
+            "is node.gpuc.dev/v2 NodeConfig, expected node.gpuc.dev/v1alpha1 NodeConfig"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Notices that the configuration has other contents.
+//! Watches the configuration file for changes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use tokio_stream::StreamExt;
 
 use super::{ConfigError, NodeConfig, parse, read};
 
-/// How long a folder has to be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
+/// How long the directory must be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// How long to wait for a folder that is not there, or before a file that could not be read is tried again.
+/// Delay before a missing directory or an unreadable file is retried.
 const AWAY: Duration = Duration::from_secs(5);
 
-/// Tells of each new content of the file, starting from `known`. It goes by what the file says: a link that points
-/// elsewhere to the same text is no change, and a text that changed behind the same link is one. A file that goes away
-/// is no new content either: what was wanted last is still wanted. One that is there and cannot be read is told once.
+/// Sends each new content of the file, starting from `known`. Only the content counts: a symbolic link to another file
+/// with the same text is no change, and another text behind the same link is one. If the file is deleted, the last
+/// configuration stays in force. A file that exists and cannot be read is reported once.
 pub async fn watch(
     path: PathBuf,
     known: String,
@@ -39,7 +39,7 @@ pub async fn watch(
             let next = events.next();
             let more = match &known {
                 Ok(_) => next.await,
-                // What keeps it from being read may end without a word: permissions, descriptors.
+                // The cause, such as permissions or a lack of file descriptors, may end without an event.
                 Err(_) => match tokio::time::timeout(AWAY, next).await {
                     Ok(more) => more,
                     Err(_) => continue,
@@ -49,7 +49,7 @@ pub async fn watch(
                 break;
             }
             let quiet = async { while let Some(Ok(_)) = events.next().await {} };
-            // Either more comes, and the file is looked at once for all, or nothing does.
+            // Either more events arrive and the file is read once for all of them, or none does.
             let _ = tokio::time::timeout(SETTLED, quiet).await;
             if !folder(&path).is_some_and(Path::exists) {
                 break;
@@ -58,7 +58,7 @@ pub async fn watch(
     }
 }
 
-/// What is new about the file, if anything is. What is known is its text, or why it cannot be read.
+/// Returns the change of the file, if any. `known` is the last text, or the last error.
 fn changed(
     path: &Path,
     known: &mut Result<String, io::ErrorKind>,
@@ -82,7 +82,7 @@ fn changed(
     })
 }
 
-/// The file's folder. That of a bare name is the one in which the process is.
+/// Returns the directory of the file. For a file name without a directory, it is the working directory.
 fn folder(path: &Path) -> Option<&Path> {
     let folder = path.parent()?;
     if folder.as_os_str().is_empty() {
@@ -91,8 +91,8 @@ fn folder(path: &Path) -> Option<&Path> {
     Some(folder)
 }
 
-/// Everything that happens in the file's folder: a ConfigMap's file is a link through a link, and only the latter
-/// moves.
+/// Subscribes to all events in the file's directory: a ConfigMap file is a link through another link, and only the
+/// latter is replaced.
 fn subscribe(path: &Path) -> Option<inotify::EventStream<[u8; 1024]>> {
     let inotify = Inotify::init().ok()?;
     let mask = WatchMask::CREATE
@@ -119,7 +119,7 @@ mod tests {
     ) -> Result<NodeConfig, ConfigError> {
         let next = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
         next.expect("a change within ten seconds")
-            .expect("a watch that goes on")
+            .expect("a watch that continues")
     }
 
     /// Puts a text where the kubelet puts that of a ConfigMap: below a folder with a time in its name, which `..data`
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_cannot_be_read_is_told_once_and_one_that_is_gone_is_not() {
+    async fn an_unreadable_file_is_reported_once_and_a_missing_one_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
@@ -175,10 +175,10 @@ mod tests {
         fs::write(&path, b"\xff\xfe").unwrap();
         let error = next(&mut changes).await.unwrap_err();
         assert!(matches!(error, ConfigError::Unreadable(_)), "{error}");
-        fs::write(folder.path().join("beside"), "").unwrap();
+        fs::write(folder.path().join("other"), "").unwrap();
         fs::remove_file(&path).unwrap();
         tokio::time::sleep(SETTLED * 4).await;
-        assert!(changes.try_recv().is_err(), "it is told once");
+        assert!(changes.try_recv().is_err(), "it is reported once");
 
         // What was wanted last is in order again.
         fs::write(&path, CONFIG).unwrap();
@@ -192,7 +192,7 @@ mod tests {
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
-        // What changed before the watch began is told too.
+        // What changed before the watch began is reported too.
         let watching = tokio::spawn(watch(path, String::new(), sender));
         assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();

@@ -1,4 +1,4 @@
-//! Finds the GPUs of a node, each by itself: what is wrong with one keeps none of the others from serving.
+//! Discovers the GPUs of a node, independently: an error of one GPU does not affect the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,13 +7,12 @@ use super::{Gpu, Inventory, Topology};
 use crate::host::Roots;
 use crate::nvml::{GpuInfo, Nvml, NvmlError, NvmlErrorKind};
 
-/// Cards that drive the screen of a DGX Station and do no other work (NVIDIA/k8s-device-plugin@1b826acc passes them
-/// over as well).
+/// Display adapters of a DGX Station without compute support (NVIDIA/k8s-device-plugin@1b826acc skips them
+/// as well).
 const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
-/// Asks the driver what the node has. Only a driver that does not answer at all is an error; a GPU that does not is
-/// [`Gpu::Silent`], under the name it had in the previous inventory. How GPUs are joined is asked once and kept while
-/// they stay the same.
+/// Discovers the GPUs of the node. Only a driver that does not respond at all is an error. A GPU that does not respond
+/// is [`Gpu::Silent`], with its last known identity. The topology is read once and kept while the GPUs stay the same.
 pub fn discover(
     nvml: &dyn Nvml,
     roots: &Roots,
@@ -54,8 +53,8 @@ pub fn discover(
     })
 }
 
-/// A GPU that can be told from those before it. The kubelet takes two devices of one name for one, and a container that
-/// asks for a name that two have gets either.
+/// Ensures that a GPU has a unique UUID. The kubelet merges devices with the same ID, and a container that
+/// requests an ambiguous ID gets either device.
 fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, NvmlError> {
     let index = info.index;
     let nameless = |why: String| NvmlError {
@@ -63,25 +62,25 @@ fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, Nv
         message: format!("GPU {index}: {why}"),
     };
     if info.uuid.is_empty() {
-        return Err(nameless("the driver gives it no UUID".to_owned()));
+        return Err(nameless("the driver reports no UUID".to_owned()));
     }
     if let Some(other) = names.get(&info.uuid) {
-        let why = format!("the driver gives it the UUID of GPU {other}, {}", info.uuid);
+        let why = format!("the driver reports the UUID of GPU {other}, {}", info.uuid);
         return Err(nameless(why));
     }
     names.insert(info.uuid.clone(), index);
     Ok(info)
 }
 
-/// What the GPU of this index was. A driver that was loaded anew may have given the index to another GPU: one that
-/// answers elsewhere is not the silent one.
+/// Returns the last known identity of the GPU with this index. A reloaded driver may have given the index to another
+/// GPU: one that responds under another index is not the silent one.
 fn last(previous: Option<&Inventory>, index: u32, answering: &BTreeSet<&str>) -> Option<GpuInfo> {
     let info = previous?.gpu(index)?.info()?;
     (!answering.contains(info.uuid.as_str())).then(|| info.clone())
 }
 
-/// The NUMA node that the system says the GPU is on. The driver writes the PCI domain with eight digits, the system
-/// with four and more only where they are needed.
+/// Returns the NUMA node of the GPU. The driver writes the PCI domain with eight digits, sysfs with four, or more if
+/// needed.
 fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
     let (domain, rest) = pci_bus_id.split_once(':')?;
     let domain = u32::from_str_radix(domain, 16).ok()?;
@@ -91,11 +90,11 @@ fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
     }
     let file = roots.sys.join("bus/pci/devices").join(device);
     let text = fs::read_to_string(file.join("numa_node")).ok()?;
-    // The system writes -1 where it does not know.
+    // sysfs has -1 if the node is unknown.
     text.trim().parse().ok()
 }
 
-/// Asks about every pair that is new or could not be asked about before. What fails is left out.
+/// Reads the links of all new pairs, and of those that failed before. Failures are left out.
 fn topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topology {
     let before = |gpu: &Gpu| previous.and_then(|it| it.gpu(gpu.index())).map(Gpu::id);
     let same = |gpu: &Gpu| before(gpu) == Some(gpu.id());
@@ -225,7 +224,11 @@ mod tests {
         assert_eq!(control.calls() - before, 10, "driver, count, and each GPU");
         control.cut(0, "7g.80gb").expect("it fits");
         node.discover(Some(&first));
-        assert_eq!(control.calls_of("link"), 28, "cutting joins nothing anew");
+        assert_eq!(
+            control.calls_of("link"),
+            28,
+            "a MIG change does not affect links"
+        );
     }
 
     #[test]
@@ -250,7 +253,7 @@ mod tests {
         assert_eq!(second.topology.link(0, 3).nvlinks, 18);
     }
 
-    /// After the driver was loaded anew without GPU 1, index 1 is what was index 2. If that falls silent under an index
+    /// After the driver was reloaded without GPU 1, index 1 is what was index 2. If that falls silent under an index
     /// that another had, nothing is called by two names.
     #[test]
     fn no_gpu_is_there_twice() {

@@ -1,4 +1,4 @@
-//! What the compiler knew the node to have, beside what it has.
+//! Compares the GPUs of a node with the expected ones.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use gpuc_schema::node_config::ExpectedGpus;
 use super::{Gpu, Inventory};
 use crate::nvml::GpuInfo;
 
-/// In what the GPUs of a node differ from what was expected.
+/// A difference between the GPUs of a node and the expected ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HardwareDifference {
-    /// There are more or fewer.
+    /// The number differs.
     Count {
-        /// How many are there, silent ones among them.
+        /// The number of GPUs, including silent ones.
         found: usize,
-        /// How many were expected.
+        /// The expected number.
         expected: u32,
     },
-    /// One is another card.
+    /// The model differs.
     Model {
         /// The driver's index.
         gpu: u32,
-        /// The card's key in gpuc's catalog, or the driver's name where the catalog does not have it.
+        /// The key of the GPU model in gpuc's catalog, or the driver's name if the catalog does not have it.
         found: String,
-        /// The expected card's key.
+        /// The key of the expected GPU model.
         expected: String,
     },
 }
@@ -34,7 +34,7 @@ impl fmt::Display for HardwareDifference {
         match self {
             Self::Count { found, expected } => {
                 let noun = if *found == 1 { "GPU" } else { "GPUs" };
-                write!(f, "{found} {noun} instead of {expected}")
+                write!(f, "found {found} {noun} instead of {expected}")
             }
             Self::Model {
                 gpu,
@@ -45,7 +45,7 @@ impl fmt::Display for HardwareDifference {
     }
 }
 
-/// In what the node differs from what was expected.
+/// Returns the differences between the node and the expected GPUs.
 pub fn hardware_differences(
     inventory: &Inventory,
     expected: &ExpectedGpus,
@@ -72,8 +72,8 @@ pub fn hardware_differences(
     differences
 }
 
-/// The card in gpuc's catalog: by its PCI id, else by what the driver calls it. A part of a card that a cloud rents out
-/// has the card's name with its size in GB (`NVIDIA A10-8Q`).
+/// Finds the GPU model in gpuc's catalog: by PCI ID, or else by the driver's name. A partial GPU of a cloud
+/// provider has the name of the model with its size in GB (`NVIDIA A10-8Q`).
 pub fn model_of(info: &GpuInfo) -> Option<&'static GpuModel> {
     let by_id = |model: &&&GpuModel| model.pci_ids.contains(&info.pci_id);
     let product = product::sanitise(&info.name);
@@ -88,7 +88,7 @@ pub fn model_of(info: &GpuInfo) -> Option<&'static GpuModel> {
         .copied()
 }
 
-/// The product without the size of a part.
+/// Returns the product without the size of a partial GPU.
 fn whole(product: &str) -> &str {
     let part = product.rsplit_once('-').filter(|(_, part)| {
         let size = part.strip_suffix('Q').unwrap_or_default();
@@ -125,12 +125,12 @@ mod tests {
     fn other_cards_and_other_numbers_differ() {
         assert_eq!(
             differences("h100", "h100-sxm5-80gb", 2),
-            ["1 GPU instead of 2"]
+            ["found 1 GPU instead of 2"]
         );
         assert_eq!(
             differences("a100-sxm4-40gb+a100-sxm4-80gbx2", "a100-sxm4-80gb", 2),
             [
-                "3 GPUs instead of 2",
+                "found 3 GPUs instead of 2",
                 "GPU 0 is a100-sxm4-40gb instead of a100-sxm4-80gb"
             ],
         );

@@ -1,37 +1,38 @@
-//! How slices are called, and what is wrong with how a node is cut.
+//! The resource names of MIG devices, and problems of the MIG configuration of a node.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gpuc_schema::config::MigStrategy;
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
 
 use super::share::GPU;
 use super::{Gpu, Inventory};
 use crate::nvml::{GpuInfo, SliceInfo};
 
-/// The resource that a slice is offered as. Where all slices of a node are alike (`single`) they are GPUs to their
-/// users; otherwise each profile has its name (`mixed`). A compute instance that has only a part of its GPU instance
-/// shares memory with its neighbours and is not offered, as with NVIDIA's plugin.
-pub fn resource_of(slice: &SliceInfo, strategy: &str) -> Option<String> {
+/// Returns the resource that advertises a MIG device. With strategy `single`, MIG devices are advertised as
+/// GPUs; with `mixed`, each profile has its own name. A compute instance that uses only a part of its GPU instance
+/// shares memory with others and is not advertised, as with NVIDIA's plugin.
+pub fn resource_of(slice: &SliceInfo, strategy: MigStrategy) -> Option<String> {
     if slice.ci_slices != slice.gi_slices {
         return None;
     }
-    if strategy == "single" {
-        return Some(GPU.to_owned());
+    match strategy {
+        MigStrategy::Single => Some(GPU.to_owned()),
+        MigStrategy::Mixed => Some(format!(
+            "nvidia.com/mig-{}",
+            slice.profile.replace('+', ".")
+        )),
     }
-    Some(format!(
-        "nvidia.com/mig-{}",
-        slice.profile.replace('+', ".")
-    ))
 }
 
-/// The profile that all slices of a node have under `single`: what the compiler wants or, where the cloud cuts, what
-/// most slices have. Others do not go by the same name: who asks for a GPU would not know what comes.
+/// Returns the profile of all MIG devices under `single`: the configured one or, if the cloud provider partitions the
+/// GPUs, the most frequent one. Other profiles are not advertised: a pod that requests a GPU could get either.
 pub fn usual_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> Option<&'p str> {
     let NodeSharing::Mig { strategy, gpus, .. } = sharing else {
         return None;
     };
-    if strategy != "single" {
+    if *strategy != MigStrategy::Single {
         return None;
     }
     let wanted = gpus.iter().flat_map(|gpu| &gpu.slices).next();
@@ -41,7 +42,7 @@ pub fn usual_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> 
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let infos = inventory.gpus.iter().filter_map(Gpu::info);
     let slices = infos.flat_map(|info| &info.slices);
-    for slice in slices.filter(|slice| resource_of(slice, strategy).is_some()) {
+    for slice in slices.filter(|slice| resource_of(slice, *strategy).is_some()) {
         *counts.entry(&slice.profile).or_default() += 1;
     }
     let most = counts.values().copied().max()?;
@@ -49,44 +50,44 @@ pub fn usual_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> 
     of_most.map(|(profile, _)| profile)
 }
 
-/// What keeps a part of a node from being offered, or will change it.
+/// A problem of the MIG configuration that prevents advertising, or a pending change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayoutProblem {
-    /// Under `single` all GPUs are in MIG mode or none is; this one is not, and is not offered.
+    /// Under `single`, all GPUs or none must be in MIG mode; this one is not, and is not advertised.
     NotInMigMode {
         /// The driver's index.
         gpu: u32,
     },
-    /// In MIG mode without a slice: it offers nothing.
+    /// In MIG mode without MIG devices: it advertises nothing.
     Uncut {
         /// The driver's index.
         gpu: u32,
     },
-    /// MIG mode goes on or off with the next reset.
+    /// The MIG mode changes at the next reset.
     Pending {
         /// The driver's index.
         gpu: u32,
-        /// Whether it will be on.
+        /// The mode after the reset.
         on: bool,
     },
-    /// Under `single` all slices are alike; this one is not, and is not offered.
+    /// Under `single`, all MIG devices must have one profile; this one differs and is not advertised.
     Unlike {
         /// The driver's index.
         gpu: u32,
-        /// The slice's index.
+        /// The index of the MIG device.
         slice: u32,
-        /// What it is.
+        /// Its profile.
         profile: String,
-        /// What the others are.
+        /// The profile of the others.
         usual: String,
     },
-    /// The compute instance has a part of its GPU instance only, and is not offered.
+    /// The compute instance uses only a part of its GPU instance, and is not advertised.
     Partial {
         /// The driver's index.
         gpu: u32,
-        /// The slice's index.
+        /// The index of the MIG device.
         slice: u32,
-        /// What it is.
+        /// Its profile.
         profile: String,
     },
 }
@@ -96,14 +97,17 @@ impl fmt::Display for LayoutProblem {
         match self {
             Self::NotInMigMode { gpu } => write!(
                 f,
-                "GPU {gpu} is not in MIG mode and others are: strategy `single` does not offer it"
+                "GPU {gpu} is not in MIG mode but others are: strategy `single` does not advertise it"
             ),
             Self::Uncut { gpu } => {
-                write!(f, "GPU {gpu} is in MIG mode and not cut: it offers nothing")
+                write!(
+                    f,
+                    "GPU {gpu} is in MIG mode without MIG devices: it advertises nothing"
+                )
             }
             Self::Pending { gpu, on } => {
                 let mode = if *on { "on" } else { "off" };
-                write!(f, "GPU {gpu}: MIG mode goes {mode} with its next reset")
+                write!(f, "GPU {gpu}: MIG mode turns {mode} at the next GPU reset")
             }
             Self::Unlike {
                 gpu,
@@ -112,7 +116,8 @@ impl fmt::Display for LayoutProblem {
                 usual,
             } => write!(
                 f,
-                "slice {slice} of GPU {gpu} is {profile} and others are {usual}: strategy `single` does not offer it"
+                "MIG device {slice} of GPU {gpu} is {profile}, others are {usual}: strategy `single` does not \
+                 advertise it"
             ),
             Self::Partial {
                 gpu,
@@ -120,18 +125,18 @@ impl fmt::Display for LayoutProblem {
                 profile,
             } => write!(
                 f,
-                "slice {slice} of GPU {gpu} ({profile}) shares its memory with others: it is not offered"
+                "MIG device {slice} of GPU {gpu} ({profile}) shares its memory with others: it is not advertised"
             ),
         }
     }
 }
 
-/// What is wrong with how a node is cut, apart from what the compiler wants. GPUs that do not answer are passed over.
+/// Returns the problems of the MIG configuration, independent of the expected one. Silent GPUs are skipped.
 pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<LayoutProblem> {
     let NodeSharing::Mig { strategy, .. } = sharing else {
         return Vec::new();
     };
-    let single = strategy == "single";
+    let single = *strategy == MigStrategy::Single;
     let any_cut = any_in_mig_mode(inventory);
     let usual = usual_profile(inventory, sharing);
     let mut problems = Vec::new();
@@ -152,7 +157,7 @@ pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Layo
         }
         for slice in &info.slices {
             let profile = slice.profile.clone();
-            if resource_of(slice, strategy).is_none() {
+            if resource_of(slice, *strategy).is_none() {
                 problems.push(LayoutProblem::Partial {
                     gpu,
                     slice: slice.index,
@@ -171,37 +176,37 @@ pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Layo
     problems
 }
 
-/// In what a GPU is cut otherwise than the compiler wants.
+/// A difference between the MIG devices of a GPU and the configured ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayoutDifference {
-    /// The GPU is not there.
+    /// The GPU does not exist.
     NoGpu {
         /// The driver's index.
         gpu: u32,
     },
-    /// MIG mode is on and should not be, or the other way round.
+    /// The MIG mode differs from the configured one.
     Mode {
         /// The driver's index.
         gpu: u32,
-        /// Whether it is on.
+        /// Whether MIG mode is on.
         on: bool,
     },
-    /// A slice is missing.
+    /// A configured MIG device does not exist.
     Missing {
         /// The driver's index.
         gpu: u32,
         /// Its profile.
         profile: String,
-        /// Where it lies, where that is known: start and size in memory slices.
+        /// Its placement, if known: start and size in memory slices.
         place: Option<(u32, u32)>,
     },
-    /// A slice is there that nobody wants.
+    /// A MIG device exists that is not configured.
     Extra {
         /// The driver's index.
         gpu: u32,
         /// Its profile.
         profile: String,
-        /// Where it lies, where that is known: start and size in memory slices.
+        /// Its placement, if known: start and size in memory slices.
         place: Option<(u32, u32)>,
     },
 }
@@ -213,29 +218,31 @@ impl fmt::Display for LayoutDifference {
             None => String::new(),
         };
         match self {
-            Self::NoGpu { gpu } => write!(f, "GPU {gpu} is to be cut, and is not there"),
+            Self::NoGpu { gpu } => {
+                write!(f, "GPU {gpu} has configured MIG devices but does not exist")
+            }
             Self::Mode { gpu, on: true } => {
-                write!(f, "GPU {gpu} is in MIG mode, and is to be whole")
+                write!(f, "GPU {gpu} is in MIG mode but must not be partitioned")
             }
             Self::Mode { gpu, on: false } => {
-                write!(f, "GPU {gpu} is not in MIG mode, and is to be cut")
+                write!(f, "GPU {gpu} is not in MIG mode but must be partitioned")
             }
             Self::Missing {
                 gpu,
                 profile,
                 place,
-            } => write!(f, "GPU {gpu} has no {profile}{}", at(place)),
+            } => write!(f, "GPU {gpu} lacks a {profile}{}", at(place)),
             Self::Extra {
                 gpu,
                 profile,
                 place,
-            } => write!(f, "GPU {gpu} has a {profile}{} too many", at(place)),
+            } => write!(f, "GPU {gpu} has an unexpected {profile}{}", at(place)),
         }
     }
 }
 
-/// In what the GPUs are cut otherwise than wanted. One that does not answer is passed over, and so is one of which
-/// nothing is said.
+/// Returns the differences between the MIG devices and the configured ones. Silent GPUs and GPUs without
+/// configuration are skipped.
 pub fn layout_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<LayoutDifference> {
     let mut differences = Vec::new();
     for wish in wanted {
@@ -252,18 +259,18 @@ pub fn layout_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<Layou
         if on == wish.slices.is_empty() {
             differences.push(LayoutDifference::Mode { gpu, on });
         }
-        differences.extend(slices_that_differ(info, &wish.slices));
+        differences.extend(mig_device_differences(info, &wish.slices));
     }
     differences
 }
 
-fn slices_that_differ(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDifference> {
+fn mig_device_differences(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDifference> {
     let gpu = info.index;
     let mut there: Vec<&SliceInfo> = info.slices.iter().collect();
     let mut differences = Vec::new();
     for wish in wanted {
         let place = (u32::from(wish.start), u32::from(wish.size));
-        // A driver that does not say where a slice lies is believed.
+        // If the driver does not report the placement, any placement matches.
         let fits = |slice: &&SliceInfo| {
             slice.profile == wish.profile && slice.place.is_none_or(|found| found == place)
         };
@@ -285,12 +292,12 @@ fn slices_that_differ(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDifferen
     differences
 }
 
-/// Whether the GPU's MIG mode is on now.
+/// Whether MIG mode is on.
 pub(super) fn in_mig_mode(info: &GpuInfo) -> bool {
     info.mig.is_some_and(|mode| mode.enabled)
 }
 
-/// Whether any GPU's MIG mode is on, or was when it last answered.
+/// Whether the MIG mode of any GPU is on, or was when it last responded.
 pub(super) fn any_in_mig_mode(inventory: &Inventory) -> bool {
     let mut infos = inventory.gpus.iter().filter_map(Gpu::info);
     infos.any(in_mig_mode)
@@ -335,16 +342,19 @@ mod tests {
     fn slices_are_called_as_with_nvidias_plugin() {
         let mut machine = inventory("a100-sxm4-40gb:mig=1g.5gb.me");
         let slice = slice_mut(&mut machine, 0);
-        let mixed = |slice: &SliceInfo| resource_of(slice, "mixed");
+        let mixed = |slice: &SliceInfo| resource_of(slice, MigStrategy::Mixed);
         assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.5gb.me"));
         assert_eq!(
-            resource_of(slice, "single").as_deref(),
+            resource_of(slice, MigStrategy::Single).as_deref(),
             Some("nvidia.com/gpu")
         );
         slice.profile = "1g.24gb-me".to_owned();
         assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.24gb-me"));
         slice.gi_slices = 3;
-        assert_eq!((mixed(slice), resource_of(slice, "single")), (None, None));
+        assert_eq!(
+            (mixed(slice), resource_of(slice, MigStrategy::Single)),
+            (None, None)
+        );
     }
 
     #[test]
@@ -369,13 +379,13 @@ mod tests {
                 "single"
             ),
             [
-                "GPU 1 is not in MIG mode and others are: strategy `single` does not offer it",
-                "slice 0 of GPU 2 is 3g.40gb and others are 1g.10gb: strategy `single` does not offer it",
+                "GPU 1 is not in MIG mode but others are: strategy `single` does not advertise it",
+                "MIG device 0 of GPU 2 is 3g.40gb, others are 1g.10gb: strategy `single` does not advertise it",
             ],
         );
         assert_eq!(
             problems(&inventory("h100:mig+h100:mig=7g.80gb"), "single"),
-            ["GPU 0 is in MIG mode and not cut: it offers nothing"],
+            ["GPU 0 is in MIG mode without MIG devices: it advertises nothing"],
         );
     }
 
@@ -389,8 +399,8 @@ mod tests {
             info.mig.as_mut().expect("it has MIG").pending = false;
         }
         let expected = [
-            "GPU 0: MIG mode goes off with its next reset",
-            "slice 1 of GPU 0 (1c.3g.40gb) shares its memory with others: it is not offered",
+            "GPU 0: MIG mode turns off at the next GPU reset",
+            "MIG device 1 of GPU 0 (1c.3g.40gb) shares its memory with others: it is not advertised",
         ];
         assert_eq!(problems(&machine, "mixed"), expected);
         assert_eq!(problems(&machine, "single"), expected);
@@ -437,16 +447,16 @@ mod tests {
         assert_eq!(
             differences("h100:mig=3g.40gb,1g.10gb+h100+h100:mig=7g.80gb", &wanted),
             [
-                "GPU 0 has no 3g.40gb at 4:4",
-                "GPU 0 has no 1g.10gb at 0:1",
-                "GPU 0 has no 1g.10gb at 1:1",
-                "GPU 0 has a 3g.40gb at 0:4 too many",
-                "GPU 0 has a 1g.10gb at 4:1 too many",
-                "GPU 1 is not in MIG mode, and is to be cut",
-                "GPU 1 has no 7g.80gb at 0:8",
-                "GPU 2 is in MIG mode, and is to be whole",
-                "GPU 2 has a 7g.80gb at 0:8 too many",
-                "GPU 3 is to be cut, and is not there",
+                "GPU 0 lacks a 3g.40gb at 4:4",
+                "GPU 0 lacks a 1g.10gb at 0:1",
+                "GPU 0 lacks a 1g.10gb at 1:1",
+                "GPU 0 has an unexpected 3g.40gb at 0:4",
+                "GPU 0 has an unexpected 1g.10gb at 4:1",
+                "GPU 1 is not in MIG mode but must be partitioned",
+                "GPU 1 lacks a 7g.80gb at 0:8",
+                "GPU 2 is in MIG mode but must not be partitioned",
+                "GPU 2 has an unexpected 7g.80gb at 0:8",
+                "GPU 3 has configured MIG devices but does not exist",
             ],
         );
     }

@@ -1,4 +1,4 @@
-//! The GPUs of a node as values: no handles, no driver.
+//! The GPUs of a node as plain values, without driver handles.
 
 mod discover;
 mod expected;
@@ -21,43 +21,43 @@ use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
 use crate::nvml::{DriverInfo, GpuInfo, NvmlError, SliceInfo};
 
-/// What a node has.
+/// The GPUs of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inventory {
     /// The driver.
     pub driver: DriverInfo,
     /// The GPUs, by index.
     pub gpus: Vec<Gpu>,
-    /// How they are joined.
+    /// The links between them.
     pub topology: Topology,
 }
 
-/// A GPU, or the place where one ought to be.
+/// A GPU, or the last known identity of one that does not respond.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gpu {
-    /// It answers.
+    /// It responds.
     Known {
-        /// What it is.
+        /// Its properties.
         info: GpuInfo,
-        /// The NUMA node it is on, where the system says so.
+        /// Its NUMA node, if known.
         numa: Option<u32>,
     },
-    /// It does not answer. It stays in the list under the name it had, so that the others serve and everybody sees
-    /// that one is missing.
+    /// It does not respond. It stays in the list under its last known identity, so that the others keep working and the
+    /// failure is visible.
     Silent {
         /// The driver's index.
         index: u32,
-        /// What it was when it last answered.
+        /// Its last known properties.
         last: Option<GpuInfo>,
-        /// Why it does not answer.
+        /// The error.
         error: NvmlError,
     },
 }
 
-/// A GPU or a MIG device on it: what health is known of, and what a container can get.
+/// A full GPU or a MIG device: the unit of health and of allocation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part<'i> {
-    /// A whole GPU.
+    /// A full GPU.
     Whole(&'i GpuInfo),
     /// A MIG device.
     Slice(&'i GpuInfo, &'i SliceInfo),
@@ -72,7 +72,7 @@ impl Gpu {
         }
     }
 
-    /// What it is, or was when it last answered.
+    /// Its properties, or the last known ones.
     pub fn info(&self) -> Option<&GpuInfo> {
         match self {
             Self::Known { info, .. } => Some(info),
@@ -80,7 +80,7 @@ impl Gpu {
         }
     }
 
-    /// Its UUID. A GPU that never answered has none; it is called by its index.
+    /// Its UUID. A GPU that never responded has none and is identified by its index.
     pub fn id(&self) -> String {
         match self.info() {
             Some(info) => info.uuid.clone(),
@@ -90,12 +90,12 @@ impl Gpu {
 }
 
 impl Inventory {
-    /// The GPU with this index.
+    /// Returns the GPU with this index.
     pub fn gpu(&self, index: u32) -> Option<&Gpu> {
         self.gpus.iter().find(|gpu| gpu.index() == index)
     }
 
-    /// The GPU or MIG device with this UUID.
+    /// Returns the GPU or MIG device with this UUID.
     pub fn part(&self, uuid: &str) -> Option<Part<'_>> {
         self.gpus.iter().filter_map(Gpu::info).find_map(|info| {
             if info.uuid == uuid {
@@ -116,7 +116,7 @@ impl<'i> Part<'i> {
         }
     }
 
-    /// The GPU it is, or is on.
+    /// The GPU, or the GPU that the MIG device is on.
     pub fn gpu(self) -> &'i GpuInfo {
         match self {
             Self::Whole(info) | Self::Slice(info, _) => info,
@@ -124,7 +124,7 @@ impl<'i> Part<'i> {
     }
 }
 
-/// Everything in which a node differs from what its configuration wants, in words.
+/// Describes all differences between a node and its configuration.
 pub fn differences(inventory: &Inventory, config: &NodeConfig) -> Vec<String> {
     let hardware = hardware_differences(inventory, &config.expected);
     let problems = layout_problems(inventory, &config.sharing);

@@ -1,53 +1,55 @@
-//! What a node offers: which resources there are, and what can be asked for under each name.
+//! The resources that a node advertises, and the devices of each.
 
 use std::collections::BTreeMap;
 
+use gpuc_schema::config::MigStrategy;
 use gpuc_schema::node_config::{MigGpu, NodeSharing};
 
 use super::mig::{any_in_mig_mode, in_mig_mode, resource_of, usual_profile};
 use super::{Gpu, Inventory};
 
-/// What whole GPUs are called, and slices where all are alike.
+/// The resource name of full GPUs, and of MIG devices with strategy `single`.
 pub const GPU: &str = "nvidia.com/gpu";
 
-/// A resource with everything that can be asked for under its name.
+/// An advertised resource with its devices.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
     /// `nvidia.com/gpu`.
     pub resource: String,
-    /// How many containers share what stands behind one share; 1 where nobody shares.
+    /// The number of replicas of each GPU or MIG device; 1 without sharing.
     pub replicas: u32,
-    /// What the kubelet hands out, by GPU, then slice, then replica.
+    /// The devices, by GPU, then MIG device, then replica.
     pub shares: Vec<Share>,
 }
 
-/// One of what the kubelet hands out: a GPU, a MIG device, or a replica of one.
+/// A device that the kubelet allocates: a GPU, a MIG device, or a replica of one.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
-    /// What the kubelet calls it: the UUID, and for replicas `::` and a number from 0 on.
+    /// The kubelet's device ID: the UUID, and for replicas `::` and a number from 0 on.
     pub id: String,
     /// The UUID of the GPU or MIG device.
     pub part: String,
-    /// The index of the GPU it is, or is on.
+    /// The index of the GPU, or of the GPU that the MIG device is on.
     pub gpu: u32,
     /// The GPU's NUMA node.
     pub numa: Option<u32>,
 }
 
 impl Offer {
-    /// The share that the kubelet calls so.
+    /// Returns the device with this ID.
     pub fn share(&self, id: &str) -> Option<&Share> {
         self.shares.iter().find(|share| share.id == id)
     }
 }
 
-/// What a node with these GPUs offers, by name. A GPU that does not answer offers what it did when it last answered.
+/// Returns the resources that a node with these GPUs advertises, by name. A silent GPU advertises its last known
+/// devices.
 ///
-/// Under MIG, a GPU in that mode offers its slices, and nothing while it has none. A GPU that is to be cut and is not
-/// is not offered whole: its users would get seven times what they asked for, and nobody could cut it then. Under
-/// `single` only slices of one profile are offered, and no GPU beside them.
+/// In MIG mode, a GPU advertises its MIG devices, and nothing if there are none. A GPU that must be partitioned but is
+/// not is not advertised as a full GPU: pods would get seven times as much as requested and block the change. Under
+/// `single`, only MIG devices of one profile are advertised, and no full GPUs.
 pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
     let (replicas, rename) = match sharing {
         NodeSharing::Exclusive | NodeSharing::Mig { .. } => (1, false),
@@ -67,7 +69,7 @@ pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
                 resource
             };
             let shares = offers.entry(resource).or_default();
-            shares.extend(shares_of(gpu, &part, replicas));
+            shares.extend(devices_of(gpu, &part, replicas));
         }
     }
     let offer = |(resource, shares)| Offer {
@@ -78,20 +80,21 @@ pub fn offers(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Offer> {
     offers.into_iter().map(offer).collect()
 }
 
-/// What stands behind the shares of a GPU: resource and UUID.
+/// Returns the parts of a GPU that are advertised: resource and UUID.
 fn parts(gpu: &Gpu, inventory: &Inventory, sharing: &NodeSharing) -> Vec<(String, String)> {
     let whole = || vec![(GPU.to_owned(), gpu.id())];
     let NodeSharing::Mig { strategy, gpus, .. } = sharing else {
         return whole();
     };
-    // Nobody knows how a GPU is cut that never answered.
+    // The MIG configuration of a GPU that never responded is unknown.
     let Some(info) = gpu.info() else {
         return Vec::new();
     };
     if !in_mig_mode(info) {
-        let to_be_cut = |wish: &MigGpu| wish.index == info.index && !wish.slices.is_empty();
-        let beside_slices = strategy == "single" && any_in_mig_mode(inventory);
-        return if beside_slices || gpus.iter().any(to_be_cut) {
+        let must_be_partitioned =
+            |wish: &MigGpu| wish.index == info.index && !wish.slices.is_empty();
+        let next_to_mig_devices = *strategy == MigStrategy::Single && any_in_mig_mode(inventory);
+        return if next_to_mig_devices || gpus.iter().any(must_be_partitioned) {
             Vec::new()
         } else {
             whole()
@@ -101,11 +104,11 @@ fn parts(gpu: &Gpu, inventory: &Inventory, sharing: &NodeSharing) -> Vec<(String
     info.slices
         .iter()
         .filter(|slice| usual.is_none_or(|usual| usual == slice.profile))
-        .filter_map(|slice| Some((resource_of(slice, strategy)?, slice.uuid.clone())))
+        .filter_map(|slice| Some((resource_of(slice, *strategy)?, slice.uuid.clone())))
         .collect()
 }
 
-fn shares_of(gpu: &Gpu, part: &str, replicas: u32) -> Vec<Share> {
+fn devices_of(gpu: &Gpu, part: &str, replicas: u32) -> Vec<Share> {
     let numa = match gpu {
         Gpu::Known { numa, .. } => *numa,
         Gpu::Silent { .. } => None,
@@ -130,8 +133,8 @@ mod tests {
     use crate::device::testing::{inventory, mig, mig_gpu};
     use crate::nvml::{NvmlError, NvmlErrorKind};
 
-    /// What is offered, drawn: the resource, then for each GPU which of its parts (`.` the GPU, digits its slices), and
-    /// how often.
+    /// Draws the advertised resources: the name, then for each GPU its parts (`.` the full GPU, digits its MIG
+    /// devices), once per replica.
     fn drawn(inventory: &Inventory, sharing: &NodeSharing) -> Vec<String> {
         offers(inventory, sharing)
             .iter()
@@ -288,7 +291,7 @@ mod tests {
         );
     }
 
-    /// NVIDIA's strategy `none`: MIG mode is nobody's business.
+    /// NVIDIA's strategy `none`: MIG mode is ignored.
     #[test]
     fn without_mig_in_the_configuration_gpus_are_whole() {
         let machine = inventory("h100:mig=1g.10gb*7+h100");

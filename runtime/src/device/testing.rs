@@ -1,11 +1,11 @@
-//! Nodes for the tests of everything that only looks at an inventory.
+//! Test inventories.
 
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
 
 use super::{Gpu, Inventory, Topology};
 use crate::nvml::{Nvml, fake::Fake};
 
-/// The inventory of a fake machine. Its first half is on NUMA node 0, the second on 1.
+/// Returns the inventory of a fake machine. Its first half is on NUMA node 0, the second on 1.
 pub(crate) fn inventory(words: &str) -> Inventory {
     let fake = Fake::machine(words).expect(words);
     let count = fake.gpu_count().expect("it answers");
@@ -24,16 +24,16 @@ pub(crate) fn inventory(words: &str) -> Inventory {
     }
 }
 
-/// MIG, with what the compiler wants of each GPU.
+/// A MIG configuration with these expected GPUs.
 pub(crate) fn mig(strategy: &str, gpus: Vec<MigGpu>) -> NodeSharing {
     NodeSharing::Mig {
-        strategy: strategy.to_owned(),
+        strategy: serde_json::from_value(strategy.into()).expect("a strategy"),
         apply: false,
         gpus,
     }
 }
 
-/// A GPU with these slices: profile, start, size.
+/// A GPU with these MIG devices: profile, start, size.
 pub(crate) fn mig_gpu(index: u32, slices: &[(&str, u8, u8)]) -> MigGpu {
     let slice = |(profile, start, size): &(&str, u8, u8)| MigSlice {
         profile: (*profile).to_owned(),

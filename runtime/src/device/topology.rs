@@ -1,4 +1,4 @@
-//! How the GPUs of a node are joined: read once, then only looked at.
+//! The links between the GPUs of a node, read once.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use crate::nvml::{Link, Meet};
 /// The links between the GPUs of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topology {
-    /// By the indexes of two GPUs, the smaller first. A pair that could not be asked about is not there.
+    /// By the indexes of two GPUs, the smaller first. Pairs whose query failed are missing.
     links: BTreeMap<(u32, u32), Link>,
 }
 
 impl Topology {
-    /// The topology with these links.
+    /// Creates a topology with these links.
     pub fn new(links: impl IntoIterator<Item = ((u32, u32), Link)>) -> Self {
         let ordered =
             |((one, other), link): ((u32, u32), Link)| ((one.min(other), one.max(other)), link);
@@ -21,20 +21,20 @@ impl Topology {
         }
     }
 
-    /// How two GPUs are joined; in the loosest way where nobody knows.
+    /// Returns the link between two GPUs; the weakest possible one if it is unknown.
     pub fn link(&self, one: u32, other: u32) -> Link {
         let pair = (one.min(other), one.max(other));
         self.links.get(&pair).copied().unwrap_or_default()
     }
 
-    /// Whether the two could be asked about.
+    /// Whether the link between the two is known.
     pub fn knows(&self, one: u32, other: u32) -> bool {
         self.links.contains_key(&(one.min(other), one.max(other)))
     }
 }
 
 impl Link {
-    /// How near the two are: 10 to 60 for where their PCI paths meet, and 100 for each NVLink, as in NVIDIA's plugin
+    /// The proximity of the two: 10 to 60 for the common PCI ancestor, and 100 for each NVLink, as in NVIDIA's plugin
     /// (NVIDIA/go-gpuallocator `gpuallocator/besteffort_policy.go`); links through switches count here as well.
     pub fn score(self) -> u64 {
         let meet = match self.meet {

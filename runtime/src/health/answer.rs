@@ -1,18 +1,18 @@
-//! What a GPU answers when it is asked how it is.
+//! Interprets the condition that a GPU reports.
 
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, RecoveryAction};
 
-/// What is to be done about a GPU; nothing where it is well as far as the driver says.
+/// Returns the recovery that the driver requests, if any.
 pub(super) fn wanted(condition: &Condition) -> Option<String> {
     match condition.action {
         Some(RecoveryAction::Nothing) | None => condition
             .remap_failed
-            .then(|| "a row of its memory could not be replaced".to_owned()),
-        Some(action) => Some(format!("the driver wants {}", wish(action))),
+            .then(|| "a memory row could not be remapped".to_owned()),
+        Some(action) => Some(format!("the driver requests {}", describe_action(action))),
     }
 }
 
-/// A GPU that has no answer to the question, or does not answer everybody, is there all the same.
+/// Treats a GPU without support for the query, or without permission for it, as present.
 pub(super) fn answered(answer: Result<Condition, NvmlError>) -> Result<Condition, NvmlError> {
     match answer {
         Err(error) => match error.kind {
@@ -29,15 +29,17 @@ pub(super) fn answered(answer: Result<Condition, NvmlError>) -> Result<Condition
     }
 }
 
-/// What the driver wants, in words.
-fn wish(action: RecoveryAction) -> String {
+/// Describes a recovery action.
+fn describe_action(action: RecoveryAction) -> String {
     match action {
         RecoveryAction::Nothing => "nothing".to_owned(),
         RecoveryAction::ResetGpu => "a reset of the GPU".to_owned(),
-        RecoveryAction::RebootNode => "a restart of the node".to_owned(),
-        RecoveryAction::DrainPeers => "peer-to-peer traffic to stop".to_owned(),
-        RecoveryAction::DrainAndReset => "work to leave, then a reset of the GPU".to_owned(),
-        RecoveryAction::RecoverImex => "the IMEX domain to be recovered".to_owned(),
+        RecoveryAction::RebootNode => "a reboot of the node".to_owned(),
+        RecoveryAction::DrainPeers => "draining of peer-to-peer traffic".to_owned(),
+        RecoveryAction::DrainAndReset => {
+            "draining of workloads, then a reset of the GPU".to_owned()
+        }
+        RecoveryAction::RecoverImex => "recovery of the IMEX domain".to_owned(),
         RecoveryAction::Other(number) => format!("recovery action {number}"),
     }
 }

@@ -1,11 +1,11 @@
-//! Which GPUs and MIG devices are well: everything that happens to them goes in, what must not be used comes out.
+//! The health of GPUs and MIG devices. Events are the input; the unhealthy devices are the output.
 //!
-//! No clock and no driver: times are milliseconds of a clock that never goes back, and whoever holds the value asks the
-//! driver when [`Health::next_probe`] says so. States are kept by UUID, so that they survive a restart of the kubelet,
-//! a new scan and a new configuration.
+//! This module uses no clock and no driver. Times are milliseconds of a monotonic clock, and the owner queries the
+//! driver when [`Health::next_probe`] is due. Records are kept by UUID, so that they survive a restart of the kubelet,
+//! a new discovery and a new configuration.
 
 mod answer;
-mod illness;
+mod fault;
 pub mod policy;
 pub mod xid;
 
@@ -15,90 +15,89 @@ use crate::device::{Gpu, Inventory};
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
 
 use answer::{answered, wanted};
-use illness::Record;
+use fault::Record;
 pub use policy::Policy;
 use xid::Effect;
 
-/// What the driver reports where an error was in a GPU instance, or in none that it can name (nvml.h,
-/// `nvmlEventData_t`).
+/// The value that the driver reports for an unknown or missing GPU instance (nvml.h, `nvmlEventData_t`).
 const ANY: u32 = u32::MAX;
 
-/// What can happen.
+/// An input of the health state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HealthEvent {
-    /// The inventory was read anew.
+    /// The GPUs were discovered again.
     Scanned,
-    /// The one who watches the driver has something to say.
+    /// A report of the driver monitoring.
     Watch(WatchReport),
 }
 
-/// What the one who watches the driver has to say.
+/// A report of the driver monitoring.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchReport {
-    /// Events come in from now on, but for these GPUs, by index.
+    /// Events are received from now on, except from these GPUs, by index.
     Started {
-        /// The GPUs that are not watched, and why.
+        /// The GPUs without monitoring, and why.
         unwatched: Vec<(u32, NvmlError)>,
     },
-    /// No events come in; it is tried again.
+    /// No events are received; monitoring is retried.
     Failed(NvmlError),
-    /// Something happened to a GPU.
+    /// An event of a GPU.
     Event(NvmlEvent),
 }
 
-/// Whether anybody watches.
+/// The state of the driver monitoring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Monitoring {
-    /// Nobody does yet, or nobody is wanted to.
+    /// Not started, or disabled.
     #[default]
     Off,
-    /// Somebody does.
+    /// Active.
     Up {
-        /// The GPUs that are not watched, by index, and why. They are offered: that they cannot be watched makes them
-        /// no worse than they were.
+        /// The GPUs without monitoring, by index, and why. They are advertised: missing monitoring does not make
+        /// them unhealthy.
         unwatched: BTreeMap<u32, String>,
     },
-    /// Somebody tries to.
+    /// Failed and being retried.
     Down {
-        /// Why it does not work.
+        /// The error.
         error: String,
-        /// How often it failed since it last worked.
+        /// The number of failures since the last success.
         failures: u32,
     },
 }
 
-/// What follows from something that happened.
+/// The consequences of an event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reaction {
-    /// Whether [`Health::unwell`] or [`Health::monitoring`] answers something else than before.
+    /// Whether [`Health::unhealthy`] or [`Health::monitoring`] changed.
     pub changed: bool,
-    /// Whether the GPUs are to be read anew.
+    /// Whether a GPU discovery is needed.
     pub rescan: bool,
-    /// What fell ill, by UUID, and why.
+    /// Newly unhealthy devices, by UUID, and the causes.
     pub fell: Vec<(String, String)>,
-    /// What is well again, by UUID.
+    /// Recovered devices, by UUID.
     pub recovered: Vec<String>,
 }
 
-/// What is known of the health of a node's GPUs.
+/// The health of a node's GPUs.
 #[derive(Clone, Debug)]
 pub struct Health {
     policy: Policy,
     /// By the UUID of the GPU or MIG device.
     records: BTreeMap<String, Record>,
-    /// GPUs that were ever seen. One that is new is asked once.
+    /// All GPUs seen so far. A new one is queried once.
     seen: BTreeSet<String>,
-    /// GPUs that were cut anew since the last scan.
+    /// GPUs whose MIG devices changed since the last discovery.
     recut: BTreeSet<String>,
-    /// GPUs to be asked, by index, and from when on.
+    /// GPUs to query, by index, and the earliest time.
     wanted: BTreeMap<u32, u64>,
-    /// GPUs that are being asked, by index, and since when.
+    /// GPUs being queried, by index, and since when.
     asked: BTreeMap<u32, u64>,
     monitoring: Monitoring,
 }
 
 impl Health {
-    /// Everything is well as far as anybody knows.
+    /// Creates a state in which every device is healthy.
     pub fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -111,7 +110,7 @@ impl Health {
         }
     }
 
-    /// Takes a new policy. What is ill stays so until it answers well after the new time of quiet.
+    /// Replaces the policy. Unhealthy devices stay unhealthy until a good response after the new quiet time.
     pub fn set_policy(&mut self, policy: Policy) {
         if !policy.watches() {
             self.monitoring = Monitoring::Off;
@@ -124,20 +123,21 @@ impl Health {
         &self.policy
     }
 
-    /// What is not well, by the UUID of the GPU or MIG device, and why: [`crate::state::State::unwell`].
-    pub fn unwell(&self) -> BTreeMap<String, String> {
+    /// Returns the unhealthy devices, by the UUID of the GPU or MIG device, and the causes:
+    /// [`crate::state::State::unhealthy`].
+    pub fn unhealthy(&self) -> BTreeMap<String, String> {
         let present = self.records.iter().filter(|(_, it)| it.index.is_some());
         present
             .filter_map(|(id, record)| Some((id.clone(), record.trouble()?)))
             .collect()
     }
 
-    /// Whether anybody watches. A GPU that nobody watches is offered, and the trouble is shown.
+    /// Returns the state of the monitoring. GPUs without monitoring stay advertised; the problem is reported.
     pub fn monitoring(&self) -> &Monitoring {
         &self.monitoring
     }
 
-    /// When GPUs are to be asked next, in milliseconds; `None` while there is nothing to ask.
+    /// Returns the time of the next query in milliseconds, if any.
     pub fn next_probe(&self) -> Option<u64> {
         let questions = self.questions();
         questions
@@ -146,8 +146,8 @@ impl Health {
             .min()
     }
 
-    /// The GPUs whose [`crate::nvml::Nvml::condition`] is to be asked now, by index. Each is named once until
-    /// [`Health::probed`] is told what it answered, so that a driver that hangs is not asked a second time.
+    /// Returns the GPUs whose [`crate::nvml::Nvml::condition`] must be queried now, by index. Each is returned once
+    /// until [`Health::probed`] receives the response, so that a driver that hangs is not queried twice.
     pub fn due(&mut self, now: u64) -> Vec<u32> {
         let due: BTreeSet<u32> = self
             .questions()
@@ -161,14 +161,14 @@ impl Health {
         due.into_iter().collect()
     }
 
-    /// Something happened.
+    /// Processes an event.
     pub fn apply(&mut self, inventory: &Inventory, event: &HealthEvent, now: u64) -> Reaction {
-        let before = (self.unwell(), self.monitoring.clone());
+        let before = (self.unhealthy(), self.monitoring.clone());
         let mut reaction = Reaction::default();
         match event {
             HealthEvent::Scanned => self.scanned(inventory, now, &mut reaction),
             HealthEvent::Watch(WatchReport::Started { unwatched }) => {
-                // What happened while nobody watched is not known.
+                // Events during the gap are unknown.
                 if matches!(self.monitoring, Monitoring::Down { .. }) {
                     self.ask(inventory, None, now);
                 }
@@ -190,11 +190,11 @@ impl Health {
                 self.happened(inventory, event, now, &mut reaction);
             }
         }
-        reaction.changed = before != (self.unwell(), self.monitoring.clone());
+        reaction.changed = before != (self.unhealthy(), self.monitoring.clone());
         reaction
     }
 
-    /// A GPU was asked and answered so.
+    /// Processes the response of a GPU.
     pub fn probed(
         &mut self,
         inventory: &Inventory,
@@ -207,31 +207,31 @@ impl Health {
         let Some(known) = inventory.gpu(gpu) else {
             return reaction;
         };
-        let before = self.unwell();
+        let before = self.unhealthy();
         let id = known.id();
         let silent = matches!(known, Gpu::Silent { .. });
         match answered(answer) {
             Ok(_) if silent => {
                 reaction.rescan = true;
-                self.put_off(&id, now);
+                self.postpone(&id, now);
             }
             Ok(condition) => match wanted(&condition).filter(|_| self.policy.counts_events()) {
                 Some(word) => self.heard(&id, gpu, &word, now, &mut reaction),
                 None => self.good(&id, &condition, asked, now, &mut reaction),
             },
-            Err(_) if silent => self.put_off(&id, now),
+            Err(_) if silent => self.postpone(&id, now),
             Err(error) => {
                 reaction.rescan = true;
-                let cause = format!("it does not answer: {error}");
-                self.strike(&id, &id, gpu, (&cause, false), now, &mut reaction);
-                self.put_off(&id, now);
+                let cause = format!("not responding: {error}");
+                self.record_error(&id, &id, gpu, (&cause, false), now, &mut reaction);
+                self.postpone(&id, now);
             }
         }
-        reaction.changed = before != self.unwell();
+        reaction.changed = before != self.unhealthy();
         reaction
     }
 
-    /// GPUs, and when they are to be asked.
+    /// Returns the GPUs to query, and when.
     fn questions(&self) -> impl Iterator<Item = (u32, u64)> {
         let records = self.records.values();
         let ill = records.filter_map(|it| Some((it.index?, it.question(&self.policy)?)));
@@ -239,21 +239,21 @@ impl Health {
         ill.chain(wanted)
     }
 
-    /// The driver wants something done about a GPU.
+    /// The driver requests a recovery of a GPU.
     fn heard(&mut self, id: &str, gpu: u32, word: &str, now: u64, reaction: &mut Reaction) {
         let record = self.record(id, id, gpu);
-        if record.illness.is_none() {
-            self.strike(id, id, gpu, (word, true), now, reaction);
+        if record.fault.is_none() {
+            self.record_error(id, id, gpu, (word, true), now, reaction);
         }
         for record in self.records.values_mut().filter(|it| it.gpu == id) {
-            if let Some(illness) = &mut record.illness {
-                illness.word = Some(word.to_owned());
+            if let Some(fault) = &mut record.fault {
+                fault.word = Some(word.to_owned());
             }
         }
-        self.put_off(id, now);
+        self.postpone(id, now);
     }
 
-    /// A GPU answers well.
+    /// A GPU responds normally.
     fn good(
         &mut self,
         id: &str,
@@ -264,15 +264,15 @@ impl Health {
     ) {
         let word = condition.action == Some(RecoveryAction::Nothing);
         for (part, record) in &mut self.records {
-            if record.gpu == id && record.cure(&self.policy, word, asked, now) {
+            if record.gpu == id && record.record_recovery(&self.policy, word, asked, now) {
                 reaction.recovered.push(part.clone());
             }
         }
     }
 
-    fn put_off(&mut self, id: &str, now: u64) {
+    fn postpone(&mut self, id: &str, now: u64) {
         for record in self.records.values_mut().filter(|it| it.gpu == id) {
-            record.put_off(&self.policy, now);
+            record.postpone(&self.policy, now);
         }
     }
 
@@ -297,12 +297,12 @@ impl Health {
                 }
             }
             NvmlEventKind::DoubleBitEcc if counts => {
-                let what = ("a memory error that could not be corrected".into(), true);
+                let what = ("an uncorrectable memory error".into(), true);
                 self.ask(inventory, event.gpu, now);
                 self.hit(inventory, event.gpu, None, &what, now, reaction);
             }
             NvmlEventKind::Unavailable if counts => {
-                let what = ("the driver says that it cannot be used".into(), true);
+                let what = ("the driver reports that it is unavailable".into(), true);
                 self.ask(inventory, event.gpu, now);
                 self.hit(inventory, event.gpu, None, &what, now, reaction);
             }
@@ -324,15 +324,15 @@ impl Health {
         }
     }
 
-    /// Asks a GPU at once, or all where nobody knows which it is about.
+    /// Queries a GPU at once, or all GPUs if the affected one is unknown.
     fn ask(&mut self, inventory: &Inventory, gpu: Option<u32>, now: u64) {
         let indexes = inventory.gpus.iter().map(Gpu::index);
         let indexes = indexes.filter(|index| gpu.is_none_or(|gpu| gpu == *index));
         self.wanted.extend(indexes.map(|index| (index, now)));
     }
 
-    /// Something happened in an instance of a GPU, or to all of it. Where nobody knows to which GPU, all were asked,
-    /// and their answers tell.
+    /// Records an error in an instance of a GPU, or in the whole GPU. If the GPU is unknown, all GPUs were queried, and
+    /// their responses decide.
     fn hit(
         &mut self,
         inventory: &Inventory,
@@ -347,11 +347,11 @@ impl Health {
         };
         let id = gpu.id();
         for part in parts(gpu, instance) {
-            self.strike(&part, &id, gpu.index(), (cause, *strict), now, reaction);
+            self.record_error(&part, &id, gpu.index(), (cause, *strict), now, reaction);
         }
     }
 
-    fn strike(
+    fn record_error(
         &mut self,
         part: &str,
         gpu: &str,
@@ -361,7 +361,7 @@ impl Health {
         reaction: &mut Reaction,
     ) {
         let record = self.record(part, gpu, index);
-        if record.strike(cause, strict, now) {
+        if record.record_error(cause, strict, now) {
             reaction.fell.push((part.to_owned(), cause.to_owned()));
         }
     }
@@ -381,7 +381,7 @@ impl Health {
             }
             match gpu {
                 Gpu::Silent { error, .. } => {
-                    let why = format!("it does not answer: {error}");
+                    let why = format!("not responding: {error}");
                     if self.record(&id, &id, index).silence(&why, now) {
                         reaction.fell.push((id, why));
                     }
@@ -401,7 +401,7 @@ impl Health {
             .retain(|index, _| inventory.gpu(*index).is_some());
     }
 
-    /// A GPU answers under this name. One that never answered before was called by its index until now.
+    /// Handles a GPU that responds with this UUID. A GPU that never responded before was identified by its index.
     fn named(&mut self, id: &str, index: u32, now: u64) {
         let nameless = Gpu::Silent {
             index,
@@ -416,14 +416,14 @@ impl Health {
             self.records.entry(id.to_owned()).or_insert(record);
         }
         if let Some(record) = self.records.get_mut(id)
-            && record.speak(now)
+            && record.record_response(now)
         {
             self.wanted.insert(index, now);
         }
     }
 }
 
-/// The parts of a GPU that an instance stands for; the whole GPU where it is of none that is known.
+/// Returns the parts of a GPU that an instance covers, or the whole GPU if the instance is unknown.
 fn parts(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
     let slices = gpu.info().map_or(&[][..], |info| &info.slices);
     let hit = instance.filter(|(gi, _)| *gi != ANY).map(|(gi, ci)| {

@@ -1,4 +1,4 @@
-//! Which errors count, and how long a GPU that was ill has to be quiet.
+//! The health policy: which errors count, and how long an unhealthy GPU must be quiet.
 
 use std::collections::BTreeSet;
 
@@ -6,22 +6,22 @@ use gpuc_schema::node_config::HealthPolicy;
 
 use super::xid::{Effect, effect};
 
-/// A day in milliseconds: a GPU that falls ill again within it waits twice as long.
+/// A day in milliseconds: a recurrence within it doubles the quiet time.
 pub const DAY: u64 = 24 * 60 * 60 * 1000;
 
-/// The longest wait, however often a GPU fell ill: six hours in milliseconds.
+/// Maximum quiet time, regardless of recurrences: six hours in milliseconds.
 pub const LONGEST_WAIT: u64 = 6 * 60 * 60 * 1000;
 
-/// What counts as ill, and when a GPU counts as well again.
+/// Which errors make a device unhealthy, and when it recovers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether no event counts but the Xids that are enabled by name.
+    /// Whether only Xids that are enabled by number count.
     off: bool,
-    /// Xids that count for nothing.
+    /// Ignored Xids.
     ignored: BTreeSet<u64>,
-    /// Xids that count whatever else is said; NVIDIA's way to take one out of the list of the ignored.
+    /// Xids that always count; NVIDIA's way to remove one from the ignore list.
     enabled: Enabled,
-    /// How long a GPU has to be quiet, in milliseconds.
+    /// The quiet time in milliseconds.
     quiet: Option<u64>,
 }
 
@@ -32,12 +32,12 @@ enum Enabled {
 }
 
 impl Policy {
-    /// The policy of a configuration and of the environment variables that NVIDIA's plugin reads:
-    /// `DP_DISABLE_HEALTHCHECKS` (`all`, `xids`, or Xids with commas between them) and `DP_ENABLE_HEALTHCHECKS` (`all`
-    /// or Xids; it wins). The second answer are the words in them that are neither.
+    /// Creates the policy from a configuration and the environment variables that NVIDIA's plugin reads:
+    /// `DP_DISABLE_HEALTHCHECKS` (`all`, `xids`, or comma-separated Xids) and `DP_ENABLE_HEALTHCHECKS` (`all` or Xids;
+    /// takes precedence). Also returns the invalid values.
     ///
-    /// With `all` or `xids` nothing counts that is reported by an event, as with NVIDIA's plugin; a GPU that does not
-    /// answer when it is asked is still not offered.
+    /// With `all` or `xids`, driver events are ignored, as with NVIDIA's plugin; a GPU that does not respond to queries
+    /// is still unhealthy.
     pub fn new(
         config: &HealthPolicy,
         disable: Option<&str>,
@@ -83,8 +83,8 @@ impl Policy {
         (policy, unknown)
     }
 
-    /// What an Xid says about a GPU under this policy. An error of applications that is enabled by name is not trusted
-    /// for a while.
+    /// Returns the effect of an Xid under this policy. An application error that is enabled by number makes the device
+    /// unhealthy for the quiet time.
     pub fn effect(&self, xid: u64) -> Effect {
         let by_number = effect(xid);
         let enabled = match &self.enabled {
@@ -100,20 +100,20 @@ impl Policy {
         }
     }
 
-    /// Whether events that are no Xids count.
+    /// Whether events other than Xids count.
     pub fn counts_events(&self) -> bool {
         !self.off
     }
 
-    /// Whether anything that an event reports can count; where not, nothing needs to be watched.
+    /// Whether any event can count; if not, monitoring is not needed.
     pub fn watches(&self) -> bool {
         !self.off || self.enabled != Enabled::These(BTreeSet::new())
     }
 
-    /// How long a GPU has to be quiet that fell ill again this many times, in milliseconds; `None` where it is not
-    /// offered again.
-    pub fn wait(&self, relapses: u32) -> Option<u64> {
-        let factor = 1_u64.checked_shl(relapses).unwrap_or(u64::MAX);
+    /// Returns the quiet time in milliseconds after this many recurrences; `None` if the device is never advertised
+    /// again.
+    pub fn wait(&self, recurrences: u32) -> Option<u64> {
+        let factor = 1_u64.checked_shl(recurrences).unwrap_or(u64::MAX);
         let wait = |quiet: u64| quiet.saturating_mul(factor).min(LONGEST_WAIT.max(quiet));
         self.quiet.map(wait)
     }

@@ -1,4 +1,4 @@
-//! What the daemon finds in the node's files: device nodes, MIG's capabilities, sockets of helpers.
+//! The node's files: device nodes, MIG capabilities, PCI information.
 
 mod pci;
 mod read;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 pub use pci::{PciFacts, VgpuHost, sysfs_id};
 
-/// Where the daemon looks. In a container the host's folders are mounted; in a test they are made up.
+/// The directories to read. In a container, the host's directories are mounted; tests use temporary ones.
 #[derive(Clone, Debug)]
 pub struct Roots {
     /// Device nodes: `/dev`.
@@ -17,15 +17,15 @@ pub struct Roots {
     pub proc: PathBuf,
     /// `/sys`.
     pub sys: PathBuf,
-    /// The driver as the daemon's container sees it: `/driver-root`.
+    /// The driver root, as seen by the daemon's container: `/driver-root`.
     pub driver: PathBuf,
 }
 
-/// What was found.
+/// The files of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFiles {
-    /// The folder on the host in whose `/dev` the driver's device nodes are: `/run/nvidia/driver`, where a driver
-    /// container made them; empty where that is the host's own.
+    /// The directory on the host whose `/dev` contains the driver's device nodes: `/run/nvidia/driver` if a driver
+    /// container created them; empty for the host's own `/dev`.
     pub dev_root: String,
     /// Device nodes that every container with a GPU needs, by path in `dev_root`: `/dev/nvidiactl`, `/dev/nvidia-uvm`.
     pub control_nodes: Vec<String>,
@@ -38,16 +38,16 @@ pub struct HostFiles {
     pub gdrcopy_nodes: Vec<String>,
     /// Device nodes of GPUDirect Storage in the host's own `/dev`: `/dev/nvidia-fs0`.
     pub gds_nodes: Vec<String>,
-    /// Device nodes of network cards in the host's own `/dev`: `/dev/infiniband/uverbs0`.
+    /// Device nodes of network adapters in the host's own `/dev`: `/dev/infiniband/uverbs0`.
     pub mofed_nodes: Vec<String>,
-    /// What the machine is called (`/sys/class/dmi/id/product_name`), as it stands there.
+    /// The unmodified product name of the machine (`/sys/class/dmi/id/product_name`).
     pub machine: Option<String>,
-    /// What the PCI bus says of the GPUs, by the id that the driver gives them.
+    /// PCI information of the GPUs, by the PCI bus ID that the driver reports.
     pub pci: BTreeMap<String, PciFacts>,
 }
 
 impl HostFiles {
-    /// Where the host has one of the driver's device nodes.
+    /// Returns the path of a driver device node on the host.
     pub fn on_host(&self, node: &str) -> String {
         format!("{}{node}", self.dev_root)
     }

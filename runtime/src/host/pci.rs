@@ -1,18 +1,18 @@
-//! What sysfs says of a GPU: its class, and whether it is a virtual one.
+//! PCI information of a GPU in sysfs: its class, and whether it is a virtual GPU.
 
 use std::fs;
 use std::path::Path;
 
-/// What the PCI bus says of a GPU.
+/// PCI information of a GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PciFacts {
-    /// Its class with the subclass: `0x0302` for a 3D controller.
+    /// Its class and subclass: `0x0302` for a 3D controller.
     pub class: Option<u16>,
-    /// The driver on the hypervisor, where the GPU is a virtual one.
+    /// The driver of the hypervisor, if the GPU is a virtual one.
     pub vgpu: Option<VgpuHost>,
 }
 
-/// The driver on the hypervisor of a virtual GPU.
+/// The driver of the hypervisor of a virtual GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VgpuHost {
     /// `535.54.06`.
@@ -22,7 +22,7 @@ pub struct VgpuHost {
 }
 
 impl PciFacts {
-    /// Reads what sysfs has of the GPU with this id. Nothing is an error: without the facts two labels are vaguer.
+    /// Reads the GPU with this ID from sysfs. Errors are ignored: without the information, two labels are less precise.
     pub fn read(sys: &Path, pci_bus_id: &str) -> Self {
         let folder = sys.join("bus/pci/devices").join(sysfs_id(pci_bus_id));
         let class = fs::read_to_string(folder.join("class")).ok();
@@ -38,7 +38,7 @@ impl PciFacts {
     }
 }
 
-/// A PCI id as sysfs writes it: the domain with four digits where they suffice, letters small.
+/// Converts a PCI ID to the form of sysfs: a domain of four digits if possible, lower case.
 pub fn sysfs_id(pci_bus_id: &str) -> String {
     let id = pci_bus_id.to_ascii_lowercase();
     match id.split_once(':') {
@@ -49,10 +49,10 @@ pub fn sysfs_id(pci_bus_id: &str) -> String {
     }
 }
 
-/// The driver on the hypervisor, from the configuration space of a virtual GPU: a vendor's capability with the
-/// signature `VF`, and in it the record 0 with version and branch of ten bytes each (NVIDIA/k8s-device-plugin v0.20.0
-/// `internal/vgpu`, read 2026-11). Without the right to administer the machine the kernel shows only the first 64
-/// bytes, which do not reach that far.
+/// Returns the driver of the hypervisor, from the configuration space of a virtual GPU: a vendor-specific capability
+/// with the signature `VF`, whose record 0 has version and branch of ten bytes each (NVIDIA/k8s-device-plugin v0.20.0
+/// `internal/vgpu`, read 2026-11). Without administrator rights, the kernel shows only the first 64 bytes, which do not
+/// include it.
 fn vgpu_host(config: &[u8]) -> Option<VgpuHost> {
     const STATUS: usize = 0x06;
     const HAS_CAPABILITIES: u8 = 0x10;
@@ -62,7 +62,7 @@ fn vgpu_host(config: &[u8]) -> Option<VgpuHost> {
         return None;
     }
     let mut at = usize::from(*config.get(FIRST)?);
-    // Capabilities are at least four bytes long, so that more than 64 of them are a circle.
+    // Capabilities are at least four bytes long, so that more than 64 of them are a cycle.
     for _ in 0..64 {
         let [id, next, length] = *config.get(at..at + 3)?.first_chunk()?;
         if id == VENDOR_SPECIFIC {

@@ -1,4 +1,4 @@
-//! Looks for the files.
+//! Reads the node's files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::allocate::capability_paths;
 use crate::device::{Gpu, Inventory, Part};
 use crate::nvml::GpuInfo;
 
-/// What every container with a GPU opens, as far as the driver made it.
+/// Device nodes that every container with a GPU needs, if they exist.
 const CONTROL_NODES: &[&str] = &[
     "nvidiactl",
     "nvidia-uvm",
@@ -17,12 +17,12 @@ const CONTROL_NODES: &[&str] = &[
     "nvidia-modeset",
 ];
 
-/// The node without which there is no driver.
+/// The device node that exists if the driver is loaded.
 const CONTROL: &str = "nvidiactl";
 
 impl HostFiles {
-    /// Looks for everything that belongs to these GPUs. `host_root` is the driver's root as the host calls it. What is
-    /// not there is not an error: whoever needs it says so.
+    /// Reads all files of these GPUs. `host_root` is the driver root on the host. Missing files are not errors here:
+    /// their users report them.
     pub fn read(roots: &Roots, host_root: &str, inventory: &Inventory) -> Self {
         let host_root = host_root.trim_end_matches('/');
         let (dev, dev_root) = driver_dev(roots, host_root);
@@ -56,8 +56,8 @@ impl HostFiles {
     }
 }
 
-/// The folder with the driver's device nodes, and whose `/dev` that is on the host. Below the driver's root the daemon
-/// sees what the host has; in its own `/dev` only what it was given itself, unless it is privileged.
+/// Returns the directory of the driver's device nodes, and the prefix of that `/dev` on the host. Below the driver
+/// root, the daemon sees the host's nodes; in its own `/dev`, it sees only its own nodes unless it is privileged.
 fn driver_dev(roots: &Roots, host_root: &str) -> (PathBuf, String) {
     let below_driver = roots.driver.join("dev");
     if below_driver.join(CONTROL).exists() {
@@ -66,7 +66,7 @@ fn driver_dev(roots: &Roots, host_root: &str) -> (PathBuf, String) {
     (roots.dev.clone(), String::new())
 }
 
-/// The nodes in a folder of `/dev` whose names begin so.
+/// Lists the nodes in a directory of `/dev` whose names have this prefix.
 fn nodes(dev: &Path, folder: &str, start: &str) -> Vec<String> {
     let names = names(&dev.join(folder)).into_iter();
     let names = names.filter(|name| name.starts_with(start));
@@ -85,7 +85,7 @@ fn channels(dev: &Path) -> Vec<u32> {
     numbers
 }
 
-/// The minor numbers of the MIG devices that there are. The file has thousands, one for each that there could be.
+/// Reads the minor numbers of the existing MIG devices. The file has thousands, one for each possible device.
 fn mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
     let wanted: Vec<_> = gpus
         .iter()
@@ -114,7 +114,7 @@ fn machine(sys: &Path) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The names in a folder, sorted; none where it is not there.
+/// Lists the names in a directory, sorted; empty if it does not exist.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

@@ -1,4 +1,4 @@
-//! The kubelet as the daemon meets it: its APIs, its socket, its folder.
+//! The kubelet: its APIs, its sockets, and its directories.
 
 pub mod api;
 pub mod pod_resources;
@@ -15,13 +15,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint};
 
-/// The kubelet's folder for plugins and their sockets, on every distribution that leaves the kubelet's root alone.
+/// The kubelet's device plugin directory, on every distribution that keeps the kubelet's default root directory.
 pub const FOLDER: &str = "/var/lib/kubelet/device-plugins";
 
-/// The kubelet's own socket in that folder.
+/// The kubelet's registration socket in that directory.
 pub const SOCKET: &str = "kubelet.sock";
 
-/// Tells one file from another that has the same path later.
+/// Distinguishes a file from a later one with the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     device: u64,
@@ -30,7 +30,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// The file that is there now, links not followed.
+    /// Identifies the current file, without following links.
     pub fn of(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(Self::from)
     }
@@ -41,19 +41,19 @@ impl From<Metadata> for FileId {
         Self {
             device: found.dev(),
             inode: found.ino(),
-            // Inodes are used again at once on ext4. The time of birth does not change while a file lives, as the time
-            // of change does.
+            // ext4 reuses inodes at once. The birth time is constant during the lifetime of a file, unlike the time of
+            // its last change.
             made: found.created().ok(),
         }
     }
 }
 
-/// A channel over a connection that stands. The authority is `localhost`: a path is none, and servers refuse it.
+/// Creates a channel over an existing connection. The authority is `localhost`: servers refuse a path as authority.
 async fn channel(stream: UnixStream) -> Result<Channel, tonic::transport::Error> {
     let mut stream = Some(stream);
     let connect = tower::service_fn(move |_| {
         let stream = stream.take().map(TokioIo::new);
-        // The channel is given up with its connection; the next one begins with a new file.
+        // The channel is dropped with its connection; the next one uses a new file.
         std::future::ready(stream.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected)))
     });
     Endpoint::from_static("http://localhost")

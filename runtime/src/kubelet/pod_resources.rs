@@ -1,4 +1,4 @@
-//! Asks the kubelet which container has which device.
+//! Queries the kubelet for the devices of each container.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,16 +12,17 @@ use super::api::v1::pod_resources_lister_client::PodResourcesListerClient;
 use super::api::v1::{ListPodResourcesRequest, ListPodResourcesResponse};
 use super::channel;
 
-/// Where the kubelet answers, on every distribution that leaves the kubelet's root alone.
+/// The kubelet's socket, on every distribution that keeps the kubelet's default root directory.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
 
-/// A kubelet that takes longer is asked again at the next scrape.
+/// Timeout; a slow kubelet is queried again at the next scrape.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Nodes with hundreds of pods answer with more than gRPC's 4 MiB; the kubelet's own clients allow 16.
+/// Message size limit: nodes with hundreds of pods respond with more than gRPC's 4 MiB; the kubelet's own clients allow
+/// 16.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Devices of one resource that one container has.
+/// The devices of one resource that one container has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodDevices {
     /// The pod's namespace.
@@ -30,27 +31,27 @@ pub struct PodDevices {
     pub pod: String,
     /// The container.
     pub container: String,
-    /// `nvidia.com/gpu`.
+    /// The resource: `nvidia.com/gpu`.
     pub resource: String,
-    /// As the plugin called them.
+    /// The device IDs, as listed by the plugin.
     pub device_ids: Vec<String>,
 }
 
-/// Why the kubelet did not say.
+/// Why the query failed.
 #[derive(Debug)]
 pub enum PodResourcesError {
-    /// Its socket cannot be reached.
+    /// The connection failed.
     Unreachable(io::Error),
-    /// It did not answer in time.
+    /// The kubelet did not respond in time.
     Silent,
-    /// It said no.
+    /// The kubelet returned an error.
     Refused(String),
 }
 
 impl fmt::Display for PodResourcesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(error) => write!(f, "pod resources: cannot be reached: {error}"),
+            Self::Unreachable(error) => write!(f, "pod resources: cannot connect: {error}"),
             Self::Silent => write!(f, "pod resources: no answer in {ANSWER_WITHIN:?}"),
             Self::Refused(why) => write!(f, "pod resources: {why}"),
         }
@@ -59,7 +60,7 @@ impl fmt::Display for PodResourcesError {
 
 impl std::error::Error for PodResourcesError {}
 
-/// The devices of all containers on the node, each container and resource once, in the order of their names.
+/// Lists the devices of all containers on the node, one entry per container and resource, sorted by name.
 pub async fn list(socket: &Path) -> Result<Vec<PodDevices>, PodResourcesError> {
     let asked = timeout(ANSWER_WITHIN, ask(socket)).await;
     asked.unwrap_or(Err(PodResourcesError::Silent)).map(flatten)
@@ -78,7 +79,7 @@ async fn ask(socket: &Path) -> Result<ListPodResourcesResponse, PodResourcesErro
         .map_err(|status| PodResourcesError::Refused(status.message().to_owned()))
 }
 
-/// The kubelet writes one entry for each NUMA node, so a container's devices of one resource come in pieces.
+/// The kubelet returns one entry per NUMA node, so a container's devices of one resource can be in several entries.
 fn flatten(answer: ListPodResourcesResponse) -> Vec<PodDevices> {
     let mut found: BTreeMap<(String, String, String, String), Vec<String>> = BTreeMap::new();
     for pod in answer.pod_resources {

@@ -1,4 +1,4 @@
-//! Makes a plugin known to the kubelet: once in each of the kubelet's lives, as soon as it listens.
+//! Registers a plugin with the kubelet: once per kubelet instance, as soon as it listens.
 
 use std::io;
 use std::path::Path;
@@ -15,33 +15,33 @@ use super::{FileId, channel};
 /// The version of the device plugin API.
 pub const VERSION: &str = "v1beta1";
 
-/// A kubelet between bind and listen refuses for microseconds to milliseconds, so trying again must be quick; gRPC's
-/// own first pause of a second is what other plugins lose there.
+/// Delay between connection attempts. A kubelet between bind and listen refuses connections for microseconds to
+/// milliseconds; with gRPC's own first delay of a second, other plugins lose that time.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Who still refuses after this time is no kubelet about to listen but a socket that a dead one left.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// After this time of refused connections, the socket is considered a leftover of a kubelet that ended.
+const BACKOFF: Duration = Duration::from_secs(10);
 const PAUSE_FOR_THE_DEAD: Duration = Duration::from_secs(1);
 
-/// Between answers that say no: the first pause, doubled each time up to the longest.
+/// Delay between refused registrations: the first delay, doubled each time up to the maximum.
 const FIRST_PAUSE_AFTER_NO: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE_AFTER_NO: Duration = Duration::from_secs(10);
 
-/// The kubelet dials the plugin before it answers, and gives that 10 s (kubernetes/kubernetes
-/// pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go, read 2026-11-21).
+/// Timeout of a registration. The kubelet connects to the plugin before it responds, with a timeout of 10 s
+/// (kubernetes/kubernetes pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go, read 2026-11-21).
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// How the registration of a plugin went on.
+/// The result of a registration attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// The kubelet knows the plugin.
+    /// The plugin is registered.
     Registered,
-    /// The kubelet said no, or nothing; it is asked again.
+    /// The kubelet refused or did not respond; the registration is retried.
     Refused(String),
 }
 
-/// What the kubelet is told about every plugin of ours.
+/// The options that every plugin registers with.
 pub fn options() -> DevicePluginOptions {
     DevicePluginOptions {
         pre_start_required: false,
@@ -49,9 +49,9 @@ pub fn options() -> DevicePluginOptions {
     }
 }
 
-/// Registers the plugin of a resource that listens on `endpoint`, a file in the folder of the kubelet's socket. Tries
-/// until the kubelet of this life says yes, and never ends when there is another kubelet by then: the caller, who
-/// follows the folder, drops this and begins anew. `report` hears what is worth telling.
+/// Registers the plugin of a resource that listens on `endpoint`, a file in the directory of the kubelet's socket.
+/// Retries until this kubelet instance accepts, and never returns if another instance has started: the caller, which
+/// watches the directory, drops the future and starts again. `report` receives the results.
 pub async fn register(
     socket: &Path,
     life: Life,
@@ -64,7 +64,7 @@ pub async fn register(
     let mut pause_after_no = FIRST_PAUSE_AFTER_NO;
     loop {
         let Ok(stream) = connect(socket, life).await else {
-            let dead = start.elapsed() > PATIENCE;
+            let dead = start.elapsed() > BACKOFF;
             sleep(if dead { PAUSE_FOR_THE_DEAD } else { pause }).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
             continue;
@@ -85,7 +85,7 @@ pub async fn register(
     }
 }
 
-/// A connection to the kubelet of this life and to no other: one that came in between is met in its own life, once.
+/// Connects to this kubelet instance only: another instance that started meanwhile is handled separately.
 async fn connect(socket: &Path, life: Life) -> io::Result<UnixStream> {
     let is_life = || FileId::of(socket) == Some(life.socket);
     if is_life() {
@@ -99,7 +99,7 @@ async fn connect(socket: &Path, life: Life) -> io::Result<UnixStream> {
 
 async fn ask(stream: UnixStream, request: RegisterRequest) -> Result<(), String> {
     let channel = channel(stream).await.map_err(|error| {
-        // tonic's own text is `transport error`; the cause says more.
+        // The message of tonic is `transport error`; the source has the details.
         std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     })?;
     let mut client = RegistrationClient::new(channel);

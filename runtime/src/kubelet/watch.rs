@@ -1,8 +1,8 @@
-//! Notices what happens in the kubelet's folder: its socket made or gone, other sockets taken away, the folder itself
-//! wiped and made again.
+//! Watches the kubelet's device plugin directory: creation and removal of the kubelet's socket, removal of other
+//! sockets, and replacement of the directory.
 //!
-//! What is published is a state, not a list of events: nobody can miss one, and a hundred changes that nobody had time
-//! for are one. inotify says only that something happened, and whether a file was another one in between.
+//! The result is a state, not a list of events: no change is missed, and many changes at once are processed together.
+//! inotify only signals that something changed, and whether a file was replaced in between.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,46 +16,46 @@ use tokio::task::AbortHandle;
 
 use super::{FileId, SOCKET};
 
-/// How often the folder is looked at while nothing would tell of a change: it is not there, or the node has no inotify
-/// instance left for us.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Polling interval while no events are available: the directory does not exist, or the node has no inotify
+/// instance left.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The kubelet's folder at one moment.
+/// The state of the kubelet's directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// Whether it is there. A folder that was removed under a bind mount is not.
+    /// Whether it exists. A directory that was removed under a bind mount does not.
     pub present: bool,
-    /// The kubelet whose socket is in it.
+    /// The kubelet instance whose socket is in it.
     pub kubelet: Option<Life>,
-    /// Grows when another socket in it was taken away or replaced: whoever has one there looks after it.
+    /// Increases when another socket in it was removed or replaced, so that the owners check theirs.
     pub disturbed: u64,
 }
 
-/// From one making of the kubelet's socket to the next: to a plugin, a restarted kubelet is a new one.
+/// A kubelet instance, from one creation of its socket to the next: to a plugin, a restarted kubelet is a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Life {
-    /// Counts the sockets seen, from 1 on.
+    /// The number of the instance, from 1 on.
     pub number: u64,
     /// The socket's file.
     pub socket: FileId,
 }
 
-/// A watch on a folder; it ends when this is dropped.
+/// A watch on a directory; it ends on drop.
 #[derive(Debug)]
 pub struct FolderWatch {
-    /// What is seen.
+    /// The current state.
     pub folder: watch::Receiver<Folder>,
     task: AbortHandle,
 }
 
 impl FolderWatch {
-    /// Watches a folder, which need not be there yet. What it holds now is seen when this returns. Must be called on a
+    /// Watches a directory, which does not need to exist yet. The state is valid when this returns. Must be called on a
     /// tokio runtime.
     pub fn start(folder: &Path) -> Self {
-        let mut eye = Eye::new(folder);
-        eye.look();
-        let (sender, receiver) = watch::channel(eye.seen);
-        let task = tokio::spawn(async move { eye.follow(&sender).await }).abort_handle();
+        let mut observer = FolderObserver::new(folder);
+        observer.update();
+        let (sender, receiver) = watch::channel(observer.seen);
+        let task = tokio::spawn(async move { observer.follow(&sender).await }).abort_handle();
         Self {
             folder: receiver,
             task,
@@ -71,7 +71,7 @@ impl Drop for FolderWatch {
 
 #[expect(
     unsafe_code,
-    reason = "tokio has no safe way to wait for a file descriptor of its caller's"
+    reason = "tokio has no safe way to wait for a file descriptor that the caller owns"
 )]
 fn registered(inotify: Inotify) -> io::Result<AsyncFd<Inotify>> {
     // SAFETY: the descriptor stays open and the same as long as it is registered: `Inotify` owns it, shows it only by
@@ -79,36 +79,36 @@ fn registered(inotify: Inotify) -> io::Result<AsyncFd<Inotify>> {
     unsafe { AsyncFd::register(inotify) }.map_err(io::Error::from)
 }
 
-/// What the events since the last look say.
+/// Summary of the events since the last update.
 #[derive(Default)]
-struct News {
-    /// The kubelet's socket was taken away, so that one found now is another one.
+struct Changes {
+    /// The kubelet's socket was removed, so that an existing one is a new one.
     kubelet_left: bool,
-    /// Another socket was taken away or replaced.
+    /// Another socket was removed or replaced.
     disturbed: bool,
-    /// The folder came, went, or is another one.
+    /// The directory was created, removed or replaced.
     folder: bool,
 }
 
-struct Eye {
+struct FolderObserver {
     folder: PathBuf,
     name: OsString,
     inotify: Option<AsyncFd<Inotify>>,
-    /// The folder that is watched, by its watch and its device and inode.
+    /// The watched directory: its watch, and its device and inode.
     inside: Option<(WatchDescriptor, (u64, u64))>,
-    /// The folder above, which tells of the folder's coming and going.
+    /// The watch on the parent directory, for the creation and removal of the directory.
     above: Option<WatchDescriptor>,
     lives: u64,
     seen: Folder,
 }
 
-impl Eye {
+impl FolderObserver {
     fn new(folder: &Path) -> Self {
         let inotify = Inotify::init().and_then(registered);
         if let Err(error) = &inotify {
             tracing::warn!(
-                "cannot watch {}: {error}; looking at it every {LOOK_AGAIN:?} instead. Raise fs.inotify.max_user_instances \
-                 on this node",
+                "cannot watch {}: {error}; polling every {POLL_INTERVAL:?} instead: raise \
+                 fs.inotify.max_user_instances on this node",
                 folder.display()
             );
         }
@@ -125,13 +125,13 @@ impl Eye {
 
     async fn follow(mut self, sender: &watch::Sender<Folder>) {
         loop {
-            let told = self.inside.is_some();
+            let is_watched = self.inside.is_some();
             tokio::select! {
-                () = self.something() => {}
-                () = tokio::time::sleep(LOOK_AGAIN), if !told => {}
+                () = self.wait_for_events() => {}
+                () = tokio::time::sleep(POLL_INTERVAL), if !is_watched => {}
                 () = sender.closed() => return,
             }
-            self.look();
+            self.update();
             sender.send_if_modified(|folder| {
                 let modified = *folder != self.seen;
                 *folder = self.seen;
@@ -140,8 +140,8 @@ impl Eye {
         }
     }
 
-    /// Waits until inotify has something to say.
-    async fn something(&mut self) {
+    /// Waits for inotify events.
+    async fn wait_for_events(&mut self) {
         let ready = match &mut self.inotify {
             Some(inotify) => inotify.readable_mut().await,
             None => std::future::pending().await,
@@ -153,18 +153,18 @@ impl Eye {
         }
     }
 
-    /// Brings `seen` up to date. It belongs to one moment: no event came between the last that was read and the look.
-    fn look(&mut self) {
-        let mut news = News::default();
-        self.read(&mut news);
+    /// Updates `seen`. The state is consistent: no event arrived between the last one read and the check.
+    fn update(&mut self) {
+        let mut changes = Changes::default();
+        self.read(&mut changes);
         let (present, kubelet) = loop {
-            let present = self.aim(&mut news);
+            let present = self.aim(&mut changes);
             let kubelet = FileId::of(&self.folder.join(SOCKET)).filter(|_| present);
-            if !self.read(&mut news) {
+            if !self.read(&mut changes) {
                 break (present, kubelet);
             }
         };
-        let same = |life: &Life| Some(life.socket) == kubelet && !news.kubelet_left;
+        let same = |life: &Life| Some(life.socket) == kubelet && !changes.kubelet_left;
         let kubelet = kubelet.map(|socket| {
             self.seen.kubelet.filter(same).unwrap_or_else(|| {
                 self.lives += 1;
@@ -174,8 +174,8 @@ impl Eye {
                 }
             })
         });
-        // Without inotify nobody says whether sockets were disturbed, so each look makes their owners look too.
-        let disturbed = news.disturbed || news.folder || self.inotify.is_none();
+        // Without inotify, changes of the sockets are unknown, so that each poll makes the owners check.
+        let disturbed = changes.disturbed || changes.folder || self.inotify.is_none();
         self.seen = Folder {
             present,
             kubelet,
@@ -183,8 +183,8 @@ impl Eye {
         };
     }
 
-    /// Watches the folder that is there now, and answers whether there is one.
-    fn aim(&mut self, news: &mut News) -> bool {
+    /// Watches the current directory, and returns whether it exists.
+    fn aim(&mut self, changes: &mut Changes) -> bool {
         use std::os::unix::fs::MetadataExt;
         let found = fs::metadata(&self.folder).ok();
         let found = found.filter(|found| found.is_dir() && found.nlink() > 0);
@@ -201,9 +201,9 @@ impl Eye {
         if self.inside.as_ref().map(|(_, id)| *id) == found {
             return found.is_some();
         }
-        news.folder = true;
+        changes.folder = true;
         if let Some((old, _)) = self.inside.take() {
-            // It is no longer there where the folder is gone.
+            // The watch no longer exists if the directory was removed.
             let _ = watches.remove(old);
         }
         if let Some(id) = found {
@@ -221,36 +221,36 @@ impl Eye {
         found.is_some()
     }
 
-    /// Reads all events that are there, and answers whether there was any.
-    fn read(&mut self, news: &mut News) -> bool {
+    /// Reads all pending events, and returns whether there were any.
+    fn read(&mut self, changes: &mut Changes) -> bool {
         let Some(inotify) = &mut self.inotify else {
             return false;
         };
         let mut buffer = [0; 4096];
         let mut any = false;
-        // An error is the end of what is there: almost always that it would block.
+        // An error ends the loop: it is almost always `WouldBlock`.
         while let Ok(events) = inotify.get_mut().read_events(&mut buffer) {
             any = true;
             for event in events {
                 let inside = self.inside.as_ref().map(|(watch, _)| watch);
                 if event.mask.contains(EventMask::Q_OVERFLOW) {
-                    *news = News {
-                        kubelet_left: news.kubelet_left,
+                    *changes = Changes {
+                        kubelet_left: changes.kubelet_left,
                         disturbed: true,
                         folder: true,
                     };
                 } else if Some(&event.wd) == inside {
                     if leaves(event.mask) {
                         self.inside = None;
-                        news.folder = true;
+                        changes.folder = true;
                     } else if let Some(name) = event.name {
-                        news.take(name, event.mask);
+                        changes.take(name, event.mask);
                     }
                 } else if Some(&event.wd) == self.above.as_ref() {
                     if leaves(event.mask) {
                         self.above = None;
                     }
-                    news.folder |= event.name == Some(self.name.as_os_str());
+                    changes.folder |= event.name == Some(self.name.as_os_str());
                 }
             }
         }
@@ -258,8 +258,8 @@ impl Eye {
     }
 }
 
-impl News {
-    /// A file in the folder came or went.
+impl Changes {
+    /// Processes the creation or removal of a file in the directory.
     fn take(&mut self, name: &OsStr, mask: EventMask) {
         let came_new = mask.contains(EventMask::CREATE);
         if name == SOCKET {
@@ -270,7 +270,7 @@ impl News {
     }
 }
 
-/// Whether a watch says that what it is on is gone.
+/// Whether an event signals that the watched directory is gone.
 fn leaves(mask: EventMask) -> bool {
     mask.intersects(
         EventMask::DELETE_SELF | EventMask::MOVE_SELF | EventMask::IGNORED | EventMask::UNMOUNT,
@@ -290,34 +290,34 @@ mod tests {
     #[tokio::test]
     async fn each_socket_is_one_life() {
         let folder = tempfile::tempdir().unwrap();
-        let mut eye = Eye::new(folder.path());
-        eye.look();
-        assert_eq!((eye.seen.present, eye.seen.kubelet), (true, None));
+        let mut observer = FolderObserver::new(folder.path());
+        observer.update();
+        assert_eq!((observer.seen.present, observer.seen.kubelet), (true, None));
         for number in 1..=50 {
             let kubelet = kubelet_of(folder.path());
-            eye.look();
-            eye.look();
-            assert_eq!(eye.seen.kubelet.unwrap().number, number);
+            observer.update();
+            observer.update();
+            assert_eq!(observer.seen.kubelet.unwrap().number, number);
             drop(kubelet);
             fs::remove_file(folder.path().join(SOCKET)).unwrap();
-            // Every other time the eye sees only that there was another one in between.
+            // Every other time the observer sees only that there was another one in between.
             if number % 2 == 0 {
-                eye.look();
-                assert_eq!(eye.seen.kubelet, None);
+                observer.update();
+                assert_eq!(observer.seen.kubelet, None);
             }
         }
-        assert_eq!(eye.seen.disturbed, 1, "the folder was found once");
+        assert_eq!(observer.seen.disturbed, 1, "the folder was found once");
     }
 
     #[tokio::test]
     async fn a_socket_found_at_the_start_is_not_met_twice() {
         let folder = tempfile::tempdir().unwrap();
         let _kubelet = kubelet_of(folder.path());
-        let mut eye = Eye::new(folder.path());
-        eye.look();
-        let first = eye.seen;
-        eye.look();
-        assert_eq!(eye.seen, first);
+        let mut observer = FolderObserver::new(folder.path());
+        observer.update();
+        let first = observer.seen;
+        observer.update();
+        assert_eq!(observer.seen, first);
         assert_eq!(first.kubelet.unwrap().number, 1);
     }
 
@@ -326,50 +326,50 @@ mod tests {
     async fn a_socket_that_left_is_another_one_even_if_it_looks_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let _kubelet = kubelet_of(folder.path());
-        let mut eye = Eye::new(folder.path());
-        eye.look();
+        let mut observer = FolderObserver::new(folder.path());
+        observer.update();
         let (here, away) = (folder.path().join(SOCKET), folder.path().join("away"));
         fs::rename(&here, &away).unwrap();
         fs::rename(&away, &here).unwrap();
-        eye.look();
-        assert_eq!(eye.seen.kubelet.unwrap().number, 2);
+        observer.update();
+        assert_eq!(observer.seen.kubelet.unwrap().number, 2);
     }
 
-    /// Whoever has a folder open keeps its end from being told.
+    /// An open handle of the directory suppresses the event of its deletion.
     #[tokio::test]
-    async fn a_folder_that_somebody_holds_open_is_watched_again() {
+    async fn a_recreated_directory_with_an_open_handle_is_watched() {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("device-plugins");
         fs::create_dir(&folder).unwrap();
-        let mut eye = Eye::new(&folder);
-        eye.look();
+        let mut observer = FolderObserver::new(&folder);
+        observer.update();
         let _open = fs::File::open(&folder).unwrap();
         fs::remove_dir(&folder).unwrap();
         fs::create_dir(&folder).unwrap();
-        eye.look();
+        observer.update();
         let _kubelet = kubelet_of(&folder);
-        eye.look();
-        assert_eq!(eye.seen.kubelet.unwrap().number, 1);
+        observer.update();
+        assert_eq!(observer.seen.kubelet.unwrap().number, 1);
         fs::remove_file(folder.join(SOCKET)).unwrap();
         let _kubelet = kubelet_of(&folder);
-        let disturbed = eye.read(&mut News::default());
+        let disturbed = observer.read(&mut Changes::default());
         assert!(disturbed, "the new folder is not watched");
     }
 
     #[tokio::test]
     async fn sockets_that_leave_disturb_and_other_files_do_not() {
         let folder = tempfile::tempdir().unwrap();
-        let mut eye = Eye::new(folder.path());
-        eye.look();
-        let before = eye.seen.disturbed;
+        let mut observer = FolderObserver::new(folder.path());
+        observer.update();
+        let before = observer.seen.disturbed;
         fs::write(folder.path().join("gpuc-x.sock"), "").unwrap();
         fs::write(folder.path().join("kubelet_internal_checkpoint"), "").unwrap();
         fs::remove_file(folder.path().join("kubelet_internal_checkpoint")).unwrap();
-        eye.look();
-        assert_eq!(eye.seen.disturbed, before);
+        observer.update();
+        assert_eq!(observer.seen.disturbed, before);
         fs::remove_file(folder.path().join("gpuc-x.sock")).unwrap();
-        eye.look();
-        assert_eq!(eye.seen.disturbed, before + 1);
+        observer.update();
+        assert_eq!(observer.seen.disturbed, before + 1);
     }
 
     #[tokio::test]

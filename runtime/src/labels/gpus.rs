@@ -1,4 +1,4 @@
-//! Labels of whole GPUs: which they are, how many, and how they are shared.
+//! Labels of full GPUs: models, counts, and sharing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use super::value::{fitting, key_name, sanitised};
 use crate::nvml::GpuInfo;
 use crate::state::State;
 
-/// The models of a node.
+/// The GPU models of a node.
 pub(super) struct Models<'i> {
-    /// The GPUs of each, by the driver's name for it.
+    /// The GPUs of each model, by the driver's name of the model.
     gpus: BTreeMap<&'i str, Vec<&'i GpuInfo>>,
 }
 
 impl<'i> Models<'i> {
-    /// The models of these GPUs.
+    /// Groups the GPUs by model.
     pub(super) fn of(gpus: &[&'i GpuInfo]) -> Self {
         let mut by_name: BTreeMap<&str, Vec<&GpuInfo>> = BTreeMap::new();
         for gpu in gpus {
@@ -26,8 +26,9 @@ impl<'i> Models<'i> {
         Self { gpus: by_name }
     }
 
-    /// The one that labels describe: the one with the most GPUs, and of several with as many the first by name.
-    pub(super) fn chief(&self) -> Option<(&'i str, &[&'i GpuInfo])> {
+    /// Returns the model that the labels describe: the one with the most GPUs, or the first by name of several such
+    /// models.
+    pub(super) fn most_common(&self) -> Option<(&'i str, &[&'i GpuInfo])> {
         let mut chief: Option<(&'i str, &[&'i GpuInfo])> = None;
         for (name, gpus) in &self.gpus {
             if chief.is_none_or(|(_, most)| gpus.len() > most.len()) {
@@ -37,8 +38,8 @@ impl<'i> Models<'i> {
         chief
     }
 
-    /// Where there are several, each in a label of our own, with how many there are: NVIDIA's labels have room for one.
-    pub(super) fn of_our_own(&self) -> BTreeMap<String, String> {
+    /// Returns a separate label with the count for each of several models: NVIDIA's labels describe only one.
+    pub(super) fn own_labels(&self) -> BTreeMap<String, String> {
         if self.gpus.len() < 2 {
             return BTreeMap::new();
         }
@@ -52,16 +53,16 @@ impl<'i> Models<'i> {
     }
 }
 
-/// Describes the model that there is the most of.
+/// Describes the model with the most GPUs.
 pub(super) fn describe(state: &State, gpus: &[&GpuInfo], models: &Models<'_>, labels: &mut Labels) {
     labels.set("gpu.mode", mode(state, gpus));
-    let Some((name, alike)) = models.chief() else {
+    let Some((name, alike)) = models.most_common() else {
         return;
     };
     let Some(first) = alike.first() else { return };
     let cut = alike.iter().all(|gpu| is_cut(gpu));
     let (replicas, strategy, suffix) = match sharing(&state.config.sharing) {
-        // What is cut is not offered whole, whatever the rest does.
+        // A partitioned model is not advertised as full GPUs, regardless of the others.
         _ if cut => (0, "none", false),
         sharing => sharing,
     };
@@ -87,7 +88,8 @@ pub(super) fn is_cut(gpu: &GpuInfo) -> bool {
     gpu.mig.is_some_and(|mode| mode.enabled)
 }
 
-/// How many containers share a GPU, how, and whether the product says so: not where the resource's name does.
+/// Returns the number of replicas, the strategy, and whether the product label names the strategy: it does not if the
+/// resource name does.
 fn sharing(sharing: &NodeSharing) -> (u32, &'static str, bool) {
     match sharing {
         NodeSharing::TimeSlicing {
@@ -100,7 +102,7 @@ fn sharing(sharing: &NodeSharing) -> (u32, &'static str, bool) {
     }
 }
 
-/// What the generation is called.
+/// Returns the name of the architecture.
 fn family((major, minor): (u32, u32)) -> &'static str {
     match (major, minor) {
         (5, _) => "maxwell",
@@ -116,7 +118,7 @@ fn family((major, minor): (u32, u32)) -> &'static str {
     }
 }
 
-/// Whether the GPUs are 3D controllers or drive screens, by their PCI class; unknown where they differ.
+/// Whether the GPUs are compute (3D controllers) or graphics devices, by PCI class; unknown if they differ.
 fn mode(state: &State, gpus: &[&GpuInfo]) -> &'static str {
     let class = |gpu: &&GpuInfo| state.files.pci.get(&gpu.pci_bus_id)?.class;
     let classes: BTreeSet<_> = gpus.iter().map(class).collect();

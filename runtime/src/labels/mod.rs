@@ -1,10 +1,10 @@
-//! What a node's labels say of its GPUs: those of GPU Feature Discovery, under the same names.
+//! The node labels of GPU Feature Discovery, under the same names.
 //!
 //! Source: NVIDIA/k8s-device-plugin v0.20.0 (commit 1b826acc) `internal/lm`, read 2026-11 and compared with what it
-//! writes. Two things are better here: a GPU that does not answer takes nothing else down, and several models on one
-//! node always give the same labels. There the last model in a map wins, at random. Here the model with the most GPUs
-//! is described, and of several with as many the first by name; all of them stand in labels of our own,
-//! `gpuc.dev/gpu-model.<product>`, with how many there are.
+//! writes. Two things differ: a GPU that does not respond does not affect the labels of the others, and several models
+//! on one node always result in the same labels. In GPU Feature Discovery, the last model in a map wins, at random.
+//! Here, the labels describe the model with the most GPUs, or the first by name of several such models. In addition,
+//! gpuc's own label `gpuc.dev/gpu-model.<product>` has the count of each model.
 
 mod gpus;
 mod slices;
@@ -20,7 +20,7 @@ use crate::state::State;
 use gpus::Models;
 use value::{sanitised, shortened};
 
-/// Labels under construction. Every value goes through here, so that every value is one.
+/// Builder of the labels. It makes every value valid.
 #[derive(Default)]
 struct Labels(BTreeMap<String, String>);
 
@@ -28,7 +28,7 @@ impl Labels {
     /// Sets one of NVIDIA's labels.
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "numbers and texts are set alike, and a label is set once"
+        reason = "accepts numbers and strings, and each label is set once"
     )]
     fn set(&mut self, name: &str, value: impl ToString) {
         let value = shortened(&value.to_string());
@@ -36,8 +36,8 @@ impl Labels {
     }
 }
 
-/// The labels of a node. `now` is the time in seconds since 1970 for the label that says when they were made; without
-/// it, the labels change only when the node does.
+/// Returns the labels of a node. `now`, in seconds since 1970, sets the label with the time of creation; without it,
+/// the labels change only if the node does.
 pub fn labels(state: &State, now: Option<u64>) -> BTreeMap<String, String> {
     let mut labels = Labels::default();
     if let Some(now) = now {
@@ -53,15 +53,15 @@ pub fn labels(state: &State, now: Option<u64>) -> BTreeMap<String, String> {
     gpus::describe(state, &gpus, &models, &mut labels);
     capabilities(state, &gpus, &mut labels);
     if let NodeSharing::Mig { strategy, .. } = &state.config.sharing {
-        labels.set("mig.strategy", strategy);
-        slices::describe(strategy, &gpus, &models, &mut labels);
+        labels.set("mig.strategy", strategy.as_str());
+        slices::describe(*strategy, &gpus, &models, &mut labels);
     }
     vgpu(state, &gpus, &mut labels);
-    labels.0.extend(models.of_our_own());
+    labels.0.extend(models.own_labels());
     labels.0
 }
 
-/// Both families of names: the younger, and the one that it replaces.
+/// Sets both families of names: the current one, and the one that it replaces.
 fn driver(driver: &DriverInfo, labels: &mut Labels) {
     let parts: Vec<_> = driver.version.split('.').collect();
     if let [major, minor, rest @ ..] = parts.as_slice() {
@@ -82,11 +82,11 @@ fn driver(driver: &DriverInfo, labels: &mut Labels) {
     labels.set("cuda.runtime-version.full", format!("{major}.{minor}"));
 }
 
-/// What the GPUs can do.
+/// Sets the capabilities of the GPUs.
 fn capabilities(state: &State, gpus: &[&GpuInfo], labels: &mut Labels) {
     labels.set("mig.capable", gpus.iter().any(|gpu| gpu.mig.is_some()));
-    // NVIDIA's feature discovery ends with an error where a GPU of an MPS node is in MIG mode. Such a node cannot do
-    // it, and says so.
+    // NVIDIA's feature discovery fails if a GPU of an MPS node is in MIG mode. Such a node does not support
+    // MPS, and the label says so.
     let shares = matches!(state.config.sharing, NodeSharing::Mps { .. });
     let capable = shares && !gpus.iter().any(|gpu| gpus::is_cut(gpu));
     labels.set("mps.capable", capable);
@@ -95,7 +95,7 @@ fn capabilities(state: &State, gpus: &[&GpuInfo], labels: &mut Labels) {
     }
 }
 
-/// The NVLink partition, where all GPUs are in one.
+/// Returns the NVLink partition, if all GPUs are in the same one.
 fn clique(gpus: &[&GpuInfo]) -> Option<String> {
     let first = gpus.first()?.clique.as_ref()?;
     let all_there = gpus.iter().all(|gpu| gpu.clique.as_ref() == Some(first));

@@ -7,13 +7,15 @@ use gpuc_schema::gpu::product;
 use super::Labels;
 use super::gpus::{Models, is_cut};
 use super::value::{fitting, sanitised};
+use gpuc_schema::config::MigStrategy;
+
 use crate::device::{GPU, resource_of};
 use crate::nvml::{GpuInfo, SliceInfo};
 
-/// Describes the MIG devices as the strategy offers them: in the place of GPUs (`single`), or beside them under the
-/// name of their profile (`mixed`).
+/// Describes the MIG devices as the strategy advertises them: as GPUs (`single`), or by profile in addition to GPUs
+/// (`mixed`).
 pub(super) fn describe(
-    strategy: &str,
+    strategy: MigStrategy,
     gpus: &[&GpuInfo],
     models: &Models<'_>,
     labels: &mut Labels,
@@ -29,7 +31,7 @@ pub(super) fn describe(
             }
         }
     }
-    if strategy == "single" && !all_alike(gpus, groups.get(GPU)) {
+    if strategy == MigStrategy::Single && !all_alike(gpus, groups.get(GPU)) {
         return invalid(models, labels);
     }
     for (resource, slices) in &groups {
@@ -37,7 +39,7 @@ pub(super) fn describe(
     }
 }
 
-/// Whether the node is what `single` promises: every GPU cut, none of them empty, all slices of one kind.
+/// Whether the node satisfies `single`: every GPU has MIG devices, and all of them have the same attributes.
 fn all_alike(gpus: &[&GpuInfo], slices: Option<&Vec<(&GpuInfo, &SliceInfo)>>) -> bool {
     let cut = gpus.iter().all(|gpu| is_cut(gpu) && !gpu.slices.is_empty());
     let Some([(_, first), rest @ ..]) = slices.map(Vec::as_slice) else {
@@ -49,7 +51,7 @@ fn all_alike(gpus: &[&GpuInfo], slices: Option<&Vec<(&GpuInfo, &SliceInfo)>>) ->
 }
 
 fn invalid(models: &Models<'_>, labels: &mut Labels) {
-    if let Some((name, _)) = models.chief() {
+    if let Some((name, _)) = models.most_common() {
         let product = sanitised(name);
         labels.set("gpu.product", fitting(&product, product::mig_invalid));
     }
@@ -59,13 +61,13 @@ fn invalid(models: &Models<'_>, labels: &mut Labels) {
     labels.set("gpu.sharing-strategy", "");
 }
 
-/// The labels of a resource whose devices are slices. Where they are of several cards, they are called after the card
-/// that has the most of them.
+/// Sets the labels of a resource whose devices are MIG devices. If they are on several GPU models, the labels name the
+/// model with the most of them.
 fn describe_group(resource: &str, slices: &[(&GpuInfo, &SliceInfo)], labels: &mut Labels) {
     let name = resource.trim_start_matches("nvidia.com/");
     let on: Vec<_> = slices.iter().map(|(gpu, _)| *gpu).collect();
     let models = Models::of(&on);
-    let Some((card, _)) = models.chief() else {
+    let Some((card, _)) = models.most_common() else {
         return;
     };
     let slice = slices.iter().find(|(gpu, _)| gpu.name == card);
@@ -81,7 +83,7 @@ fn describe_group(resource: &str, slices: &[(&GpuInfo, &SliceInfo)], labels: &mu
     }
 }
 
-/// What two slices must have in common to be of one kind.
+/// The attributes that MIG devices of one resource have in common.
 fn attributes(slice: &SliceInfo) -> [(&'static str, u64); 9] {
     let engines = slice.engines;
     [

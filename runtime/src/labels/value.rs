@@ -1,22 +1,22 @@
-//! What can stand in a label: at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends.
+//! Valid label values: at most 63 letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends.
 
 use gpuc_schema::gpu::product;
 
-/// The most that a label's value, or the name part of its key, may have.
+/// Maximum length of a label value, or of the name part of a label key.
 const LONGEST: usize = 63;
 
-/// A text of the outside world as a label has it, by the rule of GPU Feature Discovery: what a label cannot hold is
+/// Converts a string into a label value, by the rules of GPU Feature Discovery: invalid characters are
 /// dropped, spaces become `-`.
 pub(super) fn sanitised(text: &str) -> String {
     shortened(&product::sanitise(text))
 }
 
-/// What of a text a value can hold. A longer one would make the API server refuse every label of the node.
+/// Truncates a value. The API server would refuse all labels of the node because of one value that is too long.
 pub(super) fn shortened(text: &str) -> String {
     cut(text, LONGEST)
 }
 
-/// A card's product with something behind it that must not be lost where the card's name is long.
+/// Appends a suffix to a product name and truncates the product name if needed, not the suffix.
 pub(super) fn fitting(card: &str, with_end: impl Fn(&str) -> String) -> String {
     let too_long = with_end(card).len().saturating_sub(LONGEST);
     let card: String = card
@@ -26,7 +26,7 @@ pub(super) fn fitting(card: &str, with_end: impl Fn(&str) -> String) -> String {
     with_end(&card)
 }
 
-/// A key's name part that begins so. It needs something at its end.
+/// Returns the name part of a key with this prefix. The part after the prefix must not be empty.
 pub(super) fn key_name(start: &str, rest: &str) -> String {
     let rest = cut(rest, LONGEST.saturating_sub(start.len()));
     let rest = if rest.is_empty() { "unnamed" } else { &rest };

@@ -1,4 +1,4 @@
-//! Metrics that are made anew for each scrape: a name, and a number for every set of labels.
+//! Metrics that are computed at each scrape: a name, and a value for every set of labels.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 
-/// Names and values of labels, in the order in which they are written.
+/// Names and values of labels, in output order.
 pub(super) type Labels = Vec<(&'static str, String)>;
 
 /// A metric with all its series.
@@ -18,24 +18,24 @@ pub(super) struct Family {
     pub(super) series: Vec<(Labels, Number)>,
 }
 
-/// What a number may do.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Anything.
+    /// A gauge.
     Gauge,
-    /// Grow. Its name does not end in `_total`, as OpenMetrics wants of counters, since DCGM named it; there it is of
-    /// an unknown type, and in Prometheus' own format a counter as from dcgm-exporter.
+    /// A counter whose name does not end in `_total`, as OpenMetrics requires, because DCGM named it. In OpenMetrics it
+    /// has the type unknown, and in Prometheus' own format it is a counter, as with dcgm-exporter.
     DcgmCounter,
 }
 
-/// A number. Whole ones are written without an exponent, however large.
+/// A value. Integers are written without an exponent, however large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Whole(u64),
     Real(f64),
 }
 
-/// What a registry asks at a scrape.
+/// The collector that a registry calls at a scrape.
 #[derive(Debug)]
 pub(super) struct Families(pub(super) Vec<Family>);
 

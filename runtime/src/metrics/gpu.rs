@@ -1,15 +1,15 @@
-//! What GPUs are doing, under the names that NVIDIA's dcgm-exporter gives it.
+//! GPU metrics under the names of NVIDIA's dcgm-exporter.
 //!
 //! Names, units, types and labels are those of dcgm-exporter 4.5.3-4.8.2 (`etc/default-counters.csv` and
 //! `internal/pkg/rendermetrics`, 2026-08), so that dashboards and alerts made for it work. Two things differ, so that a
 //! sum over all series is a sum over all GPUs:
 //!
-//! - A number of a whole GPU is written once. dcgm-exporter names one of several pods that share a GPU, and which one
-//!   changes (NVIDIA/dcgm-exporter#307, #340), or with `KUBERNETES_VIRTUAL_GPUS` repeats the number for every share
-//!   (#432, #582). Here a series has the labels of a pod where exactly one container uses what it measures; who shares
-//!   the rest is told by `gpuc_container_shares`, to be joined on `UUID`.
-//! - dcgm-exporter repeats the numbers of a whole GPU for each of its MIG devices. Here only memory is told by MIG
-//!   device, and then not of the GPU.
+//! - A value of a full GPU is written once. dcgm-exporter names one of several pods that share a GPU, and which one
+//!   changes (NVIDIA/dcgm-exporter#307, #340), or with `KUBERNETES_VIRTUAL_GPUS` repeats the value for every replica
+//!   (#432, #582). Here, a series has the labels of a pod only if exactly one container uses the device. For shared
+//!   devices, `gpuc_container_shares` lists the containers; join it on `UUID`.
+//! - dcgm-exporter repeats the values of a full GPU for each of its MIG devices. Here, only memory is reported by MIG
+//!   device, and then not for the GPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::health::xid::xid;
 use crate::nvml::{GpuInfo, Sample, SliceInfo};
 use Number::{Real, Whole};
 
-/// A number of a whole GPU.
+/// A metric of a full GPU.
 struct Field {
     name: &'static str,
     help: &'static str,
@@ -83,18 +83,18 @@ const FIELDS: &[Field] = &[
     gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of rows has failed.", |it| it.remap_failure.map(|it| Whole(it.into()))),
 ];
 
-/// What the metrics of GPUs are made of.
+/// The inputs of the GPU metrics.
 pub(super) struct Scene<'s> {
     pub(super) inventory: &'s Inventory,
     pub(super) round: &'s Round,
     pub(super) pods: &'s [PodDevices],
     /// The node's name.
     pub(super) hostname: &'s str,
-    /// The last Xid of the GPU with this UUID.
+    /// Returns the last Xid of the GPU with this UUID.
     pub(super) last_xid: &'s dyn Fn(&str) -> Option<u64>,
 }
 
-/// The metrics of all GPUs that have a name. One that was not measured has only its last Xid.
+/// Returns the metrics of all GPUs that were identified. A GPU that was not measured has only its last Xid.
 pub(super) fn families(scene: &Scene) -> Vec<Family> {
     let users = users(scene.pods);
     let mut families: Vec<Family> = FIELDS
@@ -128,7 +128,7 @@ pub(super) fn families(scene: &Scene) -> Vec<Family> {
     families
 }
 
-/// Who has what: how many shares of a GPU or MIG device a container has.
+/// Returns how many replicas of a GPU or MIG device each container holds.
 pub(super) fn shares(inventory: &Inventory, pods: &[PodDevices]) -> Family {
     let mut shares: BTreeMap<Labels, u64> = BTreeMap::new();
     for pod in pods {
@@ -149,7 +149,7 @@ pub(super) fn shares(inventory: &Inventory, pods: &[PodDevices]) -> Family {
     }
     Family {
         name: "gpuc_container_shares",
-        help: "How many shares of a GPU or MIG device a container has.",
+        help: "Number of replicas of a GPU or MIG device that a container holds.",
         kind: Kind::Gauge,
         series: shares
             .into_iter()
@@ -176,7 +176,7 @@ fn users(pods: &[PodDevices]) -> Users<'_> {
     users
 }
 
-/// The UUID behind what the kubelet calls a share.
+/// Returns the UUID in a device ID of the kubelet.
 fn part_of(id: &str) -> &str {
     id.split_once("::").map_or(id, |(part, _)| part)
 }

@@ -1,8 +1,8 @@
-//! The HTTP server: `/metrics`, `/healthz` and `/readyz`. Nothing that a client does keeps it from answering others.
+//! The HTTP server of `/metrics`, `/healthz` and `/readyz`. No client can block the others.
 //!
-//! A connection carries one request, may take [`CONNECTION`] in all, and no more than [`CONNECTIONS`] are open; what
-//! comes beyond ends the oldest. A queue would keep the kubelet's probes behind clients that say nothing, and the
-//! kubelet would end the daemon for it.
+//! A connection carries one request and is limited to [`CONNECTION`]. At most [`CONNECTIONS`] are open; a further one
+//! closes the oldest. With a queue, the kubelet's probes would wait behind idle clients, and the kubelet would restart
+//! the daemon.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -22,45 +22,45 @@ use tokio::time::{sleep, timeout};
 
 use super::{Exporter, Later};
 
-/// How many connections are open at a time. Prometheus and the kubelet need three.
+/// Maximum number of open connections. Prometheus and the kubelet need three.
 pub const CONNECTIONS: usize = 64;
 
-/// How long a client may take to send its request.
+/// Timeout of the request headers.
 pub const HEADER: Duration = Duration::from_secs(5);
 
-/// How long a connection may last.
+/// Maximum duration of a connection.
 pub const CONNECTION: Duration = Duration::from_secs(20);
 
-/// How many bytes a request may have before its body; hyper's least.
+/// Maximum size of the request headers in bytes; hyper's minimum.
 const HEADER_BYTES: usize = 8 * 1024;
 
-/// How many headers a request may have.
+/// Maximum number of request headers.
 const HEADERS: usize = 64;
 
-/// How long the event loop may take to answer; the kubelet waits a second for a probe unless told otherwise.
-const PULSE: Duration = Duration::from_millis(900);
+/// Timeout of the liveness check; the default timeout of a kubelet probe is one second.
+const LIVENESS_TIMEOUT: Duration = Duration::from_millis(900);
 
-/// Whether the daemon does its work.
-pub trait Vitals: Send + Sync {
-    /// Comes back when the event loop has answered. It is waited for a moment only.
-    fn pulse(&self) -> Later<()>;
+/// Liveness and readiness of the daemon.
+pub trait Probes: Send + Sync {
+    /// Resolves when the event loop has responded. The caller uses a short timeout.
+    fn liveness(&self) -> Later<()>;
 
-    /// Whether the kubelet took what the node offers, and that is something.
+    /// Whether all advertised resources are registered with the kubelet, and there is at least one.
     ///
     /// # Errors
     ///
-    /// What is missing, in words.
+    /// The reason why the daemon is not ready.
     fn ready(&self) -> Result<(), String>;
 }
 
-/// How long clients may take; a test has less time than the world.
+/// The limits of connections; tests use smaller ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// To send a request: [`HEADER`].
+    /// Timeout of the request headers: [`HEADER`].
     pub header: Duration,
-    /// For everything: [`CONNECTION`].
+    /// Maximum duration of a connection: [`CONNECTION`].
     pub connection: Duration,
-    /// How many at a time: [`CONNECTIONS`].
+    /// Maximum number of open connections: [`CONNECTIONS`].
     pub connections: usize,
 }
 
@@ -74,47 +74,48 @@ impl Default for Limits {
     }
 }
 
-/// Answers until the future is dropped.
+/// Serves requests until the future is dropped.
 pub async fn serve(
     listener: TcpListener,
     exporter: Arc<Exporter>,
-    vitals: Arc<dyn Vitals>,
+    probes: Arc<dyn Probes>,
     limits: Limits,
 ) -> Infallible {
-    // The oldest first.
+    // Oldest first.
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let served = converse(stream, Arc::clone(&exporter), Arc::clone(&vitals), limits);
+                let served =
+                    serve_connection(stream, Arc::clone(&exporter), Arc::clone(&probes), limits);
                 open.retain(|connection| !connection.is_finished());
                 if open.len() >= limits.connections
                     && let Some(oldest) = open.pop_front()
                 {
-                    tracing::debug!("the oldest connection ends: there are too many");
+                    tracing::debug!("too many connections: closing the oldest");
                     oldest.abort();
                 }
                 open.push_back(tokio::spawn(served).abort_handle());
             }
-            // The client has gone, or the process is out of descriptors: others may be served in a moment.
+            // The client disconnected, or the process is out of file descriptors: retry after a pause.
             Err(error) => {
-                tracing::warn!(%error, "no connection");
+                tracing::warn!(%error, "cannot accept a connection");
                 sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-/// One connection.
-fn converse(
+/// Serves one connection.
+fn serve_connection(
     stream: TcpStream,
     exporter: Arc<Exporter>,
-    vitals: Arc<dyn Vitals>,
+    probes: Arc<dyn Probes>,
     limits: Limits,
 ) -> impl Future<Output = ()> {
     let answer = service_fn(move |request| {
-        let (exporter, vitals) = (Arc::clone(&exporter), Arc::clone(&vitals));
-        async move { Ok::<_, Infallible>(respond(&request, &exporter, &*vitals).await) }
+        let (exporter, probes) = (Arc::clone(&exporter), Arc::clone(&probes));
+        async move { Ok::<_, Infallible>(respond(&request, &exporter, &*probes).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -126,8 +127,8 @@ fn converse(
     async move {
         match timeout(limits.connection, connection).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "a client was not understood"),
-            Err(_) => tracing::debug!("a client took too long"),
+            Ok(Err(error)) => tracing::debug!(%error, "invalid request"),
+            Err(_) => tracing::debug!("a client timed out"),
         }
     }
 }
@@ -135,15 +136,18 @@ fn converse(
 async fn respond(
     request: &Request<Incoming>,
     exporter: &Exporter,
-    vitals: &dyn Vitals,
+    probes: &dyn Probes,
 ) -> Response<String> {
     let path = request.uri().path();
     if !matches!(path, "/metrics" | "/healthz" | "/readyz") {
-        let paths = "there is /metrics, /healthz and /readyz\n";
+        let paths = "not found: use /metrics, /healthz or /readyz\n";
         return plain(StatusCode::NOT_FOUND, paths.to_owned());
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
+        let mut response = plain(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method not allowed: use GET\n".to_owned(),
+        );
         let methods = HeaderValue::from_static("GET, HEAD");
         response.headers_mut().insert(ALLOW, methods);
         return response;
@@ -158,14 +162,14 @@ async fn respond(
             response.headers_mut().insert(CONTENT_TYPE, kind);
             response
         }
-        "/healthz" => match timeout(PULSE, vitals.pulse()).await {
+        "/healthz" => match timeout(LIVENESS_TIMEOUT, probes.liveness()).await {
             Ok(()) => plain(StatusCode::OK, "ok\n".to_owned()),
             Err(_) => plain(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the event loop does not answer\n".to_owned(),
+                "the event loop is not responding\n".to_owned(),
             ),
         },
-        _ => match vitals.ready() {
+        _ => match probes.ready() {
             Ok(()) => plain(StatusCode::OK, "ok\n".to_owned()),
             Err(missing) => plain(StatusCode::SERVICE_UNAVAILABLE, missing + "\n"),
         },

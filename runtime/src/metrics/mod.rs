@@ -1,4 +1,4 @@
-//! What can be asked for over HTTP: numbers of the daemon and of the GPUs, whether it lives, and whether it serves.
+//! The HTTP endpoints: metrics of the daemon and the GPUs, liveness, and readiness.
 
 mod family;
 mod gpu;
@@ -28,22 +28,22 @@ pub use plugin::Plugin;
 pub use sampler::{KEEP, LIMIT};
 use sampler::{Missing, Round, Sampler};
 
-/// How long the kubelet may take to say which pods have which devices.
+/// Timeout of the query for the devices of pods.
 const PODS: Duration = Duration::from_secs(1);
 
 pub use crate::kubelet::pod_resources::PodDevices;
 
-/// An answer that comes later.
+/// A boxed future.
 pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Where the numbers come from.
+/// The inputs of the metrics.
 pub struct Sources {
-    /// What is known of the node.
+    /// The state of the node.
     pub state: watch::Receiver<Arc<State>>,
     /// The driver, to measure GPUs at a scrape.
     pub nvml: Arc<dyn Nvml>,
-    /// Which pods have which devices; `None` where the kubelet does not say. It is asked at each scrape, and waited for
-    /// a second at most.
+    /// Returns the devices of pods; `None` if the kubelet does not respond. It is called at each scrape, with a timeout
+    /// of a second.
     pub pods: Box<dyn Fn() -> Later<Option<Vec<PodDevices>>> + Send + Sync>,
     /// The node's name.
     pub hostname: String,
@@ -56,18 +56,18 @@ pub struct Exporter {
     sampler: Sampler,
 }
 
-/// A page of metrics.
+/// A metrics response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Its media type.
+    /// The media type.
     pub content_type: &'static str,
-    /// Its text.
+    /// The body.
     pub text: String,
 }
 
 impl Exporter {
-    /// Metrics of these sources and counters. To be called in a tokio runtime, for the task that measures; `limit` is
-    /// how long it may take ([`LIMIT`]), `keep` how long what it found is answered again ([`KEEP`]).
+    /// Creates the metrics of these inputs and counters. Must be called on a tokio runtime, for the sampler task.
+    /// `limit` is its timeout ([`LIMIT`]), and `keep` is how long a result is reused ([`KEEP`]).
     pub fn start(sources: Sources, plugin: Plugin, limit: Duration, keep: Duration) -> Self {
         let sampler = Sampler::start(Arc::clone(&sources.nvml), limit, keep);
         Self {
@@ -77,8 +77,8 @@ impl Exporter {
         }
     }
 
-    /// The metrics of this moment, in the format that an `Accept` header asks for. It is always answered: GPUs that
-    /// cannot be measured in time have no numbers.
+    /// Returns the current metrics in the format that an `Accept` header requests. It always succeeds: GPUs that cannot
+    /// be measured in time have no values.
     pub async fn scrape(&self, accept: Option<&str>) -> Page {
         let state = Arc::clone(&self.sources.state.borrow());
         let (round, pods) = tokio::join!(self.measure(&state), self.pods());
@@ -111,7 +111,7 @@ impl Exporter {
         }
     }
 
-    /// Numbers of the GPUs that answered when they were last read, where they are wanted.
+    /// Measures the GPUs that responded to the last discovery, if the configuration enables it.
     async fn measure(&self, state: &State) -> Option<Arc<Round>> {
         if !state.config.metrics.gpus {
             return None;
@@ -138,7 +138,7 @@ impl Exporter {
             };
             match answer {
                 Ok(_) => {}
-                Err(Missing::Late) => self.plugin.missed(&gpu.id(), "late"),
+                Err(Missing::DriverHandle) => self.plugin.missed(&gpu.id(), "late"),
                 Err(Missing::Error(error)) => {
                     self.plugin.missed(&gpu.id(), "error");
                     self.plugin.nvml_error(error.kind);
@@ -154,7 +154,7 @@ impl fmt::Debug for Exporter {
     }
 }
 
-/// What the kubelet is offered, by resource and health.
+/// Returns the devices advertised to the kubelet, by resource and health.
 fn devices(state: &State) -> Family {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for offer in &state.offers {
@@ -178,7 +178,7 @@ fn devices(state: &State) -> Family {
     });
     Family {
         name: "gpuc_devices",
-        help: "What the kubelet is offered.",
+        help: "Devices advertised to the kubelet, by resource and health.",
         kind: Kind::Gauge,
         series: series.collect(),
     }

@@ -1,4 +1,4 @@
-//! What the daemon counts about itself.
+//! The metrics of the daemon itself.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::nvml::{NvmlErrorKind, NvmlEventKind};
 
 type Counters = Metric<Labels, Counter>;
 
-/// Counters of the daemon. Copies count together.
+/// The counters of the daemon. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct Plugin {
     registrations: Counters,
@@ -43,10 +43,10 @@ pub struct Plugin {
     latest: Arc<Mutex<Latest>>,
 }
 
-/// What is not counted but remembered.
+/// Values that are not counters.
 #[derive(Debug, Default)]
 struct Latest {
-    /// The hash of the configuration in use.
+    /// The hash of the active configuration.
     config: Option<String>,
     /// The last Xid, by the GPU's UUID.
     xids: BTreeMap<String, u64>,
@@ -80,23 +80,23 @@ impl Default for Plugin {
 }
 
 impl Plugin {
-    /// The kubelet took a resource.
+    /// Counts a registration with the kubelet.
     pub fn registered(&self, resource: &str) {
         one(&self.registrations, &[("resource", resource)]);
     }
 
-    /// The kubelet did not take a resource.
+    /// Counts a failed registration.
     pub fn registration_failed(&self, resource: &str) {
         one(&self.registration_failures, &[("resource", resource)]);
     }
 
-    /// A container got its devices.
+    /// Counts an allocation.
     pub fn allocated(&self, resource: &str, took: Duration) {
         one(&self.allocations, &[("resource", resource)]);
         self.allocate_seconds.observe(took.as_secs_f64());
     }
 
-    /// A container did not get its devices, for one of a few reasons in one word: `unknown`, `unwell`.
+    /// Counts a refused allocation, with the value of the `reason` label: `unknown`, `unwell`.
     pub fn refused(&self, resource: &str, reason: &'static str, took: Duration) {
         one(
             &self.refusals,
@@ -105,12 +105,12 @@ impl Plugin {
         self.allocate_seconds.observe(took.as_secs_f64());
     }
 
-    /// The kubelet was told which devices to take.
+    /// Counts a preferred allocation.
     pub fn preferred(&self, took: Duration) {
         self.preferred_seconds.observe(took.as_secs_f64());
     }
 
-    /// Something happened to the GPUs.
+    /// Counts a health event.
     pub fn happened(&self, inventory: &Inventory, event: &HealthEvent) {
         let HealthEvent::Watch(report) = event else {
             return;
@@ -143,7 +143,7 @@ impl Plugin {
         }
     }
 
-    /// Health drew its conclusions.
+    /// Counts the changes of device health.
     pub fn reacted(&self, reaction: &Reaction, monitoring: &Monitoring) {
         for (device, _) in &reaction.fell {
             one(&self.transitions, &[("device", device), ("to", "unwell")]);
@@ -160,7 +160,7 @@ impl Plugin {
             .set(i64::try_from(unwatched).unwrap_or(i64::MAX));
     }
 
-    /// The GPUs were read anew; `whole` is whether the driver answered for the node at all.
+    /// Counts a GPU discovery; `whole` is whether it succeeded.
     pub fn rescanned(&self, whole: bool) {
         self.rescans.inc();
         if !whole {
@@ -168,40 +168,40 @@ impl Plugin {
         }
     }
 
-    /// A configuration is in use; `hash` tells it from others.
+    /// Records the active configuration by its hash.
     pub fn config_loaded(&self, hash: &str) {
         self.generation.inc();
         self.reloaded.set(1);
         self.latest().config = Some(hash.to_owned());
     }
 
-    /// A configuration cannot be used; the last good one stays.
+    /// Counts a rejected configuration.
     pub fn config_refused(&self) {
         self.reload_failures.inc();
         self.reloaded.set(0);
     }
 
-    /// The driver did not answer.
+    /// Counts a failed driver call.
     pub fn nvml_error(&self, kind: NvmlErrorKind) {
         one(&self.nvml_errors, &[("kind", word(kind))]);
     }
 
-    /// A GPU was not measured.
+    /// Counts a failed measurement of a GPU.
     pub(super) fn missed(&self, gpu: &str, reason: &'static str) {
         one(&self.missed_samples, &[("gpu", gpu), ("reason", reason)]);
     }
 
-    /// The last Xid of a GPU since the daemon started, by its UUID.
+    /// Returns the last Xid of a GPU since the daemon started, by its UUID.
     pub(super) fn last_xid(&self, gpu: &str) -> Option<u64> {
         self.latest().xids.get(gpu).copied()
     }
 
-    /// The configuration in use, as a metric.
+    /// Returns the active configuration as a metric.
     pub(super) fn config(&self) -> Family {
         let hash = self.latest().config.clone();
         Family {
             name: "gpuc_config_hash",
-            help: "The configuration in use.",
+            help: "Hash of the active configuration.",
             kind: Kind::Gauge,
             series: hash
                 .map(|hash| (vec![("hash", hash)], Number::Whole(1)))
@@ -210,10 +210,10 @@ impl Plugin {
         }
     }
 
-    /// Names everything.
+    /// Registers all metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
-        registry.register("gpuc_build", "What runs", Info::new(version));
+        registry.register("gpuc_build", "Build information", Info::new(version));
         for (name, help, counters) in self.by_label() {
             registry.register(name, help, counters.clone());
         }
@@ -232,34 +232,34 @@ impl Plugin {
     fn by_label(&self) -> [(&'static str, &'static str, &Counters); 9] {
         [
             ("gpuc_registrations", "Registrations with the kubelet", &self.registrations),
-            ("gpuc_registration_failures", "Registrations that the kubelet did not take", &self.registration_failures),
-            ("gpuc_allocations", "Containers that got their devices", &self.allocations),
-            ("gpuc_allocation_refusals", "Containers that did not get their devices", &self.refusals),
-            ("gpuc_xid_errors", "Critical errors of GPUs", &self.xids),
-            ("gpuc_ecc_errors", "Reports of memory errors", &self.ecc_errors),
-            ("gpuc_health_transitions", "How often devices fell ill and got well", &self.transitions),
-            ("gpuc_nvml_errors", "Questions that the driver did not answer", &self.nvml_errors),
-            ("gpuc_missed_samples", "Times that a GPU was not measured", &self.missed_samples),
+            ("gpuc_registration_failures", "Failed registrations with the kubelet", &self.registration_failures),
+            ("gpuc_allocations", "Containers that devices were allocated to", &self.allocations),
+            ("gpuc_allocation_refusals", "Allocation requests that were refused", &self.refusals),
+            ("gpuc_xid_errors", "Critical GPU errors (Xid)", &self.xids),
+            ("gpuc_ecc_errors", "Reported memory errors (ECC)", &self.ecc_errors),
+            ("gpuc_health_transitions", "Changes of device health", &self.transitions),
+            ("gpuc_nvml_errors", "Failed NVML calls", &self.nvml_errors),
+            ("gpuc_missed_samples", "GPU measurements that failed or timed out", &self.missed_samples),
         ]
     }
 
     #[rustfmt::skip]
     fn plain(&self) -> [(&'static str, &'static str, &Counter); 4] {
         [
-            ("gpuc_monitoring_failures", "Times that waiting for events failed", &self.monitoring_failures),
-            ("gpuc_rescans", "Times that the GPUs were read", &self.rescans),
-            ("gpuc_rescan_errors", "Times that the driver did not answer for the node", &self.rescan_errors),
-            ("gpuc_config_reload_failures", "Configurations that cannot be used", &self.reload_failures),
+            ("gpuc_monitoring_failures", "Failures of the driver event monitoring", &self.monitoring_failures),
+            ("gpuc_rescans", "GPU discovery runs", &self.rescans),
+            ("gpuc_rescan_errors", "GPU discovery runs without an answer of the driver", &self.rescan_errors),
+            ("gpuc_config_reload_failures", "Rejected configuration reloads", &self.reload_failures),
         ]
     }
 
     #[rustfmt::skip]
     fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 4] {
         [
-            ("gpuc_config_last_reload_successful", "Whether the newest configuration is in use", &self.reloaded),
-            ("gpuc_config_generation", "How many configurations were in use since the start", &self.generation),
-            ("gpuc_monitoring_up", "Whether the driver's events come in", &self.monitoring_up),
-            ("gpuc_unmonitored_gpus", "GPUs whose events do not come in", &self.unmonitored),
+            ("gpuc_config_last_reload_successful", "Whether the last configuration reload succeeded", &self.reloaded),
+            ("gpuc_config_generation", "Number of configurations loaded since the start", &self.generation),
+            ("gpuc_monitoring_up", "Whether driver events are monitored", &self.monitoring_up),
+            ("gpuc_unmonitored_gpus", "GPUs whose driver events are not monitored", &self.unmonitored),
         ]
     }
 
@@ -267,8 +267,8 @@ impl Plugin {
     fn histograms(&self) -> [(&'static str, &'static str, &Histogram); 2] {
         let preferred = "gpuc_preferred_allocation_duration_seconds";
         [
-            ("gpuc_allocate_duration_seconds", "How long Allocate took", &self.allocate_seconds),
-            (preferred, "How long GetPreferredAllocation took", &self.preferred_seconds),
+            ("gpuc_allocate_duration_seconds", "Duration of Allocate calls", &self.allocate_seconds),
+            (preferred, "Duration of GetPreferredAllocation calls", &self.preferred_seconds),
         ]
     }
 
@@ -282,7 +282,7 @@ fn one(counters: &Counters, labels: &[(&'static str, &str)]) {
     counters.get_or_create(&labels.collect()).inc();
 }
 
-/// From 50 µs, where most answers are, to a second, where the kubelet is kept waiting.
+/// Buckets from 50 µs, the typical duration, to one second, which delays the kubelet.
 fn seconds() -> Histogram {
     Histogram::new([
         0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.1, 1.0,

@@ -1,4 +1,4 @@
-//! Measures GPUs without ever waiting for a driver that hangs.
+//! Measures GPUs without waiting for a driver that hangs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,35 +10,35 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::nvml::{Nvml, NvmlError, Sample};
 
-/// How long a round may take. Prometheus waits 10 s for all of a scrape.
+/// Timeout of a measurement. Prometheus allows 10 s for a whole scrape.
 pub const LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a round stands for those who ask after it.
+/// How long a result is reused.
 pub const KEEP: Duration = Duration::from_secs(1);
 
-/// What one GPU answered, or why it did not.
+/// The measurement of one GPU, or why there is none.
 pub(super) type Answer = Result<Sample, Missing>;
 
-/// Why there are no numbers of a GPU.
+/// Why a GPU has no measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Missing {
-    /// The driver says why.
+    /// The driver returned an error.
     Error(NvmlError),
-    /// The driver says nothing.
-    Late,
+    /// The driver did not respond in time.
+    DriverHandle,
 }
 
-/// One look at all GPUs, by index.
+/// The measurements of all GPUs, by index.
 pub(super) type Round = BTreeMap<u32, Answer>;
 
-/// The way to the task that measures.
+/// The client of the sampler task.
 #[derive(Clone, Debug)]
 pub(super) struct Sampler(mpsc::Sender<Question>);
 
-/// Which GPUs, and where the answer goes.
+/// The GPUs to measure, and the channel for the result.
 type Question = (Vec<u32>, oneshot::Sender<(Arc<Round>, bool)>);
 
-/// GPUs that a thread is asking right now, by index.
+/// GPUs that a thread is measuring, by index.
 type Busy = Arc<Mutex<BTreeSet<u32>>>;
 
 impl Sampler {
@@ -49,7 +49,7 @@ impl Sampler {
         Self(sender)
     }
 
-    /// The numbers of these GPUs, and whether they were measured for this question and not a moment ago for another.
+    /// Returns the measurements of these GPUs, and whether they are new and not reused.
     pub(super) async fn round(&self, gpus: Vec<u32>) -> (Arc<Round>, bool) {
         let (answer, answered) = oneshot::channel();
         if self.0.send((gpus, answer)).await.is_err() {
@@ -59,7 +59,7 @@ impl Sampler {
     }
 }
 
-/// Answers one question after the other: those that came while the first was measured get the same numbers.
+/// Processes requests one after the other: requests that arrive during a measurement share its result.
 async fn serve(
     nvml: Arc<dyn Nvml>,
     mut questions: mpsc::Receiver<Question>,
@@ -79,13 +79,13 @@ async fn serve(
             last = Some((Instant::now(), gpus, Arc::clone(&round)));
             (round, true)
         };
-        // Whoever asked may have gone away.
+        // The receiver may be gone.
         drop(answer.send(round));
     }
 }
 
-/// Asks GPU after GPU on a thread of its own. A thread that the driver does not let go is left behind, and the GPU that
-/// it asks about is not asked again before it answered: there are never more such threads than GPUs.
+/// Measures all GPUs on a separate thread. A thread that hangs in the driver is abandoned, and its GPU is
+/// skipped until it responds: there are never more such threads than GPUs.
 async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &Busy, limit: Duration) -> Round {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let (nvml, asked, busy) = (Arc::clone(nvml), gpus.to_vec(), Arc::clone(busy));
@@ -101,7 +101,10 @@ async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &Busy, limit: Duratio
             }
         }
     };
-    let mut round: Round = gpus.iter().map(|gpu| (*gpu, Err(Missing::Late))).collect();
+    let mut round: Round = gpus
+        .iter()
+        .map(|gpu| (*gpu, Err(Missing::DriverHandle)))
+        .collect();
     let thread = thread::Builder::new().name("nvml-sampler".to_owned());
     if thread.spawn(ask).is_err() {
         return round;

@@ -1,12 +1,12 @@
-//! Prometheus' own text format, for those who do not ask for OpenMetrics.
+//! Prometheus' own text format, for clients that do not accept OpenMetrics.
 
-/// The type of OpenMetrics' text.
+/// The media type of OpenMetrics.
 pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The type of Prometheus' own text.
+/// The media type of Prometheus' own format.
 pub(super) const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Whether an `Accept` header asks for OpenMetrics.
+/// Whether an `Accept` header requests OpenMetrics.
 pub(super) fn wants_open_metrics(accept: Option<&str>) -> bool {
     let ranges = accept.unwrap_or_default().split(',');
     ranges
@@ -17,8 +17,8 @@ pub(super) fn wants_open_metrics(accept: Option<&str>) -> bool {
         })
 }
 
-/// The same metrics in Prometheus' own format: there the name of a counter ends in `_total` where it is described, too,
-/// and there are neither units nor an end mark.
+/// Converts metrics into Prometheus' own format. There, the name of a counter ends in `_total` in its metadata as well,
+/// and there are neither units nor an end marker.
 ///
 /// <https://prometheus.io/docs/instrumenting/exposition_formats/>, 2026-11.
 pub(super) fn prometheus(open_metrics: &str) -> String {

@@ -1,31 +1,31 @@
-//! Carries a plan out, GPU by GPU.
+//! Executes a plan, GPU by GPU.
 
 use gpuc_schema::node_config::MigSlice;
 
 use super::plan::{Cut, Instance, Refusal, Step, plan};
 use crate::nvml::{GpuInstance, MigControl, Nvml, NvmlError, NvmlErrorKind};
 
-/// What became of a GPU.
+/// The result for a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was cut as wanted.
+    /// It already had the configured MIG devices.
     AsWanted,
-    /// These were done; with a dry run they would be.
+    /// These steps were done, or would be done in a dry run.
     Done(Vec<Step>),
-    /// It was left as it is.
+    /// It was not changed.
     Left(Refusal),
-    /// Some were done, the next one failed.
+    /// Some steps were done, the next one failed.
     Failed {
-        /// What was done.
+        /// The steps that were done.
         done: Vec<Step>,
-        /// What was not.
+        /// The step that failed.
         step: Option<Step>,
-        /// Why.
+        /// The error.
         error: NvmlError,
     },
 }
 
-/// Brings one GPU to these slices.
+/// Creates these MIG devices on one GPU.
 pub fn apply<D>(driver: &D, gpu: u32, wanted: &[MigSlice], dry_run: bool) -> Outcome
 where
     D: Nvml + MigControl + ?Sized,
@@ -49,9 +49,9 @@ where
     }
     let mut done = Vec::new();
     for step in steps {
-        match carry_out(driver, gpu, &step) {
+        match execute(driver, gpu, &step) {
             Ok(true) => done.push(step),
-            // The mode waits for a reset, which the daemon leaves to people: it would end everybody's work.
+            // The mode waits for a reset, which gpuc leaves to the operator: it would end all workloads of the GPU.
             Ok(false) => return Outcome::Left(Refusal::ResetPending),
             Err(error) if error.kind == NvmlErrorKind::InUse && done.is_empty() => {
                 return Outcome::Left(Refusal::InUse { processes: 1 });
@@ -68,7 +68,7 @@ where
     Outcome::Done(done)
 }
 
-/// How a GPU is cut now.
+/// Reads the current MIG configuration of a GPU.
 fn look<D>(driver: &D, gpu: u32) -> Result<Cut, NvmlError>
 where
     D: Nvml + MigControl + ?Sized,
@@ -94,15 +94,15 @@ fn instance(instance: &GpuInstance) -> Instance {
     Instance {
         id: instance.id,
         profile: Some(instance.profile.clone()),
-        // A start that no card has matches nothing that is wanted.
+        // A start that no GPU has matches no configured MIG device.
         start: u8::try_from(instance.place.0).unwrap_or(u8::MAX),
         whole_compute_instances: count(takes_all.count()),
         compute_instances: count(instance.compute.len()),
     }
 }
 
-/// Does one thing. Whether it is done: a change of mode may have to wait for a reset.
-fn carry_out<D>(driver: &D, gpu: u32, step: &Step) -> Result<bool, NvmlError>
+/// Executes one step. Returns whether it is complete: a change of the mode may need a reset.
+fn execute<D>(driver: &D, gpu: u32, step: &Step) -> Result<bool, NvmlError>
 where
     D: Nvml + MigControl + ?Sized,
 {
@@ -131,7 +131,7 @@ where
     }
 }
 
-/// Makes the compute instance that takes all of a GPU instance.
+/// Creates the compute instance that uses all of a GPU instance.
 fn complete<D>(driver: &D, gpu: u32, id: u32) -> Result<(), NvmlError>
 where
     D: MigControl + ?Sized,
@@ -141,7 +141,7 @@ where
     let Some(instance) = found else {
         return Err(NvmlError {
             kind: NvmlErrorKind::Other,
-            message: format!("GPU instance {id} of GPU {gpu} is gone again"),
+            message: format!("GPU instance {id} of GPU {gpu} no longer exists"),
         });
     };
     driver.create_compute_instance(gpu, id, instance.slices)?;

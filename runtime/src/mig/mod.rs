@@ -1,4 +1,4 @@
-//! Cuts a node's GPUs into the slices that the configuration wants.
+//! Creates the configured MIG devices on the node's GPUs.
 
 mod apply;
 mod plan;

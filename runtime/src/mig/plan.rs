@@ -1,4 +1,4 @@
-//! What has to be done to a GPU so that it is cut as wanted: pure, so that it can be shown before it is done.
+//! Plans the changes of a GPU's MIG configuration: pure, so that a dry run can print them.
 
 use std::fmt;
 
@@ -6,87 +6,91 @@ use gpuc_schema::node_config::MigSlice;
 
 use crate::nvml::MigMode;
 
-/// How a GPU is cut now.
+/// The current MIG configuration of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Its MIG mode; `None` where it has none.
+    /// Its MIG mode; `None` if it does not support MIG.
     pub mode: Option<MigMode>,
     /// Its GPU instances.
     pub instances: Vec<Instance>,
-    /// How many processes use it.
+    /// The number of processes that use it.
     pub processes: u32,
 }
 
 /// A GPU instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// NVML's number for it.
+    /// Its NVML ID.
     pub id: u32,
-    /// The profile, `1g.10gb`; nothing where gpuc knows none of this size.
+    /// The profile, `1g.10gb`; `None` if gpuc knows no profile of this size.
     pub profile: Option<String>,
     /// The first memory slice.
     pub start: u8,
-    /// How many compute instances it has that take all of it: one, where gpuc made it.
+    /// The number of compute instances that use all of it: one, if gpuc created it.
     pub whole_compute_instances: u32,
-    /// How many compute instances it has.
+    /// The number of compute instances.
     pub compute_instances: u32,
 }
 
-/// One thing to do to a GPU.
+/// One change of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Turn MIG mode on.
+    /// Enable MIG mode.
     TurnOn,
-    /// Turn MIG mode off.
+    /// Disable MIG mode.
     TurnOff,
-    /// Take a GPU instance away, with the compute instances in it.
+    /// Delete a GPU instance with its compute instances.
     Remove {
-        /// NVML's number for it.
+        /// Its NVML ID.
         id: u32,
-        /// What it is called in messages.
+        /// Its name in messages.
         name: String,
     },
-    /// Make the compute instance of a GPU instance that has none.
+    /// Create the compute instance of a GPU instance that has none.
     Complete {
-        /// NVML's number for the GPU instance.
+        /// The NVML ID of the GPU instance.
         id: u32,
-        /// What it is called in messages.
+        /// Its name in messages.
         name: String,
     },
-    /// Make a GPU instance and the compute instance that takes all of it.
+    /// Create a GPU instance and the compute instance that uses all of it.
     Make(MigSlice),
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TurnOn => f.write_str("turn MIG mode on"),
-            Self::TurnOff => f.write_str("turn MIG mode off"),
-            Self::Remove { name, .. } => write!(f, "remove {name}"),
-            Self::Complete { name, .. } => write!(f, "make the compute instance of {name}"),
-            Self::Make(slice) => write!(f, "make {} at slice {}", slice.profile, slice.start),
+            Self::TurnOn => f.write_str("enable MIG mode"),
+            Self::TurnOff => f.write_str("disable MIG mode"),
+            Self::Remove { name, .. } => write!(f, "delete {name}"),
+            Self::Complete { name, .. } => write!(f, "create the compute instance of {name}"),
+            Self::Make(slice) => write!(
+                f,
+                "create {} at memory slice {}",
+                slice.profile, slice.start
+            ),
         }
     }
 }
 
-/// Why a GPU is left as it is.
+/// Why a GPU is not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It cannot be cut.
+    /// It does not support MIG.
     NoMig,
-    /// Processes use it, and would lose it.
+    /// Processes use it.
     InUse {
-        /// How many.
+        /// The number of processes.
         processes: u32,
     },
-    /// Its mode changes with its next reset.
+    /// Its MIG mode changes at the next reset.
     ResetPending,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoMig => f.write_str("it has no MIG mode: put the pool on cards that have"),
+            Self::NoMig => f.write_str("it does not support MIG: use a GPU model that does"),
             Self::InUse { processes } => {
                 let use_it = if *processes == 1 {
                     "process uses it"
@@ -96,15 +100,15 @@ impl fmt::Display for Refusal {
                 write!(f, "{processes} {use_it}: drain the node first")
             }
             Self::ResetPending => f.write_str(
-                "its MIG mode changes with its next reset: run nvidia-smi --gpu-reset, or reboot the node",
+                "its MIG mode changes at the next GPU reset: run nvidia-smi --gpu-reset, or reboot the node",
             ),
         }
     }
 }
 
-/// What to do, in order; nothing where the GPU is cut as wanted. What is as wanted is not touched.
+/// Returns the steps in order; none if the GPU matches the configuration. MIG devices that match are not changed.
 ///
-/// No wanted slices mean a whole GPU, without MIG mode.
+/// Without configured MIG devices, MIG mode is disabled.
 pub fn plan(cut: &Cut, wanted: &[MigSlice]) -> Result<Vec<Step>, Refusal> {
     let Some(mode) = cut.mode else {
         return if wanted.is_empty() {
@@ -184,8 +188,8 @@ fn name(instance: &Instance) -> String {
     let profile = instance
         .profile
         .as_deref()
-        .unwrap_or("an instance of no known profile");
-    format!("{profile} at slice {}", instance.start)
+        .unwrap_or("an instance of an unknown profile");
+    format!("{profile} at memory slice {}", instance.start)
 }
 
 #[cfg(test)]
@@ -239,9 +243,9 @@ mod tests {
             &wanted(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]),
         );
         let expected = [
-            "turn MIG mode on",
-            "make 3g.40gb at slice 0",
-            "make 3g.40gb at slice 4",
+            "enable MIG mode",
+            "create 3g.40gb at memory slice 0",
+            "create 3g.40gb at memory slice 4",
         ];
         assert_eq!(said(steps), expected);
     }
@@ -261,7 +265,10 @@ mod tests {
             Err(Refusal::InUse { processes: 3 })
         );
         as_wanted.processes = 0;
-        let expected = ["remove 3g.40gb at slice 4", "make 2g.20gb at slice 4"];
+        let expected = [
+            "delete 3g.40gb at memory slice 4",
+            "create 2g.20gb at memory slice 4",
+        ];
         assert_eq!(said(plan(&as_wanted, &other)), expected);
     }
 
@@ -273,9 +280,9 @@ mod tests {
         (empty.compute_instances, empty.whole_compute_instances) = (0, 0);
         let layout = wanted(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]);
         let expected = [
-            "remove 3g.40gb at slice 0",
-            "make the compute instance of 3g.40gb at slice 4",
-            "make 3g.40gb at slice 0",
+            "delete 3g.40gb at memory slice 0",
+            "create the compute instance of 3g.40gb at memory slice 4",
+            "create 3g.40gb at memory slice 0",
         ];
         assert_eq!(said(plan(&cut(ON, vec![shared, empty]), &layout)), expected);
     }
@@ -285,7 +292,7 @@ mod tests {
         let steps = plan(&cut(ON, vec![instance(1, "1g.10gb", 0)]), &[]);
         assert_eq!(
             said(steps),
-            ["remove 1g.10gb at slice 0", "turn MIG mode off"]
+            ["delete 1g.10gb at memory slice 0", "disable MIG mode"]
         );
         assert_eq!(plan(&cut(None, vec![]), &[]), Ok(vec![]));
         assert_eq!(plan(&cut(OFF, vec![]), &[]), Ok(vec![]));

@@ -1,4 +1,4 @@
-//! The control daemon's life: started, told its limits, asked whether it answers, started again when it dies.
+//! The lifecycle of the control daemon: started, configured, monitored, and restarted after a failure.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -13,41 +13,41 @@ use tracing::{error, info, warn};
 
 use super::Folders;
 
-/// How long a daemon has to answer for the first time.
+/// Timeout of the first response of a daemon.
 const START: Duration = Duration::from_secs(10);
 
-/// How long a daemon gets to end by itself.
+/// Timeout of the shutdown of a daemon.
 const END: Duration = Duration::from_secs(5);
 
-/// How long to wait before it is started again: at first, and at most.
+/// Backoff before a restart: initial and maximum.
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// A daemon that has run for so long did not fail at its start.
+/// A daemon that has run for this time counts as started successfully.
 const STEADY: Duration = Duration::from_mins(1);
 
-/// What a control daemon is started with.
+/// The settings of a control daemon.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// `nvidia-cuda-mps-control`.
+    /// The path of `nvidia-cuda-mps-control`.
     pub program: PathBuf,
-    /// A folder of libraries that it needs beside the system's.
+    /// A directory of additional libraries.
     pub libraries: Option<PathBuf>,
-    /// The UUIDs of the GPUs it serves.
+    /// The UUIDs of its GPUs.
     pub gpus: Vec<String>,
-    /// What it is told when it answers.
+    /// The commands that set its limits.
     pub limits: Vec<String>,
-    /// Its folders.
+    /// Its directories.
     pub folders: Folders,
 }
 
-/// Runs the daemon until `shutdown` is done, whatever happens to it in between. The file that says it is ready is there
-/// only while it answers.
+/// Runs the daemon until `shutdown` resolves, and restarts it after failures. The readiness file exists
+/// only while the daemon responds.
 pub async fn run(control: &Control, shutdown: impl Future<Output = ()>) -> Result<()> {
     tokio::pin!(shutdown);
     let Folders { pipe, log, ready } = &control.folders;
     for folder in [pipe, log] {
         fs::create_dir_all(folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let mut wait = BACK_OFF.0;
     loop {
@@ -63,9 +63,9 @@ pub async fn run(control: &Control, shutdown: impl Future<Output = ()>) -> Resul
         };
         withdraw(ready)?;
         if let Err(trouble) = outcome {
-            error!("the MPS control daemon is started again in {wait:?}: {trouble:#}");
+            error!("restarting the MPS control daemon in {wait:?}: {trouble:#}");
         }
-        // One that hangs is not left beside the next one.
+        // A hanging daemon must end before the next one starts.
         let _ = child.kill().await;
         if begin.elapsed() > STEADY {
             wait = BACK_OFF.0;
@@ -79,27 +79,27 @@ pub async fn run(control: &Control, shutdown: impl Future<Output = ()>) -> Resul
 }
 
 impl Control {
-    /// Tells a new daemon its limits, says that it is ready, and waits for its end.
+    /// Sets the limits of a new daemon, creates the readiness file, and waits for the end of the daemon.
     async fn serve(&self, child: &mut Child) -> Result<()> {
         tokio::select! {
             greeted = tokio::time::timeout(START, self.greet()) => {
-                greeted.context("it does not answer")??;
+                greeted.context("it is not responding")??;
             }
-            status = child.wait() => bail!("it ended at once: {}", status?),
+            status = child.wait() => bail!("it exited at once: {}", status?),
         }
         let ready = &self.folders.ready;
         fs::write(ready, self.gpus.join("\n"))
-            .with_context(|| format!("{} cannot be written", ready.display()))?;
+            .with_context(|| format!("cannot write {}", ready.display()))?;
         info!(gpus = self.gpus.len(), "the MPS control daemon is ready");
         let status = child.wait().await?;
-        bail!("it ended: {status}")
+        bail!("it exited: {status}")
     }
 
-    /// Waits until the daemon answers, then sets the limits.
+    /// Waits until the daemon responds, then sets the limits.
     async fn greet(&self) -> Result<()> {
         let mut pause = Duration::from_millis(20);
         while let Err(trouble) = self.tell("get_default_active_thread_percentage").await {
-            tracing::debug!("not yet: {trouble:#}");
+            tracing::debug!("the MPS control daemon is not ready yet: {trouble:#}");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
@@ -109,7 +109,7 @@ impl Control {
         Ok(())
     }
 
-    /// Gives the daemon a command through its own client, and returns the answer.
+    /// Sends a command through the client of the daemon, and returns the response.
     async fn tell(&self, command: &str) -> Result<String> {
         let mut client = self
             .command()
@@ -138,12 +138,12 @@ impl Control {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
-            .with_context(|| format!("{program} cannot be started"))
+            .with_context(|| format!("cannot start {program}"))
     }
 
     async fn end(&self, mut child: Child) -> Result<()> {
         if let Err(trouble) = self.tell("quit").await {
-            warn!("the MPS control daemon does not take its leave: {trouble:#}");
+            warn!("the MPS control daemon does not accept `quit`: {trouble:#}");
         }
         if tokio::time::timeout(END, child.wait()).await.is_err() {
             child.kill().await?;
@@ -165,11 +165,11 @@ impl Control {
     }
 }
 
-/// Takes the file away that says the daemon is ready.
+/// Deletes the readiness file.
 fn withdraw(ready: &Path) -> Result<()> {
     match fs::remove_file(ready) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("{} cannot be removed", ready.display()))
+            Err(error).with_context(|| format!("cannot remove {}", ready.display()))
         }
         _ => Ok(()),
     }
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A control daemon as far as its callers see it: `-f` stays until told to quit, a client without arguments sends
+    /// A control daemon for tests: `-f` runs until `quit`, a client without arguments sends
     /// one command to it.
     const PROGRAM: &str = r#"#!/bin/sh
 pipe=$CUDA_MPS_PIPE_DIRECTORY
@@ -279,9 +279,6 @@ case $line in quit) rm "$pipe/alive" ;; esac
         let mut control = control(&folder);
         control.program = folder.path().join("missing");
         let error = run(&control, std::future::pending()).await.unwrap_err();
-        assert!(
-            error.to_string().contains("missing cannot be started"),
-            "{error}"
-        );
+        assert!(format!("{error:#}").contains("missing"), "{error}");
     }
 }

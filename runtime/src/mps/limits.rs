@@ -1,8 +1,8 @@
-//! How much of a GPU a client may use: an even share, as NVIDIA's device plugin divides it.
+//! The limits of an MPS client: an equal part of the GPU, as in NVIDIA's device plugin.
 //!
-//! The daemon's limit holds for every client, and what a client's own environment says can only be tighter
-//! (<https://docs.nvidia.com/deploy/topics/topic_5_2_5.html>, read 2026-11-21). So the daemon limits its clients only
-//! where no container has more than one share; elsewhere each container's environment does.
+//! The limits of the daemon apply to every client, and a client's own environment can only reduce them
+//! (<https://docs.nvidia.com/deploy/topics/topic_5_2_5.html>, read 2026-11-21). The daemon therefore sets limits only
+//! if no container has more than one replica; otherwise, the environment of each container does.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use std::fmt;
 pub struct Card {
     /// Its UUID.
     pub uuid: String,
-    /// Its memory in bytes; `None` where it shares the host's.
+    /// Its memory in bytes; `None` if it shares the memory of the host.
     pub memory_bytes: Option<u64>,
-    /// The version of its instruction set, major and minor.
+    /// The compute capability, major and minor.
     pub compute_capability: (u32, u32),
 }
 
-/// Why a GPU cannot be shared among so many.
+/// Why a GPU cannot be shared by this number of clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitError {
     uuid: String,
@@ -34,18 +34,19 @@ impl fmt::Display for LimitError {
         } = self;
         write!(
             f,
-            "{uuid} takes {most} clients at most, not {replicas}: lower sharing.mps.replicas"
+            "{uuid} supports at most {most} MPS clients, not {replicas}: lower sharing.mps.replicas"
         )
     }
 }
 
 impl std::error::Error for LimitError {}
 
-/// What the control daemon is told: each client gets an even share of the threads and of each card's memory, or
-/// nothing where a container may have several shares (`one_each` is false). Cards are numbered in the order of
+/// Returns the commands for the control daemon. Each client gets an equal part of the threads and of the memory of each
+/// GPU, or no limit if a container may have several replicas (`one_each` is false). GPUs are numbered in the order of
 /// `CUDA_VISIBLE_DEVICES`.
 ///
-/// 48 clients, 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0, `cmd/mps-control-daemon/mps`).
+/// The maximum is 48 clients, or 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0,
+/// `cmd/mps-control-daemon/mps`).
 pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<String>, LimitError> {
     let replicas = replicas.max(1);
     let mut commands = Vec::new();
@@ -117,7 +118,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("GPU-1 takes 16 clients at most, not 17")
+                .contains("GPU-1 supports at most 16 MPS clients, not 17")
         );
         assert!(limits(&[card((7, 5))], 48, true).is_ok());
         assert!(limits(&[card((9, 0))], 49, true).is_err());

@@ -1,9 +1,9 @@
-//! What keeps all but one process off a GPU.
+//! The compute mode of GPUs.
 
 use super::NvmlError;
 
-/// The part of a driver that says how many processes may open a GPU. It takes a privileged process.
+/// The driver interface for the compute mode. It needs a privileged process.
 pub trait MpsControl {
-    /// Lets one process at a time open the GPU, or everybody again.
+    /// Switches exclusive-process mode on or off.
     fn set_exclusive_process(&self, gpu: u32, on: bool) -> Result<(), NvmlError>;
 }

@@ -1,10 +1,10 @@
-//! What the daemon asks the driver, in plain values: the door to libnvidia-ml.
+//! The driver interface in plain values, implemented by libnvidia-ml and by a fake.
 //!
-//! Everything behind this door may fail for one GPU and not for the next, so each question is about one GPU.
+//! Every call may fail for one GPU and succeed for the next, so each call is about one GPU.
 
+mod driver_handle;
 mod exclusive;
 pub mod fake;
-mod late;
 mod mig;
 mod real;
 pub mod watcher;
@@ -12,77 +12,77 @@ pub mod watcher;
 use std::fmt;
 use std::time::Duration;
 
+pub use driver_handle::DriverHandle;
 pub use exclusive::MpsControl;
-pub use late::Late;
 pub use mig::{ComputeInstance, GpuInstance, MigControl, MigProfile};
 pub use real::Real;
 
 /// The driver of a node.
 ///
-/// Questions may take milliseconds, and some must be asked by a privileged process; none is asked while a pod waits
-/// for an answer.
+/// Calls may take milliseconds, and some need a privileged process; no call is made while a pod waits for an
+/// allocation.
 pub trait Nvml: Send + Sync {
     /// The versions of the driver.
     fn driver(&self) -> Result<DriverInfo, NvmlError>;
 
-    /// How many GPUs the driver knows, lost ones among them.
+    /// Returns the number of GPUs, including lost ones.
     fn gpu_count(&self) -> Result<u32, NvmlError>;
 
-    /// Everything about the GPU of this index that does not change from one moment to the next.
+    /// Returns the static properties of the GPU with this index.
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError>;
 
-    /// How two GPUs are joined, as of when [`Nvml::gpu`] last read each of them.
+    /// Returns the link between two GPUs, as of the last [`Nvml::gpu`] of each of them.
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError>;
 
-    /// Whether the GPU works, and what the driver wants done where it does not.
+    /// Returns whether the GPU works, and the recovery action that the driver requests.
     fn condition(&self, index: u32) -> Result<Condition, NvmlError>;
 
-    /// What the GPU is doing now. A number that the card does not have is left out.
+    /// Measures the GPU. Values that the GPU model does not support are left out.
     fn sample(&self, index: u32) -> Result<Sample, NvmlError>;
 
-    /// Subscribes to what happens to GPUs. GPUs that take no subscription are named in the answer; the others are
-    /// watched.
+    /// Subscribes to GPU events. GPUs that do not support it are listed in the result; the others are
+    /// monitored.
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError>;
 }
 
-/// A subscription to what happens to GPUs.
+/// A subscription to GPU events.
 pub trait Watch: Send {
-    /// The GPUs that are not watched, and why.
+    /// The GPUs that are not monitored, and why.
     fn unwatched(&self) -> &[(u32, NvmlError)];
 
-    /// Waits for the next event; `None` when none came in time. The driver may answer every wait with the same error at
-    /// once, as while a GPU is lost: whoever asks again pauses first.
+    /// Waits for the next event; `None` after the timeout. The driver may return the same error for every wait
+    /// immediately, such as while a GPU is lost: callers must pause before they retry.
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError>;
 }
 
-/// What happened to a GPU.
+/// A GPU event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmlEvent {
-    /// The GPU's index; `None` where the driver does not say which GPU it was, as with one that is gone.
+    /// The GPU's index; `None` if the driver does not report it, such as for a GPU that is gone.
     pub gpu: Option<u32>,
-    /// What happened.
+    /// The kind of event.
     pub kind: NvmlEventKind,
 }
 
-/// What can happen to a GPU.
+/// The kind of a GPU event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NvmlEventKind {
-    /// A critical error, by NVIDIA's number, and the instance it was in where it was in one.
+    /// A critical error (Xid), and its instance if known.
     Xid {
         /// NVIDIA's number for it.
         xid: u64,
         /// The GPU instance and the compute instance.
         instance: Option<(u32, u32)>,
     },
-    /// A memory error that could be corrected.
+    /// A correctable memory error.
     SingleBitEcc,
-    /// A memory error that could not be corrected.
+    /// An uncorrectable memory error.
     DoubleBitEcc,
-    /// GPU instances came or went (`nvmlEventMigConfigChange`).
+    /// The GPU instances changed (`nvmlEventMigConfigChange`).
     MigChanged,
-    /// The GPU cannot be used (`nvmlEventTypeGpuUnavailableError`).
+    /// The GPU is unavailable (`nvmlEventTypeGpuUnavailableError`).
     Unavailable,
-    /// The driver wants something done (`nvmlEventTypeGpuRecoveryAction`).
+    /// The requested recovery action changed (`nvmlEventTypeGpuRecoveryAction`).
     RecoveryAction,
 }
 
@@ -92,7 +92,7 @@ pub enum NvmlEventKind {
 pub struct DriverInfo {
     /// `570.86.15`.
     pub version: String,
-    /// The CUDA version that the driver brings, major and minor.
+    /// The CUDA version that the driver supports, major and minor.
     pub cuda: (u32, u32),
 }
 
@@ -110,17 +110,17 @@ pub struct GpuInfo {
     pub name: String,
     /// `00000000:19:00.0`, as the driver writes it.
     pub pci_bus_id: String,
-    /// The PCI ids, device above vendor: `0x2330_10DE`.
+    /// The PCI IDs, device above vendor: `0x2330_10DE`.
     pub pci_id: u32,
-    /// Its memory in bytes; `None` where it shares the host's.
+    /// Its memory in bytes; `None` if it shares the memory of the host.
     pub memory_bytes: Option<u64>,
-    /// The version of its instruction set, major and minor.
+    /// The compute capability, major and minor.
     pub compute_capability: (u32, u32),
-    /// Its MIG mode; `None` where it has none.
+    /// Its MIG mode; `None` if it does not support MIG.
     pub mig: Option<MigMode>,
-    /// Its instances, by index. Empty where MIG mode is off.
+    /// Its MIG devices, by index. Empty if MIG mode is off.
     pub slices: Vec<SliceInfo>,
-    /// The NVLink partition it belongs to, once the fabric manager is done.
+    /// Its NVLink partition, once the fabric manager has assigned it.
     pub clique: Option<Clique>,
 }
 
@@ -133,7 +133,7 @@ pub struct MigMode {
     pub pending: bool,
 }
 
-/// The NVLink partition of a GPU in a rack.
+/// The NVLink partition of a GPU in a rack-scale system.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Clique {
     /// The cluster's UUID, in lower case with hyphens.
@@ -150,13 +150,13 @@ pub struct SliceInfo {
     pub index: u32,
     /// `MIG-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
     pub uuid: String,
-    /// The GPU instance.
+    /// The ID of the GPU instance.
     pub gi: u32,
-    /// The compute instance.
+    /// The ID of the compute instance.
     pub ci: u32,
     /// The profile: `1g.10gb`, `1c.3g.40gb`, `1g.10gb+me`.
     pub profile: String,
-    /// Where it lies on the GPU's memory axis, in memory slices: start and size.
+    /// Its placement in memory slices: start and size.
     pub place: Option<(u32, u32)>,
     /// Memory in MiB.
     pub memory_mib: u64,
@@ -166,7 +166,7 @@ pub struct SliceInfo {
     pub gi_slices: u32,
     /// Compute slices of the compute instance.
     pub ci_slices: u32,
-    /// Engines beside the multiprocessors.
+    /// Engines other than the multiprocessors.
     pub engines: Engines,
 }
 
@@ -185,46 +185,46 @@ pub struct Engines {
     pub ofa: u32,
 }
 
-/// How two GPUs are joined.
+/// The link between two GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
-    /// Where their PCI paths meet.
+    /// The common ancestor of their PCI paths.
     pub meet: Meet,
-    /// NVLinks from one to the other, or from each to a switch that both are on.
+    /// NVLinks between them, or from each to a common switch.
     pub nvlinks: u32,
 }
 
-/// Where the PCI paths of two GPUs meet, the farthest first.
+/// The common ancestor of the PCI paths of two GPUs, the farthest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Meet {
-    /// Nowhere nearer than between two processors, or nobody knows.
+    /// The interconnect between processors, or unknown.
     #[default]
     System,
-    /// On one processor (one NUMA node).
+    /// One processor (one NUMA node).
     Processor,
-    /// On one host bridge.
+    /// One host bridge.
     HostBridge,
-    /// On several PCI switches.
+    /// Several PCI switches.
     Switches,
-    /// On one PCI switch.
+    /// One PCI switch.
     Switch,
-    /// On one board.
+    /// One board.
     Board,
 }
 
-/// Whether a GPU works.
+/// The condition of a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What the driver wants done (`NVML_FI_DEV_GET_GPU_RECOVERY_ACTION`); `None` where it does not say.
+    /// The requested recovery action (`NVML_FI_DEV_GET_GPU_RECOVERY_ACTION`); `None` if the driver does not report it.
     pub action: Option<RecoveryAction>,
-    /// Whether a row of memory could not be replaced.
+    /// Whether the remapping of a memory row failed.
     pub remap_failed: bool,
 }
 
-/// What the driver wants done about a GPU (nvml.h 13, `nvmlDeviceGpuRecoveryAction_t`).
+/// A recovery action that the driver requests (nvml.h 13, `nvmlDeviceGpuRecoveryAction_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RecoveryAction {
@@ -234,17 +234,17 @@ pub enum RecoveryAction {
     ResetGpu,
     /// A reboot of the node.
     RebootNode,
-    /// Peer-to-peer traffic is to stop.
+    /// Draining of peer-to-peer traffic.
     DrainPeers,
-    /// Work is to leave, then the GPU is to be reset.
+    /// Draining of workloads, then a reset of the GPU.
     DrainAndReset,
-    /// The IMEX domain is to be recovered.
+    /// Recovery of the IMEX domain.
     RecoverImex,
-    /// Something that this version has no word for.
+    /// An action that this version does not know.
     Other(u32),
 }
 
-/// What a GPU is doing. Units as the fields of NVIDIA's DCGM have them.
+/// A measurement of a GPU. Units are those of NVIDIA's DCGM.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Degrees Celsius.
@@ -275,43 +275,43 @@ pub struct Sample {
     pub memory_reserved: Option<u64>,
     /// Since the driver was loaded.
     pub pcie_replays: Option<u64>,
-    /// Rows of memory replaced after errors that could be corrected.
+    /// Rows remapped after correctable errors.
     pub correctable_remapped_rows: Option<u64>,
-    /// Rows of memory replaced after errors that could not.
+    /// Rows remapped after uncorrectable errors.
     pub uncorrectable_remapped_rows: Option<u64>,
-    /// Whether a row could not be replaced.
+    /// Whether the remapping of a row failed.
     pub remap_failure: Option<bool>,
-    /// Memory errors that could be corrected, since the card was made.
+    /// Correctable memory errors over the lifetime of the GPU.
     pub single_bit_errors: Option<u64>,
-    /// Memory errors that could not.
+    /// Uncorrectable memory errors over the lifetime of the GPU.
     pub double_bit_errors: Option<u64>,
-    /// Memory in use on each MIG device in MiB, used and free, by UUID.
+    /// Memory of each MIG device in MiB, used and free, by UUID.
     pub slices: Vec<(String, u64, u64)>,
 }
 
-/// Why the driver does not answer.
+/// A failed driver call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NvmlError {
-    /// What kind of trouble it is.
+    /// The kind of error.
     pub kind: NvmlErrorKind,
-    /// What was asked, and what NVML says.
+    /// The call, and the message of NVML.
     pub message: String,
 }
 
-/// What kinds of trouble the daemon tells apart.
+/// The kinds of errors that the daemon distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NvmlErrorKind {
-    /// The library is not there, or cannot be loaded.
+    /// The library does not exist or cannot be loaded.
     NoLibrary,
-    /// The machine is of a kind that the daemon does not serve: Windows' subsystem for Linux, or a Tegra board.
+    /// The platform is not supported: Windows Subsystem for Linux, or a Tegra board.
     Unsupported,
-    /// The library is there, the driver is not loaded.
+    /// The library exists, but the driver is not loaded.
     NoDriver,
     /// The GPU fell off the bus.
     GpuLost,
-    /// The card, or this driver, has no such thing.
+    /// The GPU model or the driver does not support the call.
     NotSupported,
-    /// The process may not ask that.
+    /// The process lacks the permission.
     NoPermission,
     /// The GPU is in use.
     InUse,

@@ -1,4 +1,4 @@
-//! Watches the driver: one thread that waits for events, passes them on, and starts over where that fails.
+//! Monitors the driver: one thread that waits for events, forwards them, and restarts after failures.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,56 +10,55 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{Nvml, NvmlError, Watch};
 use crate::health::WatchReport;
 
-/// How long one wait for an event lasts: the only thing that wakes an idle daemon, and the longest that a watcher lives
-/// on after its handle is gone. NVIDIA's plugin waits as long.
+/// Timeout of one wait for an event: the only wake-up of an idle daemon, and the maximum lifetime of a watcher
+/// after its handle is dropped. NVIDIA's plugin uses the same value.
 pub const WAIT: Duration = Duration::from_secs(5);
 
-/// How long the first try after a failure is put off. Each further one waits twice as long.
+/// Delay before the first retry. Each further retry doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a try is put off at most.
+/// Maximum delay before a retry.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A watcher at work. Dropping it tells the thread to end and does not wait for that: the thread ends when the wait it
-/// is in does, after [`WAIT`] at the latest, and at once while it pauses after a failure.
+/// A running watcher. Dropping it signals the thread to end without waiting: the thread ends with its current
+/// wait, after [`WAIT`] at the latest, or at once while it pauses after a failure.
 #[derive(Debug)]
 pub struct Handle {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A flag that a thread can sleep on.
+/// A flag with which a thread can sleep interruptibly.
 #[derive(Debug, Default)]
 struct Stop {
     wanted: Mutex<bool>,
-    told: Condvar,
+    changed: Condvar,
 }
 
-/// Starts a thread that subscribes to the driver's events and reports what it sees until the handle is dropped or
-/// nobody listens any more.
+/// Starts a thread that subscribes to driver events and reports them until the handle or the receiver is dropped.
 ///
 /// # Errors
 ///
-/// The system has no room for a thread.
+/// The system cannot create a thread.
 pub fn spawn(nvml: Arc<dyn Nvml>, sender: UnboundedSender<WatchReport>) -> io::Result<Handle> {
     spawn_with(nvml, sender, WAIT)
 }
 
-/// [`spawn`] with another time than [`WAIT`].
+/// [`spawn`] with another timeout than [`WAIT`].
 ///
 /// # Errors
 ///
-/// The system has no room for a thread.
+/// The system cannot create a thread.
 pub fn spawn_with(
     nvml: Arc<dyn Nvml>,
     sender: UnboundedSender<WatchReport>,
     wait: Duration,
 ) -> io::Result<Handle> {
     let stop = Arc::new(Stop::default());
-    let told = Arc::clone(&stop);
+    let changed = Arc::clone(&stop);
     let thread = thread::Builder::new()
         .name("nvml-watcher".to_owned())
-        .spawn(move || run(&*nvml, &sender, &told, wait))?;
+        .spawn(move || run(&*nvml, &sender, &changed, wait))?;
     Ok(Handle {
         stop,
         thread: Some(thread),
@@ -67,11 +66,11 @@ pub fn spawn_with(
 }
 
 impl Handle {
-    /// Tells the thread to end and waits until it has, [`WAIT`] at the longest unless the driver hangs.
+    /// Signals the thread to end and waits for it, at most [`WAIT`] unless the driver hangs.
     pub fn join(mut self) {
         self.stop.tell();
         if let Some(thread) = self.thread.take() {
-            // A panic was reported by the hook when it happened.
+            // The panic hook has reported a panic.
             drop(thread.join());
         }
     }
@@ -91,25 +90,25 @@ impl Drop for Handle {
 impl Stop {
     fn tell(&self) {
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.told.notify_all();
+        self.changed.notify_all();
     }
 
     fn is_wanted(&self) -> bool {
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps; less long where the end is wanted.
+    /// Sleeps for `time`, or until the thread must end.
     fn sleep(&self, time: Duration) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         drop(
-            self.told
+            self.changed
                 .wait_timeout_while(wanted, time, |wanted| !*wanted),
         );
     }
 }
 
-/// Subscribes, passes on, and starts over after failures. A subscription that worked for a while is a success: the
-/// pause after it is short again.
+/// Subscribes, forwards events, and restarts after failures. A subscription that worked for a while resets the
+/// delay.
 fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &Stop, wait: Duration) {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -120,7 +119,7 @@ fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &Stop, wait
             },
             Err(error) => error,
         };
-        // Another watcher may be at work by now, which does not fail.
+        // Another watcher may be running by now without a failure.
         if stop.is_wanted() {
             return;
         }
@@ -135,7 +134,7 @@ fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &Stop, wait
     }
 }
 
-/// Passes events on until waiting fails; nothing when the end is wanted.
+/// Forwards events until a wait fails; returns `None` if the thread must end.
 fn follow(
     watch: &mut dyn Watch,
     sender: &UnboundedSender<WatchReport>,

@@ -1,21 +1,22 @@
-//! The plugins of a node, one for each resource it offers: made, registered, closed as state and kubelet come and go.
+//! The device plugins of a node, one per advertised resource: created, registered and closed as the state and the
+//! kubelet change.
 //!
-//! One task owns them. Whatever happens, it compares what ought to be with what is: a socket for each offer, and a
-//! registration for each socket in each life of the kubelet. So it does not matter in which order things happen, or how
-//! many of them at once.
+//! One task owns them. After each event it reconciles the desired state with the actual one: a socket for each
+//! advertised resource, and a registration for each socket with each kubelet instance. The order and number of events
+//! therefore do not matter.
 //!
-//! A resource that the node no longer has is listed as empty, then its server ends: the kubelet counts 0 of it at once
-//! and forgets it five minutes after the end (`endpointStopGracePeriod` in kubernetes/kubernetes
-//! pkg/kubelet/cm/devicemanager/types.go). Without the empty list its last devices would count as
-//! capacity until then; without the end it would stay on the node with 0 for ever.
+//! For a removed resource, the plugin sends an empty list, then its server ends. The kubelet sets its capacity to 0 at
+//! once and removes it five minutes after the end (`endpointStopGracePeriod` in kubernetes/kubernetes
+//! pkg/kubelet/cm/devicemanager/types.go). Without the empty list, its last devices would count as capacity until then;
+//! without the end, it would stay on the node with 0 indefinitely.
 //!
-//! A plugin whose own socket is taken away binds it again and does not register: the kubelet's connection outlives the
-//! file. One whose listener leaves while the kubelet stays registers again, for then the kubelet has given it up.
+//! A plugin whose socket is removed binds it again and does not register: the kubelet's connection outlives the file.
+//! If the client disconnects while the kubelet is running, the kubelet dropped the plugin, and it registers again.
 //!
-//! The kubelet must be 1.26 or later: earlier ones sent the socket's path as `:authority`, which is none by RFC 3986,
-//! and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
+//! The kubelet must be 1.26 or later: earlier ones send the socket's path as `:authority`, which RFC 3986 does not
+//! allow, and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
 
-mod life;
+mod lifecycle;
 mod server;
 mod socket;
 
@@ -37,17 +38,17 @@ use crate::state::State;
 pub use server::{HEALTHY, UNHEALTHY, list};
 pub use socket::file_name;
 
-use life::{News, Plugin};
+use lifecycle::{News, Plugin};
 
-/// How long lists may take to end when the daemon leaves.
+/// How long lists may take to end during shutdown.
 const LEAVE_WITHIN: Duration = Duration::from_millis(100);
 
-/// What decides who gets what. It is asked while a pod waits: it must neither block nor ask the driver.
+/// Allocates devices. It is called while a pod waits: it must neither block nor call the driver.
 pub trait Answers: Send + Sync {
-    /// What a container needs to use these of the offer's shares.
+    /// Returns the configuration of a container that uses these devices.
     fn allocate(&self, state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refused>;
 
-    /// The best `size` of the available shares, among them those that must be.
+    /// Returns the best `size` of the available devices, including those that must be included.
     fn preferred(
         &self,
         state: &State,
@@ -58,88 +59,88 @@ pub trait Answers: Send + Sync {
     ) -> Vec<String>;
 }
 
-/// Why a container gets nothing. The message names the devices; it ends up in an event of the pod.
+/// Why an allocation is refused. The message names the devices and appears in an event of the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody should have asked for that: unknown devices, repeated ones.
+    /// Invalid request: unknown or repeated devices.
     Invalid(String),
     /// The devices cannot be used now.
     Unusable(String),
 }
 
-/// What happens to plugins, for whoever reacts to it. It is in the log already.
+/// An event of a plugin. It is already logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginEvent {
-    /// The socket of a resource is there.
+    /// The socket of a resource is listening.
     Bound {
         /// The resource.
         resource: String,
     },
-    /// The socket of a resource cannot be made; it is tried again.
+    /// The socket of a resource cannot be created; it is retried.
     NotBound {
         /// The resource.
         resource: String,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// The file of a resource's socket was removed; it is made again.
+    /// The socket file of a resource was removed; it is recreated.
     SocketLost {
         /// The resource.
         resource: String,
     },
-    /// Another process listens in the socket's place. The newest plugin wins: this one waits until the other is gone.
+    /// Another process is listening on the socket. The newest plugin wins: this one waits until the other one ends.
     SocketTaken {
         /// The resource.
         resource: String,
     },
-    /// The kubelet knows the resource.
+    /// The resource is registered with the kubelet.
     Registered {
         /// The resource.
         resource: String,
-        /// Counts the kubelet's lives, from 1 on.
+        /// The number of the kubelet instance, from 1 on.
         life: u64,
     },
-    /// The kubelet said no, or nothing; it is asked again.
+    /// The kubelet refused the registration or did not respond; it is retried.
     NotRegistered {
         /// The resource.
         resource: String,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// The kubelet gave the plugin up though it runs on; it is registered again.
+    /// The kubelet is running but dropped the plugin; it is registered again.
     GivenUp {
         /// The resource.
         resource: String,
     },
-    /// Whether the kubelet knows the resource changed: it was told, or it is gone.
+    /// The registration status of a resource changed.
     Known {
         /// The resource.
         resource: String,
-        /// Whether a kubelet runs that knows it.
+        /// Whether it is registered with a running kubelet.
         known: bool,
     },
-    /// The node no longer has the resource.
+    /// The node no longer advertises the resource.
     Closed {
         /// The resource.
         resource: String,
     },
 }
 
-/// What plugins are made of.
+/// The settings of the plugins.
 pub struct Setup {
-    /// The kubelet's folder for plugins: [`crate::kubelet::FOLDER`].
+    /// The kubelet's device plugin directory: [`crate::kubelet::FOLDER`].
     pub folder: PathBuf,
-    /// What the node offers.
+    /// The state of the node.
     pub state: watch::Receiver<Arc<State>>,
-    /// What decides who gets what.
+    /// Allocates devices.
     pub answers: Arc<dyn Answers>,
-    /// Hears what happens, all of it: counters and readiness are made of that. Nobody waits for it. It is short, for
-    /// one task fills it, a few words for each thing that happens, and whoever empties it is woken by each.
+    /// Receives all events, for counters and readiness. The channel is unbounded so that the plugins never wait. It
+    /// stays short: one task fills it with small messages, and each message wakes the receiver.
     pub events: mpsc::UnboundedSender<PluginEvent>,
 }
 
-/// The plugins of a node. Dropping this ends them and removes their sockets as soon as the runtime gets to it; `stop`
-/// does so before it returns.
+/// The plugins of a node. Dropping this ends them and removes their sockets asynchronously; `stop` does so before it
+/// returns.
 #[derive(Debug)]
 pub struct Plugins {
     stop: watch::Sender<bool>,
@@ -147,7 +148,7 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Serves what the state offers, from now on. Must be called on a tokio runtime.
+    /// Starts serving the advertised resources. Must be called on a tokio runtime.
     pub fn start(setup: Setup) -> Self {
         let (stop, stopped) = watch::channel(false);
         let watch = FolderWatch::start(&setup.folder);
@@ -165,7 +166,7 @@ impl Plugins {
         Self { stop, task }
     }
 
-    /// Waits until the plugins end by themselves: when nobody publishes the state any more, or by a panic.
+    /// Waits until the plugins end by themselves: when the state has no publisher any more, or after a panic.
     pub async fn ended(&mut self) -> Result<(), JoinError> {
         (&mut self.task).await
     }
@@ -183,13 +184,13 @@ struct Set {
     news: mpsc::UnboundedReceiver<News>,
     news_sender: mpsc::UnboundedSender<News>,
     plugins: BTreeMap<String, Plugin>,
-    /// How many plugins were ever made: tells those of one resource apart.
+    /// Number of plugins created so far: distinguishes plugins of one resource.
     made: u64,
-    /// What was last said to be waited for.
+    /// The last reported missing part of the kubelet.
     missed: Option<Missed>,
 }
 
-/// What of the kubelet is not there.
+/// The missing part of the kubelet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missed {
     Folder,
@@ -201,7 +202,7 @@ impl Set {
         loop {
             let again = self.settle().await;
             tokio::select! {
-                // The order is that of importance, and saves a random number.
+                // Polled in order of importance.
                 biased;
                 _ = stopped.changed() => break,
                 changed = self.setup.state.changed() => if changed.is_err() { break },
@@ -221,7 +222,7 @@ impl Set {
         let _ = timeout(LEAVE_WITHIN, all).await;
     }
 
-    /// Makes what is what ought to be, and answers when to look again though nothing happened.
+    /// Reconciles the plugins with the state. Returns when to check again without an event.
     async fn settle(&mut self) -> Option<Instant> {
         let state = Arc::clone(&self.setup.state.borrow_and_update());
         let folder = *self.watch.folder.borrow_and_update();
@@ -229,9 +230,9 @@ impl Set {
             .plugins
             .extract_if(.., |resource, _| state.offer(resource).is_none());
         for (resource, plugin) in gone {
-            tracing::info!(resource, "the node no longer has it");
+            tracing::info!(resource, "the node no longer advertises this resource");
             plugin.close();
-            // A plugin that nobody hears of is no reason to stop.
+            // A missing receiver is no reason to stop.
             let _ = self.setup.events.send(PluginEvent::Closed { resource });
         }
         for offer in &state.offers {
@@ -246,7 +247,7 @@ impl Set {
                 self.plugins.insert(offer.resource.clone(), plugin);
             }
         }
-        self.say_what_is_missed(folder);
+        self.log_missing_kubelet(folder);
         let mut again: Option<Instant> = None;
         for plugin in self.plugins.values_mut() {
             let wanted = plugin.settle(folder).await;
@@ -255,9 +256,9 @@ impl Set {
         again
     }
 
-    /// Whoever started the daemon in the wrong place learns from the log what it waits for. One that has nothing to
-    /// offer waits for nobody.
-    fn say_what_is_missed(&mut self, folder: Folder) {
+    /// Logs what is missing of the kubelet, for a daemon that was started in the wrong place. Without advertised
+    /// resources, nothing is missing.
+    fn log_missing_kubelet(&mut self, folder: Folder) {
         let missed = match folder {
             _ if self.plugins.is_empty() => return,
             Folder { present: false, .. } => Some(Missed::Folder),
@@ -271,16 +272,16 @@ impl Set {
         let folder = self.setup.folder.display();
         match missed {
             Some(Missed::Folder) => {
-                tracing::warn!("waiting for the kubelet: there is no folder {folder}");
+                tracing::warn!("waiting for the kubelet: directory {folder} does not exist");
             }
             Some(Missed::Socket) => {
-                tracing::info!("waiting for the kubelet: there is no {SOCKET} in {folder}");
+                tracing::info!("waiting for the kubelet: no {SOCKET} in {folder}");
             }
             None => {}
         }
     }
 
-    /// Plugins that are closed by now have no news any more.
+    /// Processes a message. Messages of closed plugins are ignored.
     fn take(&mut self, news: News) {
         if let Some(plugin) = self.plugins.values_mut().find(|it| it.is(news.plugin)) {
             plugin.take(news.what);

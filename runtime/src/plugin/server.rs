@@ -1,4 +1,4 @@
-//! The five questions that the kubelet asks about one resource, answered from the state of the moment.
+//! The gRPC service of one resource, answered from the current state.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,44 +21,44 @@ use crate::kubelet::api::v1beta1::{
 use crate::kubelet::register::options;
 use crate::state::State;
 
-/// What the kubelet calls a device that can be used.
+/// The kubelet's name of a usable device.
 pub const HEALTHY: &str = "Healthy";
 
-/// What the kubelet calls a device that must not be handed out.
+/// The kubelet's name of a device that must not be allocated.
 pub const UNHEALTHY: &str = "Unhealthy";
 
-/// A message travels in an HTTP header and ends up in an event of the pod; a request that names thousands of devices
-/// must not make it too long for either.
+/// Maximum length of an error message. It is sent in an HTTP header and appears in an event of the pod, so that it must
+/// stay short even for a request with thousands of devices.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// The most containers that one request may ask for. The kubelet asks for one at a time (`endpointImpl.allocate` in
-/// kubernetes/kubernetes pkg/kubelet/cm/devicemanager/endpoint.go); hundreds of thousands that say nothing fit into one
-/// request, and nobody else would be answered for minutes.
+/// Maximum number of containers per request. The kubelet sends one at a time (`endpointImpl.allocate` in
+/// kubernetes/kubernetes pkg/kubelet/cm/devicemanager/endpoint.go). A request can hold hundreds of thousands of empty
+/// ones, which would block other requests for minutes.
 const MOST_CONTAINERS: usize = 64;
 
-/// How a server ends.
+/// Whether and how a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Not yet.
+    /// It keeps running.
     No,
-    /// The node no longer has the resource.
+    /// The node no longer advertises the resource.
     ResourceGone,
-    /// The daemon leaves.
+    /// The daemon shuts down.
     Shutdown,
 }
 
-/// What answers about one resource.
+/// The service of one resource.
 #[derive(Clone)]
 pub(super) struct Service {
     pub(super) resource: Arc<str>,
     pub(super) state: watch::Receiver<Arc<State>>,
     pub(super) answers: Arc<dyn Answers>,
     pub(super) ending: watch::Receiver<Ending>,
-    /// How many listen to the list.
+    /// The number of connected ListAndWatch clients.
     pub(super) listeners: watch::Sender<usize>,
 }
 
-/// What is listed of a resource now; nothing where the node does not have it.
+/// Returns the device list of a resource; empty if the node does not advertise it.
 pub fn list(state: &State, resource: &str) -> Vec<Device> {
     let shares = state
         .offer(resource)
@@ -72,7 +72,7 @@ fn device(state: &State, share: &Share) -> Device {
         None => HEALTHY,
         Some(_) => UNHEALTHY,
     };
-    // A GPU whose node nobody knows fits everywhere; node 0 would be a lie.
+    // Without a known NUMA node, no topology hint is sent: node 0 would be wrong.
     let topology = share.numa.map(|numa| TopologyInfo {
         nodes: vec![NumaNode { id: numa.into() }],
     });
@@ -99,10 +99,10 @@ impl DevicePlugin for Service {
         &self,
         _: Request<Empty>,
     ) -> Result<Response<Self::ListAndWatchStream>, Status> {
-        // One list may wait for a slow reader; what changes meanwhile is in the next one.
+        // At most one list waits for a slow reader; later changes are in the next one.
         let (sender, receiver) = mpsc::channel(1);
         let listener = Listener::new(self);
-        tokio::spawn(async move { listener.tell(&sender).await });
+        tokio::spawn(async move { listener.send_lists(&sender).await });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 
@@ -139,7 +139,7 @@ impl DevicePlugin for Service {
         if let Err(status) = &answer {
             tracing::warn!(
                 resource = &*self.resource,
-                "an allocation was refused: {}",
+                "allocation refused: {}",
                 status.message()
             );
         }
@@ -155,18 +155,21 @@ impl DevicePlugin for Service {
 }
 
 impl Service {
-    /// The state of the moment; the lock on it is not held.
+    /// Returns the current state without holding its lock.
     fn state(&self) -> Arc<State> {
         Arc::clone(&self.state.borrow())
     }
 
     fn offer<'s>(&self, state: &'s State) -> Result<&'s Offer, Status> {
         state.offer(&self.resource).ok_or_else(|| {
-            Status::failed_precondition(format!("{}: this node no longer has it", self.resource))
+            Status::failed_precondition(format!(
+                "{}: this node no longer advertises this resource",
+                self.resource
+            ))
         })
     }
 
-    /// All containers of a request get what they need, or none does.
+    /// Allocates the devices of all containers of a request, or of none.
     fn grant(&self, request: &AllocateRequest) -> Result<AllocateResponse, Status> {
         let state = self.state();
         let offer = self.offer(&state)?;
@@ -174,7 +177,7 @@ impl Service {
         let requests = request.container_requests.iter();
         let container_responses = requests
             .map(|request| self.answers.allocate(&state, offer, &request.devices_ids))
-            .map(|grant| grant.map(in_the_kubelets_words).map_err(status))
+            .map(|grant| grant.map(to_container_response).map_err(status))
             .collect::<Result<_, _>>()?;
         Ok(AllocateResponse {
             container_responses,
@@ -182,17 +185,17 @@ impl Service {
     }
 }
 
-/// Whether so many containers are not too many.
+/// Checks the number of containers.
 fn at_most(containers: usize) -> Result<(), Status> {
     if containers <= MOST_CONTAINERS {
         return Ok(());
     }
     Err(Status::invalid_argument(format!(
-        "{containers} containers in one request, and {MOST_CONTAINERS} at most are answered"
+        "{containers} containers in one request: at most {MOST_CONTAINERS} are allowed"
     )))
 }
 
-fn in_the_kubelets_words(grant: Grant) -> ContainerAllocateResponse {
+fn to_container_response(grant: Grant) -> ContainerAllocateResponse {
     let mounts = grant.mounts.into_iter().map(|mount| Mount {
         container_path: mount.container_path,
         host_path: mount.host_path,
@@ -225,7 +228,7 @@ fn status(refused: Refused) -> Status {
     Status::new(code, message)
 }
 
-/// Somebody who listens to the list; counted as long as it lives.
+/// A ListAndWatch client; counted while it is connected.
 struct Listener {
     resource: Arc<str>,
     state: watch::Receiver<Arc<State>>,
@@ -244,28 +247,27 @@ impl Listener {
         }
     }
 
-    /// Sends the list at once and whenever it is another one, until the reader or the resource is gone.
-    async fn tell(mut self, sender: &mpsc::Sender<Result<ListAndWatchResponse, Status>>) {
-        let mut told: Option<Vec<Device>> = None;
+    /// Sends the list at once and after each change, until the client or the resource is gone.
+    async fn send_lists(mut self, sender: &mpsc::Sender<Result<ListAndWatchResponse, Status>>) {
+        let mut sent: Option<Vec<Device>> = None;
         loop {
-            // First the room, then the list: what is sent is never older than the moment there was room for it.
-            let Ok(room) = sender.reserve().await else {
+            // Reserve capacity first, then read the state: the list is never older than the reservation.
+            let Ok(permit) = sender.reserve().await else {
                 return;
             };
             let state = Arc::clone(&self.state.borrow_and_update());
             let ending = *self.ending.borrow_and_update();
             let devices = match ending {
                 Ending::No => list(&state, &self.resource),
-                // The kubelet takes the last list it saw to be true for minutes after the end, so the last word is
-                // that there is nothing.
+                // The kubelet keeps the last list for minutes after the end, so that the last list must be empty.
                 Ending::ResourceGone => Vec::new(),
                 Ending::Shutdown => return,
             };
-            if told.as_ref() == Some(&devices) {
-                drop(room);
+            if sent.as_ref() == Some(&devices) {
+                drop(permit);
             } else {
-                told = Some(devices.clone());
-                room.send(Ok(ListAndWatchResponse { devices }));
+                sent = Some(devices.clone());
+                permit.send(Ok(ListAndWatchResponse { devices }));
             }
             if ending == Ending::ResourceGone {
                 return;

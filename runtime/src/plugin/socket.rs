@@ -1,4 +1,4 @@
-//! A plugin's socket: its name, its file, and whoever connects to it.
+//! A plugin's socket: its name, its file, and its connections.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::kubelet::FileId;
 
-/// Names longer than this are cut: the path of a socket has at most 107 bytes (`sun_path` in unix(7)), of which the
-/// usual folder takes 33.
+/// Maximum length of a file name: the path of a socket has at most 107 bytes (`sun_path` in unix(7)), of which the
+/// usual directory takes 33.
 const LONGEST_NAME: usize = 64;
 
-/// The file name of a resource's socket: `gpuc-nvidia.com_gpu.sock`. No two resources have the same one: the domain of
-/// a resource has no `_`, and what is cut off leaves its digest.
+/// Returns the file name of a resource's socket: `gpuc-nvidia.com_gpu.sock`. Names are unique: the domain of a resource
+/// contains no `_`, and a truncated name ends in a digest.
 pub fn file_name(resource: &str) -> String {
     let name = format!("gpuc-{}.sock", resource.replace('/', "_"));
     if name.len() <= LONGEST_NAME {
@@ -28,14 +28,14 @@ pub fn file_name(resource: &str) -> String {
     format!("{}{tail}", &name[..head])
 }
 
-/// FNV-1a: the same in every version of the daemon, so that a new one finds the socket that an old one left.
+/// FNV-1a: the same in every version of the daemon, so that a new version finds the socket of an old one.
 fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// A socket that is listened on. Its file goes with it, if it is still its own.
+/// A listening socket. Its file is removed on drop, unless it was replaced.
 #[derive(Debug)]
 pub(super) struct Socket {
     path: PathBuf,
@@ -43,19 +43,19 @@ pub(super) struct Socket {
     accept: AbortHandle,
 }
 
-/// What became of a socket's file.
+/// The state of a socket's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It is there.
+pub(super) enum SocketState {
+    /// It exists.
     Ours,
-    /// It is gone.
+    /// It was removed.
     Gone,
     /// Another file has its name.
     Replaced,
 }
 
 impl Socket {
-    /// Listens, and hands each connection on. A socket that is there already is taken to be left over.
+    /// Listens and forwards each connection. An existing socket is considered stale and removed.
     pub(super) fn bind(
         path: PathBuf,
         connections: mpsc::Sender<io::Result<UnixStream>>,
@@ -73,11 +73,11 @@ impl Socket {
         })
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> SocketState {
         match FileId::of(&self.path) {
-            Some(id) if id == self.id => Standing::Ours,
-            Some(_) => Standing::Replaced,
-            None => Standing::Gone,
+            Some(id) if id == self.id => SocketState::Ours,
+            Some(_) => SocketState::Replaced,
+            None => SocketState::Gone,
         }
     }
 }
@@ -85,17 +85,17 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.accept.abort();
-        if self.standing() == Standing::Ours {
-            // Whoever starts next removes what could not be removed now.
+        if self.standing() == SocketState::Ours {
+            // The next start removes a file that cannot be removed now.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether somebody listens there.
+/// Whether a process is listening on the socket.
 pub(super) async fn is_alive(path: &Path) -> bool {
     let connected = timeout(Duration::from_secs(1), UnixStream::connect(path)).await;
-    // A backlog that is full has somebody behind it.
+    // A timeout means that the backlog of a listening socket is full.
     connected.is_err() || connected.is_ok_and(|stream| stream.is_ok())
 }
 
@@ -107,9 +107,9 @@ async fn accept(listener: &UnixListener, connections: &mpsc::Sender<io::Result<U
                     return;
                 }
             }
-            // Too many open files: the next try would fail at once, and so would any other answer.
+            // Too many open files: without a pause, the next attempt would fail at once.
             Err(error) => {
-                tracing::warn!("a connection could not be accepted: {error}");
+                tracing::warn!("cannot accept a connection: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
         }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_short_and_no_two_are_alike() {
+    fn file_names_are_short_and_unique() {
         assert_eq!(file_name("nvidia.com/gpu"), "gpuc-nvidia.com_gpu.sock");
         let long = format!("nvidia.com/{}", "a".repeat(63));
         let resources = [
@@ -145,19 +145,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_removes_its_own_file_and_no_other() {
+    async fn drop_removes_only_the_own_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gpuc-x.sock");
         let (sender, _connections) = mpsc::channel(1);
         let first = Socket::bind(path.clone(), sender.clone()).unwrap();
         let second = Socket::bind(path.clone(), sender.clone()).unwrap();
-        assert_eq!(first.standing(), Standing::Replaced);
+        assert_eq!(first.standing(), SocketState::Replaced);
         drop(first);
-        assert_eq!(second.standing(), Standing::Ours);
+        assert_eq!(second.standing(), SocketState::Ours);
         assert!(is_alive(&path).await);
         drop(second);
         assert!(!path.exists());
-        // What is no socket was put there by somebody for a reason.
+        // A file that is not a socket is left alone.
         fs::write(&path, "notes").unwrap();
         assert!(Socket::bind(path.clone(), sender).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "notes");

@@ -1,19 +1,19 @@
-//! Which of the free devices a container should get: the answer to the kubelet's question before it decides.
+//! Chooses the preferred devices of a container (GetPreferredAllocation).
 //!
-//! Whole GPUs are chosen for how they are joined, replicas and slices for how busy their GPUs are. No answer costs a
-//! question to the driver, and the work for each is bounded, whatever is asked.
+//! Full GPUs are chosen by their links, replicas and MIG devices by the load of their GPUs. No choice calls the
+//! driver, and its cost is bounded for every request.
 
-mod joined;
 mod spread;
+mod topology;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::device::{Offer, Part, Share};
 use crate::state::State;
 
-/// The `size` devices that the kubelet should hand out: those that it must include, in its order, then the others in
-/// that of the offer. There are fewer where fewer are available, and never other than known ones. Devices that are not
-/// well are taken where there are no others.
+/// Returns the `size` preferred devices: those that must be included, in their order, then the others in the order of
+/// the resource. There are fewer if fewer are available, and unknown devices are ignored. Unhealthy devices are chosen
+/// only if there are no others.
 pub fn preferred(
     state: &State,
     offer: &Offer,
@@ -35,19 +35,19 @@ pub fn preferred(
     let free = |share: &&Share| {
         available.contains(share.id.as_str()) && !included.contains(share.id.as_str())
     };
-    let (well, unwell): (Vec<&Share>, Vec<&Share>) = offer
+    let (well, unhealthy): (Vec<&Share>, Vec<&Share>) = offer
         .shares
         .iter()
         .filter(free)
         .partition(|share| state.trouble(share).is_none());
 
     let whole = whole_gpus(state, offer);
-    for candidates in [well, unwell] {
+    for candidates in [well, unhealthy] {
         let wanted = size - taken.len();
         let chosen = if candidates.len() <= wanted {
             candidates
         } else if whole {
-            joined::choose(&state.inventory.topology, &taken, &candidates, wanted)
+            topology::choose(&state.inventory.topology, &taken, &candidates, wanted)
         } else {
             let users = users(offer, &available);
             let placement = state.config.placement;
@@ -58,13 +58,13 @@ pub fn preferred(
     taken.into_iter().map(|share| share.id.clone()).collect()
 }
 
-/// Whether each share is a GPU of its own.
+/// Whether every device is a full GPU.
 fn whole_gpus(state: &State, offer: &Offer) -> bool {
     let slice = |share: &Share| matches!(state.inventory.part(&share.part), Some(Part::Slice(..)));
     offer.replicas == 1 && !offer.shares.iter().any(slice)
 }
 
-/// How many shares of each GPU are with containers.
+/// Returns the number of allocated devices of each GPU.
 fn users(offer: &Offer, available: &BTreeSet<&str>) -> BTreeMap<u32, usize> {
     let mut users = BTreeMap::new();
     for share in &offer.shares {

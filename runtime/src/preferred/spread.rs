@@ -1,4 +1,4 @@
-//! Replicas and slices: which GPUs they are to come from.
+//! Replicas and MIG devices: chooses the GPUs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,11 +6,11 @@ use gpuc_schema::node_config::SharePlacement;
 
 use crate::device::Share;
 
-/// One share after the other: where they are to be distributed, from the GPU that the container has the fewest of so
-/// far, and of those from the one with the fewest users; where they are to be packed, from the one with the most. Two
-/// replicas of one GPU give a container no more of it than one, so that its own count before those of others.
+/// Chooses one device after the other. With `distributed`, it prefers the GPU of which the container has the fewest
+/// devices so far, and then the one with the fewest users; with `packed`, the one with the most. Two
+/// replicas of one GPU give a container no more of it than one, so that its own number counts first.
 ///
-/// What is equal is decided by the NUMA node, which should be one that the container is on, and then by the GPU's
+/// Ties are resolved by NUMA node, which should be one that the container already uses, and then by the GPU's
 /// index.
 pub(super) fn choose<'s>(
     placement: SharePlacement,

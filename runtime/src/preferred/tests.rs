@@ -36,7 +36,7 @@ fn state(inventory: Inventory, sharing: NodeSharing) -> State {
         config: Arc::new(config),
         inventory: Arc::new(inventory),
         files: Arc::new(HostFiles::default()),
-        unwell: BTreeMap::new(),
+        unhealthy: BTreeMap::new(),
     }
 }
 
@@ -151,7 +151,7 @@ fn what_is_not_well_comes_last() {
     let mut v100 = whole("v100-sxm2-16gbx8");
     for place in [0, 1] {
         let id = v100.offers[0].shares[place].part.clone();
-        v100.unwell.insert(id, "XID 79".to_owned());
+        v100.unhealthy.insert(id, "XID 79".to_owned());
     }
     assert_eq!(chosen(&v100, &[0, 1, 2, 4, 5], &[], 2), [4, 5]);
     assert_eq!(
@@ -162,7 +162,7 @@ fn what_is_not_well_comes_last() {
     assert_eq!(chosen(&v100, &[0, 1, 2], &[0], 2), [0, 2]);
     let mut l4 = shared("l4x2", 2, SharePlacement::Distributed);
     let id = l4.offers[0].shares[0].part.clone();
-    l4.unwell.insert(id, "XID 79".to_owned());
+    l4.unhealthy.insert(id, "XID 79".to_owned());
     assert_eq!(chosen(&l4, &[0, 1, 2, 3], &[], 2), [2, 3]);
 }
 
@@ -290,7 +290,7 @@ const MEETS: [Meet; 6] = [
     Meet::Board,
 ];
 
-/// A node with GPUs that are joined in any way, some of which nobody knows.
+/// A node with GPUs and arbitrary links, some of them unknown.
 fn any_node() -> impl Strategy<Value = State> {
     let link = prop::option::weighted(0.9, (0..MEETS.len(), 0..3_u32));
     (1..9_u32, prop::collection::vec(link, 28)).prop_map(|(count, links)| {
@@ -330,10 +330,10 @@ fn question(
             subsequence(all, 0..=count),
         )
     })
-    .prop_flat_map(|(mut state, available, unwell)| {
-        for place in unwell.iter().take(2) {
+    .prop_flat_map(|(mut state, available, unhealthy)| {
+        for place in unhealthy.iter().take(2) {
             let id = state.offers[0].shares[*place].part.clone();
-            state.unwell.insert(id, "XID 79".to_owned());
+            state.unhealthy.insert(id, "XID 79".to_owned());
         }
         let count = available.len();
         let must = subsequence(available.clone(), 0..=count);
@@ -365,7 +365,7 @@ proptest! {
         sorted.sort_unstable();
         prop_assert_eq!(chosen(&state, &sorted, &must, size), &*answer);
 
-        // Who is not well is only there where everybody is who is.
+        // An unhealthy device is chosen only if all healthy devices are chosen.
         let well = |place: &usize| state.trouble(&state.offers[0].shares[*place]).is_none();
         if answer.iter().skip(first).any(|place| !well(place)) {
             prop_assert!(available.iter().filter(|it| well(it)).all(|it| set.contains(it)));
@@ -377,7 +377,7 @@ proptest! {
         (state, available, must, size) in question(any_node()),
     ) {
         let mut state = state;
-        state.unwell.clear();
+        state.unhealthy.clear();
         let topology = &state.inventory.topology;
         let answer = chosen(&state, &available, &must, size);
         let must: BTreeSet<_> = must.into_iter().take(size).collect();
@@ -408,7 +408,7 @@ proptest! {
         (state, available, _, size) in question(any_sharing()),
     ) {
         let mut state = state;
-        state.unwell.clear();
+        state.unhealthy.clear();
         let gpu = |place: &usize| state.offers[0].shares[*place].gpu;
         let answer = chosen(&state, &available, &[], size);
         let gpus: BTreeSet<_> = answer.iter().map(gpu).collect();

@@ -1,5 +1,5 @@
-//! As much of a Kubernetes API server as the daemon talks to: one node and its events, server-side apply with the
-//! owners of fields, merge patches that fail when the version is old.
+//! A fake Kubernetes API server with the features that the daemon uses: one Node and its events, server-side apply with
+//! field managers, and merge patches with optimistic locking.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -13,18 +13,18 @@ use tonic::codegen::http::{Method, Request, Response};
 /// The node's name.
 pub(crate) const NODE: &str = "node-1";
 
-/// What the server knows.
+/// The state of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) labels: BTreeMap<String, String>,
-    /// The labels that server-side apply has set, and by whom.
+    /// The labels that server-side apply has set, by field manager.
     pub(crate) owned: BTreeMap<String, Vec<String>>,
     pub(crate) conditions: Vec<Value>,
     pub(crate) taints: Vec<Value>,
     pub(crate) events: Vec<Value>,
-    /// The version of the node.
+    /// The resource version of the node.
     pub(crate) version: u64,
-    /// How many patches fail because somebody else was faster.
+    /// Number of patches that fail with a conflict.
     pub(crate) conflicts: usize,
     /// Every request: method and path.
     pub(crate) requests: Vec<String>,

@@ -1,4 +1,4 @@
-//! CDI specs in the folder where container runtimes look for them.
+//! Writes CDI specs to the directory that container runtimes read.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::cdi::{Class, Spec, VENDOR};
 
-/// What was done to the folder.
+/// The changes made to the directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Files that are new or different.
+    /// Files that were created or changed.
     pub written: Vec<PathBuf>,
-    /// Files that are gone.
+    /// Files that were deleted.
     pub removed: Vec<PathBuf>,
 }
 
-/// Brings the specs in a folder up to date: writes what differs, removes what is no longer there, leaves everything
-/// else alone. A container runtime watches the folder, so a file is never seen half written, and one that is right is
-/// not touched. Specs of others are none of the daemon's business; those of NVIDIA's plugin have the same names, since
-/// one node has only one of the two.
+/// Updates the specs in a directory: writes changed specs, deletes obsolete ones, and leaves all other files alone.
+/// Container runtimes watch the directory, so a file is replaced atomically, and an unchanged file is not written.
+/// Specs of other vendors are not touched. NVIDIA's plugin uses the same file names, because a node runs only one of
+/// the two plugins.
 pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<Changes> {
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let mut changes = Changes::default();
@@ -52,7 +52,7 @@ fn is(path: &Path, text: &str) -> bool {
     fs::read(path).is_ok_and(|found| found == text.as_bytes())
 }
 
-/// Writes a file beside the old one and puts it in its place.
+/// Writes a temporary file next to the old one and renames it.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let new = temporary(path);
     let _ = fs::remove_file(&new);
@@ -60,7 +60,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     options.write(true).create_new(true).mode(0o644);
     let written = options.open(&new).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        // The mask of the process does not decide who may read it.
+        // The umask of the process must not restrict the permissions.
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
         file.sync_all()
     });
@@ -71,14 +71,14 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     moved
 }
 
-/// A name beside a file that no container runtime takes for a spec: those end in `.json` or `.yaml`.
+/// Returns a name that container runtimes ignore: specs end in `.json` or `.yaml`.
 fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".gpuc-new");
     name.into()
 }
 
-/// What a daemon that was killed while it wrote has left.
+/// Lists the temporary files of a daemon that was killed while it wrote.
 fn left_over(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?;
     let ours = |path: &PathBuf| {

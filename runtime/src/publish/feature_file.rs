@@ -1,12 +1,12 @@
-//! A file of labels that Node Feature Discovery reads (`features.d`): a label a line, `name=value`.
+//! The label file that Node Feature Discovery reads (`features.d`): one label per line, `name=value`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::{fs, process};
 
-/// Writes the file whole, by a rename; a file that says the same already is left alone. Files that begin with a dot are
-/// no feature files, so that the new one is not read half written.
+/// Writes the file atomically by a rename; an unchanged file is not written. Node Feature Discovery ignores files whose
+/// names begin with a dot, so that it does not read the temporary file.
 pub(super) fn write(path: &Path, labels: &BTreeMap<String, String>) -> io::Result<()> {
     let mut text = String::new();
     for (key, value) in labels {

@@ -1,12 +1,12 @@
-//! What the daemon writes where others read it: the node object, and files.
+//! Publishes the state of the daemon: to the Node object, and to files.
 
 pub mod cdi_file;
 mod feature_file;
-mod follow;
 mod node;
+mod node_publisher;
 
-pub use follow::{Sources, follow};
-pub use node::{CONDITION, OwnNode, Wellbeing};
+pub use node::{CONDITION, HealthReport, OwnNode};
+pub use node_publisher::{Sources, follow};
 
 #[cfg(test)]
 mod api_server;

@@ -1,4 +1,4 @@
-//! What the daemon writes to its own node in the cluster: labels, a condition, events, and one taint that it takes off.
+//! The Node object: labels, a condition, events, and the removal of the startup taint.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
-/// The name under which the cluster remembers what was written by the daemon.
+/// The field manager of server-side apply.
 const MANAGER: &str = "gpuc-runtime";
 
-/// The condition: `True` while every GPU of the node is well.
+/// The type of the condition: `True` while every GPU of the node is healthy.
 pub const CONDITION: &str = "GPUsHealthy";
 
-/// The namespace of events about nodes, which have none themselves.
+/// The namespace of events about cluster-scoped objects.
 const EVENTS_NAMESPACE: &str = "default";
 
-/// How often a taint is tried to be taken off while others change the node.
+/// Maximum number of attempts to remove a taint while other clients change the Node.
 const TRIES: usize = 5;
 
-/// The daemon's own node.
+/// The client for the daemon's own Node.
 #[derive(Clone)]
 pub struct OwnNode {
     name: String,
@@ -29,19 +29,19 @@ pub struct OwnNode {
     events: Api<Event>,
 }
 
-/// How the node's GPUs are.
+/// The health of the node's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wellbeing {
-    /// Whether all are well.
+pub struct HealthReport {
+    /// Whether all GPUs are healthy.
     pub healthy: bool,
-    /// One word, in camel case.
+    /// The reason of the condition, in camel case.
     pub reason: &'static str,
-    /// For people.
+    /// The message of the condition.
     pub message: String,
 }
 
 impl OwnNode {
-    /// The node of this name.
+    /// Creates the client for the Node with this name.
     pub fn new(client: &Client, name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -50,8 +50,8 @@ impl OwnNode {
         }
     }
 
-    /// Sets the node's labels to these. Labels that the daemon set before and that are not among them are taken away;
-    /// those of others stay, but the daemon's win.
+    /// Applies the labels. Labels that the daemon applied before and that are no longer included are removed. Labels of
+    /// other field managers are kept, but the daemon's take precedence.
     pub async fn label(&self, labels: &BTreeMap<String, String>) -> kube::Result<()> {
         let patch = json!({
             "apiVersion": "v1",
@@ -65,9 +65,13 @@ impl OwnNode {
         Ok(())
     }
 
-    /// Says in the node's status how its GPUs are. The time of the last change stays where nothing changed.
-    pub async fn report(&self, wellbeing: &Wellbeing) -> kube::Result<()> {
-        let status = if wellbeing.healthy { "True" } else { "False" };
+    /// Updates the condition. The time of the last transition changes only if the status does.
+    pub async fn report(&self, health_report: &HealthReport) -> kube::Result<()> {
+        let status = if health_report.healthy {
+            "True"
+        } else {
+            "False"
+        };
         let node = self.nodes.get_status(&self.name).await?;
         let conditions = node
             .status
@@ -81,8 +85,8 @@ impl OwnNode {
         let condition = NodeCondition {
             type_: CONDITION.to_owned(),
             status: status.to_owned(),
-            reason: Some(wellbeing.reason.to_owned()),
-            message: Some(wellbeing.message.clone()),
+            reason: Some(health_report.reason.to_owned()),
+            message: Some(health_report.message.clone()),
             last_heartbeat_time: Some(now.clone()),
             last_transition_time: since
                 .and_then(|before| before.last_transition_time)
@@ -101,7 +105,7 @@ impl OwnNode {
         Ok(())
     }
 
-    /// Tells everybody who looks at the node what happened to it.
+    /// Creates an event about the node.
     pub async fn tell(&self, warning: bool, reason: &str, message: &str) -> kube::Result<()> {
         let now = Timestamp::now();
         let kind = if warning { "Warning" } else { "Normal" };
@@ -112,7 +116,7 @@ impl OwnNode {
                 "namespace": EVENTS_NAMESPACE,
                 "name": format!("{}.{:x}", self.name, now.as_nanosecond()),
             },
-            // The kubelet, too, puts the node's name where its UID would stand; `kubectl describe node` looks for it.
+            // Like the kubelet, this uses the node's name as the UID; `kubectl describe node` searches for it.
             "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": self.name, "uid": self.name},
             "type": kind,
             "reason": reason,
@@ -129,7 +133,7 @@ impl OwnNode {
         Ok(())
     }
 
-    /// Takes the taints with this key off. Whether there was one.
+    /// Removes the taints with this key. Returns whether there was one.
     pub async fn untaint(&self, key: &str) -> kube::Result<bool> {
         for tried in 1.. {
             let node = self.nodes.get(&self.name).await?;
@@ -140,7 +144,7 @@ impl OwnNode {
             if ours.is_empty() {
                 return Ok(false);
             }
-            // The version makes the patch fail when somebody else changed the taints meanwhile.
+            // The version makes the patch fail if another client changed the taints meanwhile.
             let patch = json!({
                 "metadata": {"resourceVersion": version},
                 "spec": {"taints": others},
@@ -197,7 +201,7 @@ mod tests {
             assert_eq!(known.conditions.len(), 1);
             known.conditions[0].clone()
         };
-        let ill = |message: &str| Wellbeing {
+        let ill = |message: &str| HealthReport {
             healthy: false,
             reason: "GPUUnhealthy",
             message: message.to_owned(),
@@ -213,7 +217,7 @@ mod tests {
         node.report(&ill("GPU 3 and 4: XID 79")).await.unwrap();
         assert_eq!(condition()["lastTransitionTime"], long_ago);
         assert_eq!(condition()["message"], "GPU 3 and 4: XID 79");
-        let well = Wellbeing {
+        let well = HealthReport {
             healthy: true,
             reason: "GPUsHealthy",
             message: "all 8 GPUs are well".to_owned(),

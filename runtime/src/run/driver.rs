@@ -1,4 +1,4 @@
-//! Questions to the driver, each on a thread where it may block; the answers come back as events.
+//! Driver calls, each on a blocking thread. Results arrive as events.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,29 +18,29 @@ use crate::nvml::{Nvml, NvmlError, Real, watcher};
 use crate::publish::cdi_file;
 use crate::state::State;
 
-/// Knows how to get at the driver and the node's files.
+/// Opens the driver and reads the node's files.
 #[derive(Clone)]
-pub struct Opener {
+pub struct DriverLoader {
     roots: Roots,
     fake: Option<Fake>,
 }
 
-impl Opener {
-    /// A real driver below the roots, or a made-up one.
+impl DriverLoader {
+    /// Creates a loader of the real driver below the roots, or of a simulated one.
     pub fn new(roots: Roots, fake: Option<Fake>) -> Self {
         Self { roots, fake }
     }
 
     /// Opens the driver.
     pub(super) fn open(&self, events: &UnboundedSender<Event>) {
-        let opener = self.clone();
-        ask(events, move || Event::Opened(opener.now()));
+        let loader = self.clone();
+        ask(events, move || Event::Opened(loader.now()));
     }
 
     fn now(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
         match &self.fake {
             Some(fake) => {
-                // A made-up driver can be away, too.
+                // A simulated driver can be unavailable as well.
                 fake.driver()?;
                 Ok(Arc::new(fake.clone()))
             }
@@ -48,7 +48,7 @@ impl Opener {
         }
     }
 
-    /// Reads the GPUs and the files of the node.
+    /// Discovers the GPUs and reads the node's files.
     pub(super) fn scan(
         &self,
         nvml: &Arc<dyn Nvml>,
@@ -68,8 +68,8 @@ impl Opener {
         });
     }
 
-    /// Writes the CDI specs of a state, where containers get their devices by them. What keeps it from that comes back
-    /// in words.
+    /// Writes the CDI specs of a state if containers receive devices through CDI. Returns the error message if writing
+    /// fails.
     pub(super) fn write_specs(&self, state: &State) -> Result<(), String> {
         let DeviceInjection::Cdi { spec_dir, .. } = &state.config.devices else {
             return Ok(());
@@ -79,17 +79,17 @@ impl Opener {
         let specs = cdi::specs(&state.config, &state.inventory, &state.files, &files);
         cdi_file::write(&PathBuf::from(spec_dir), &specs)
             .map(drop)
-            .map_err(|error| format!("the CDI specs cannot be written to {spec_dir}: {error}"))
+            .map_err(|error| format!("cannot write CDI specs to {spec_dir}: {error}"))
     }
 }
 
-/// Asks a GPU how it is.
+/// Queries the condition of a GPU.
 pub(super) fn probe(nvml: &Arc<dyn Nvml>, gpu: u32, events: &UnboundedSender<Event>) {
     let nvml = Arc::clone(nvml);
     ask(events, move || Event::Probed(gpu, nvml.condition(gpu)));
 }
 
-/// Watches the driver; what is seen comes as events.
+/// Monitors the driver; reports arrive as events.
 pub(super) fn watch(
     nvml: &Arc<dyn Nvml>,
     events: &UnboundedSender<Event>,
@@ -109,7 +109,7 @@ pub(super) fn watch(
 fn ask(events: &UnboundedSender<Event>, question: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
     tokio::task::spawn_blocking(move || {
-        // A daemon that has left wants no answers.
+        // The daemon has shut down.
         let _ = events.send(question());
     });
 }

@@ -1,4 +1,4 @@
-//! Everything that can happen to the daemon.
+//! The events of the daemon.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use crate::host::HostFiles;
 use crate::nvml::{Condition, Nvml, NvmlError};
 use crate::plugin::PluginEvent;
 
-/// Everything that can happen.
+/// An event that the daemon reacts to.
 pub enum Event {
-    /// The driver was tried to be opened.
+    /// The attempt to open the driver finished.
     Opened(Result<Arc<dyn Nvml>, NvmlError>),
-    /// The GPUs and the files of the node were read.
+    /// The discovery of GPUs and files finished.
     Scanned(Result<(Inventory, HostFiles), NvmlError>),
-    /// The one who watches the driver has something to say.
+    /// The driver monitoring sent a report.
     Watch(WatchReport),
-    /// A GPU was asked how it is, by index.
+    /// The condition of a GPU, by index, was queried.
     Probed(u32, Result<Condition, NvmlError>),
-    /// The configuration has other contents.
+    /// The configuration file changed.
     Config(Result<NodeConfig, ConfigError>),
-    /// Something happened between a plugin and the kubelet.
+    /// A device plugin reported an event.
     Plugin(PluginEvent),
-    /// Somebody wants the GPUs to be read anew.
+    /// A rediscovery of the GPUs was requested.
     Rescan,
-    /// Somebody wants to know whether the loop turns.
-    Pulse(oneshot::Sender<()>),
-    /// The process is to end.
+    /// A liveness probe checks whether the event loop is running.
+    Liveness(oneshot::Sender<()>),
+    /// The process shuts down.
     Shutdown(&'static str),
 }

@@ -1,11 +1,11 @@
-//! The daemon: what it knows, everything that can happen, and how it reacts. This is the only place that does.
+//! The daemon: its state, its events, and its reactions to them. All reactions are in this module.
 
-mod desk;
+mod allocator;
 mod driver;
 mod event;
+mod probes;
 mod status;
-mod vitals;
-mod world;
+mod wiring;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
-pub use driver::Opener;
+pub use driver::DriverLoader;
 pub use event::Event;
 pub use status::Status;
-pub use world::{Settings, serve};
+pub use wiring::{Settings, serve};
 
 use crate::config;
 use crate::device::{self, Inventory};
@@ -27,53 +27,53 @@ use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
 use crate::metrics::Plugin;
 use crate::mps;
-use crate::nvml::{Late, Nvml, NvmlError, NvmlErrorKind, watcher};
+use crate::nvml::{DriverHandle, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
-/// How often the GPUs are read anew without any reason: a driver that tells of nothing may still lose one.
+/// Interval of the periodic GPU discovery: a driver without events may still lose a GPU.
 const RESCAN: Duration = Duration::from_mins(1);
 
-/// How soon GPUs are read anew where there is a reason: what happens to eight at once is read once.
+/// Delay before a triggered GPU discovery: simultaneous events of eight GPUs cause one discovery.
 const SETTLED: Duration = Duration::from_millis(20);
 
-/// How long a driver that is not there is left in peace: at first, and at most.
-const PATIENCE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+/// Backoff between attempts to open a missing driver: initial and maximum.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
-/// How often the driver as a whole may fail to answer before it is opened anew.
+/// Number of failed discoveries before the driver is reopened.
 const LOST_AFTER: u32 = 3;
 
-/// How often it is looked whether the control daemon of the Multi-Process Service answers.
-const MPS_LOOK: Duration = Duration::from_millis(500);
+/// Interval of the readiness check of the MPS control daemon.
+const MPS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How soon CDI specs that could not be written are tried again.
+/// Delay before CDI specs that could not be written are retried.
 const SPECS_AGAIN: Duration = Duration::from_secs(5);
 
-/// How many events from before the first reading are kept one by one; beyond that, one of each.
+/// Maximum number of events that are kept before the first discovery; beyond it, duplicates are dropped.
 const EARLY: usize = 256;
 
-/// Where reports of the daemon go: to metrics, to the node object, to whoever tests it.
-pub struct Outlets {
-    /// What is known of the GPUs.
+/// The receivers of the daemon's updates: metrics, the Node object, and tests.
+pub struct Outputs {
+    /// The state of the GPUs.
     pub state: watch::Sender<Arc<State>>,
-    /// What is known of the daemon.
+    /// The status of the daemon.
     pub status: watch::Sender<Status>,
-    /// What fell ill and what is well again, as it happens.
+    /// Changes of device health.
     pub changes: mpsc::UnboundedSender<Reaction>,
-    /// What is counted.
+    /// The counters.
     pub metrics: Plugin,
-    /// Where those who measure GPUs find the driver.
-    pub driver: Late,
+    /// The driver handle for the measurement of GPUs.
+    pub driver: DriverHandle,
 }
 
-/// The daemon's memory.
+/// The daemon.
 pub struct Daemon {
     config: Arc<NodeConfig>,
-    /// What `DP_DISABLE_HEALTHCHECKS` and `DP_ENABLE_HEALTHCHECKS` say.
+    /// The values of `DP_DISABLE_HEALTHCHECKS` and `DP_ENABLE_HEALTHCHECKS`.
     words: (Option<String>, Option<String>),
-    opener: Opener,
+    loader: DriverLoader,
     events: mpsc::UnboundedSender<Event>,
-    outlets: Outlets,
+    outputs: Outputs,
     status: Status,
     nvml: Option<Arc<dyn Nvml>>,
     watcher: Option<watcher::Handle>,
@@ -81,26 +81,26 @@ pub struct Daemon {
     files: Arc<HostFiles>,
     health: Health,
     begin: Instant,
-    /// When the driver is to be opened.
+    /// When to open the driver.
     opening: Option<Instant>,
-    /// How long is waited before it is opened anew; longer each time until the GPUs could be read.
-    patience: Duration,
+    /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
+    backoff: Duration,
     scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
-    /// What happened to GPUs before they were first read: the driver is watched from the start on.
+    /// Health events from before the first discovery: the driver is monitored from the start.
     early: Vec<WatchReport>,
     mps_ready: bool,
     mps_at: Option<Instant>,
 }
 
 impl Daemon {
-    /// A daemon that knows nothing yet.
+    /// Creates a daemon with an empty state.
     pub fn new(
         config: NodeConfig,
-        opener: Opener,
+        loader: DriverLoader,
         events: mpsc::UnboundedSender<Event>,
-        outlets: Outlets,
+        outputs: Outputs,
     ) -> Self {
         let variable = |name: &str| std::env::var(name).ok();
         let words = (
@@ -111,9 +111,9 @@ impl Daemon {
         let mut daemon = Self {
             health: Health::new(policy(&config, &words)),
             words,
-            opener,
+            loader,
             events,
-            outlets,
+            outputs,
             status: Status::default(),
             nvml: None,
             watcher: None,
@@ -121,7 +121,7 @@ impl Daemon {
             files: Arc::default(),
             begin: now,
             opening: Some(now),
-            patience: PATIENCE.0,
+            backoff: BACKOFF.0,
             scanning: false,
             scan_at: None,
             failures: 0,
@@ -130,33 +130,33 @@ impl Daemon {
             mps_at: None,
             config: Arc::new(config),
         };
-        daemon.look_for_mps();
+        daemon.check_mps();
         daemon
     }
 
-    /// The state before anything is known: nothing is offered.
+    /// Returns the initial state, which advertises nothing.
     pub fn nothing(config: &NodeConfig) -> Arc<State> {
         Arc::new(State {
             config: Arc::new(config.clone()),
             inventory: Arc::default(),
             files: Arc::default(),
             offers: Vec::new(),
-            unwell: BTreeMap::new(),
+            unhealthy: BTreeMap::new(),
         })
     }
 
-    /// Reacts to what happens, until it is told to stop.
+    /// Processes events until shutdown.
     pub async fn run(&mut self, mut events: mpsc::UnboundedReceiver<Event>) {
         loop {
-            self.do_what_is_due();
+            self.run_due_tasks();
             let due = self.next_due();
             let event = tokio::select! {
                 event = events.recv() => event,
-                () = world::until(due) => continue,
+                () = wiring::until(due) => continue,
             };
             match event {
                 Some(Event::Shutdown(why)) => {
-                    info!("leaving: {why}");
+                    info!("shutting down: {why}");
                     return;
                 }
                 Some(event) => self.react(event),
@@ -172,7 +172,7 @@ impl Daemon {
             Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
             Event::Scanned(Err(error)) => self.not_scanned(&error),
             Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
-                // A storm of one error while the driver hangs is told once; others are not lost for it.
+                // Duplicates during a driver hang are dropped, so that they do not displace other events.
                 if self.early.len() < EARLY || !self.early.contains(&report) {
                     self.early.push(report);
                 }
@@ -185,15 +185,15 @@ impl Daemon {
             }
             Event::Config(Ok(config)) => self.configured(config),
             Event::Config(Err(error)) => {
-                error!("the new configuration is not taken, the last good one stays: {error}");
-                self.outlets.metrics.config_refused();
+                error!("new configuration rejected, keeping the previous one: {error}");
+                self.outputs.metrics.config_refused();
                 self.status.config_trouble = Some(error.to_string());
-                self.tell_status();
+                self.publish_status();
             }
-            Event::Plugin(event) => self.heard_of_plugin(event),
+            Event::Plugin(event) => self.plugin_changed(event),
             Event::Rescan => self.scan_at = Some(Instant::now()),
-            Event::Pulse(answer) => {
-                // Who asked may have gone.
+            Event::Liveness(answer) => {
+                // The receiver may be gone.
                 let _ = answer.send(());
             }
             Event::Shutdown(_) => {}
@@ -202,10 +202,10 @@ impl Daemon {
 
     fn watched(&mut self, report: WatchReport) {
         if let WatchReport::Failed(error) = &report {
-            warn!("GPUs are offered and not watched: {error}");
+            warn!("GPUs are advertised without health monitoring: {error}");
         }
         let event = HealthEvent::Watch(report);
-        self.outlets.metrics.happened(&self.inventory, &event);
+        self.outputs.metrics.happened(&self.inventory, &event);
         let reaction = self.health.apply(&self.inventory, &event, self.now());
         self.follow(reaction);
     }
@@ -213,8 +213,8 @@ impl Daemon {
     fn opened(&mut self, nvml: Arc<dyn Nvml>) {
         self.opening = None;
         self.failures = 0;
-        info!("the driver is there");
-        self.outlets.driver.set(Some(Arc::clone(&nvml)));
+        info!("driver loaded");
+        self.outputs.driver.set(Some(Arc::clone(&nvml)));
         self.nvml = Some(nvml);
         self.watch_driver();
         self.scan_at = Some(Instant::now());
@@ -224,26 +224,26 @@ impl Daemon {
         self.open_later();
         let trouble = Some(error.to_string());
         if self.status.driver_trouble == trouble {
-            debug!("still: {error}");
+            debug!("still waiting for the driver: {error}");
         } else {
             warn!("waiting for the driver: {error}");
             self.status.driver_trouble = trouble;
-            self.tell_status();
+            self.publish_status();
         }
     }
 
     fn open_later(&mut self) {
-        self.opening = Some(Instant::now() + self.patience);
-        self.patience = (self.patience * 2).min(PATIENCE.1);
+        self.opening = Some(Instant::now() + self.backoff);
+        self.backoff = (self.backoff * 2).min(BACKOFF.1);
     }
 
     fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
         self.scanning = false;
         self.failures = 0;
-        self.patience = PATIENCE.0;
-        // A driver that can be opened is trusted once it answers.
+        self.backoff = BACKOFF.0;
+        // Only a successful discovery resets the backoff, not opening the driver.
         let is_back = self.status.driver_trouble.take().is_some();
-        self.outlets.metrics.rescanned(true);
+        self.outputs.metrics.rescanned(true);
         self.status.scans += 1;
         self.scan_at.get_or_insert(Instant::now() + RESCAN);
         let is_news = is_back || inventory != *self.inventory || files != *self.files;
@@ -255,11 +255,11 @@ impl Daemon {
             .apply(&self.inventory, &HealthEvent::Scanned, now);
         let differences = device::differences(&self.inventory, &self.config);
         self.status.compare(differences);
-        self.tell_status();
+        self.publish_status();
         if is_news {
-            info!(gpus = self.inventory.gpus.len(), "the GPUs were read");
+            info!(gpus = self.inventory.gpus.len(), "discovered GPUs");
         }
-        // A driver that is back may have brought the same GPUs back: they are well again all the same.
+        // After a reload of the driver, the same GPUs may be back and have recovered.
         self.publish();
         self.follow(reaction);
         for report in std::mem::take(&mut self.early) {
@@ -267,81 +267,81 @@ impl Daemon {
         }
     }
 
-    /// The driver as a whole did not answer. What is offered stays until that was so several times: then the driver was
-    /// unloaded, and no handle of it may be kept, or it could not be replaced.
+    /// Handles a failed discovery. Resources stay advertised until several discoveries failed. The driver is then
+    /// considered unloaded, and all handles are closed, because open handles prevent its replacement.
     fn not_scanned(&mut self, error: &NvmlError) {
         self.scanning = false;
         self.failures += 1;
-        self.outlets.metrics.rescanned(false);
-        self.outlets.metrics.nvml_error(error.kind);
+        self.outputs.metrics.rescanned(false);
+        self.outputs.metrics.nvml_error(error.kind);
         self.status.failed_scans += 1;
-        warn!("the GPUs cannot be read: {error}");
-        self.tell_status();
-        // One that was lost and does not answer now either is still lost.
+        warn!("cannot read the GPUs: {error}");
+        self.publish_status();
+        // A lost GPU that still does not respond stays lost.
         if self.failures < LOST_AFTER && self.status.driver_trouble.is_none() {
-            self.scan_at = Some(Instant::now() + PATIENCE.0 * (1 << self.failures));
+            self.scan_at = Some(Instant::now() + BACKOFF.0 * (1 << self.failures));
             return;
         }
         self.nvml = None;
-        self.outlets.driver.set(None);
+        self.outputs.driver.set(None);
         self.scan_at = None;
         self.open_later();
         self.status.driver_trouble = Some(error.to_string());
-        self.tell_status();
+        self.publish_status();
         self.publish();
         if self.watcher.take().is_some() {
-            // What happens from now on is not seen: it is asked after when somebody watches again.
+            // Events from now on are missed; GPUs are queried when monitoring resumes.
             self.watched(WatchReport::Failed(error.clone()));
         }
     }
 
     fn configured(&mut self, config: NodeConfig) {
-        info!(pool = config.pool, "the configuration changed");
+        info!(pool = config.pool, "configuration changed");
         if config.driver != self.config.driver {
-            warn!("where the driver is changes with the next start of this pod");
+            warn!("the change of `driver` takes effect when this pod restarts");
         }
         let watched = self.health.policy().watches();
         self.health.set_policy(policy(&config, &self.words));
-        self.outlets.metrics.config_loaded(&config::digest(&config));
+        self.outputs.metrics.config_loaded(&config::digest(&config));
         self.config = Arc::new(config);
         self.status.config_trouble = None;
         let differences = device::differences(&self.inventory, &self.config);
         self.status.compare(differences);
-        self.tell_status();
+        self.publish_status();
         if self.health.policy().watches() != watched {
             self.watch_driver();
             let monitoring = self.health.monitoring();
-            self.outlets
+            self.outputs
                 .metrics
                 .reacted(&Reaction::default(), monitoring);
         }
-        self.look_for_mps();
+        self.check_mps();
         self.publish();
     }
 
-    fn heard_of_plugin(&mut self, event: PluginEvent) {
+    fn plugin_changed(&mut self, event: PluginEvent) {
         match &event {
-            PluginEvent::Registered { resource, .. } => self.outlets.metrics.registered(resource),
+            PluginEvent::Registered { resource, .. } => self.outputs.metrics.registered(resource),
             PluginEvent::NotRegistered { resource, .. } => {
-                self.outlets.metrics.registration_failed(resource);
+                self.outputs.metrics.registration_failed(resource);
             }
             _ => {}
         }
         if self.status.heard(event) {
-            self.tell_status();
+            self.publish_status();
         }
     }
 
-    /// What follows from a change of health.
+    /// Applies a change of device health.
     fn follow(&mut self, reaction: Reaction) {
-        self.outlets
+        self.outputs
             .metrics
             .reacted(&reaction, self.health.monitoring());
         for (part, cause) in &reaction.fell {
-            error!("{part} is not well: {cause}");
+            error!("{part} is unhealthy: {cause}");
         }
         for part in &reaction.recovered {
-            info!("{part} is well again");
+            info!("{part} recovered");
         }
         if reaction.rescan {
             let soon = Instant::now() + SETTLED;
@@ -351,21 +351,21 @@ impl Daemon {
             self.publish();
         }
         if !reaction.fell.is_empty() || !reaction.recovered.is_empty() {
-            // Who no longer listens does not want to know.
-            let _ = self.outlets.changes.send(reaction);
+            // The receiver may be gone.
+            let _ = self.outputs.changes.send(reaction);
         }
     }
 
-    /// Makes a new state of what is known.
+    /// Publishes a new state.
     fn publish(&mut self) {
-        let mut unwell = self.health.unwell();
+        let mut unhealthy = self.health.unhealthy();
         let trouble = match &self.status.driver_trouble {
-            Some(trouble) => Some(format!("the driver is gone: {trouble}")),
+            Some(trouble) => Some(format!("the driver is unloaded: {trouble}")),
             None => (!self.mps_ready).then(|| "the MPS control daemon is not ready".to_owned()),
         };
         if let Some(trouble) = trouble {
             for gpu in &self.inventory.gpus {
-                unwell.entry(gpu.id()).or_insert_with(|| trouble.clone());
+                unhealthy.entry(gpu.id()).or_insert_with(|| trouble.clone());
             }
         }
         let mut state = State {
@@ -373,47 +373,47 @@ impl Daemon {
             config: Arc::clone(&self.config),
             inventory: Arc::clone(&self.inventory),
             files: Arc::clone(&self.files),
-            unwell,
+            unhealthy,
         };
-        // A container that is told of a device must find it in the spec, though others may have removed that.
-        if let Err(trouble) = self.opener.write_specs(&state) {
+        // The spec must contain every advertised device, even if another process deleted the file.
+        if let Err(trouble) = self.loader.write_specs(&state) {
             error!("{trouble}");
-            // No container could start with what it would be told of.
+            // Without the spec, no container with these devices could start.
             for gpu in &state.inventory.gpus {
-                let unwell = state.unwell.entry(gpu.id());
-                unwell.or_insert_with(|| trouble.clone());
+                let unhealthy = state.unhealthy.entry(gpu.id());
+                unhealthy.or_insert_with(|| trouble.clone());
             }
             let soon = Instant::now() + SPECS_AGAIN;
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
         }
-        if state != **self.outlets.state.borrow() {
-            self.outlets.state.send_replace(Arc::new(state));
+        if state != **self.outputs.state.borrow() {
+            self.outputs.state.send_replace(Arc::new(state));
         }
     }
 
-    fn tell_status(&self) {
+    fn publish_status(&self) {
         let status = &self.status;
-        self.outlets.status.send_if_modified(|told| {
-            let is_news = told != status;
+        self.outputs.status.send_if_modified(|current| {
+            let is_news = current != status;
             if is_news {
-                told.clone_from(status);
+                current.clone_from(status);
             }
             is_news
         });
     }
 
-    fn do_what_is_due(&mut self) {
+    fn run_due_tasks(&mut self) {
         let now = Instant::now();
         if self.opening.is_some_and(|at| at <= now) {
             self.opening = None;
-            self.opener.open(&self.events);
+            self.loader.open(&self.events);
         }
         if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
             self.scan_at = None;
             if let Some(nvml) = &self.nvml {
                 self.scanning = true;
                 let host_root = &self.config.driver.host_root;
-                self.opener
+                self.loader
                     .scan(nvml, Arc::clone(&self.inventory), host_root, &self.events);
             }
         }
@@ -424,21 +424,21 @@ impl Daemon {
             }
             let gone = NvmlError {
                 kind: NvmlErrorKind::NoDriver,
-                message: "the driver is gone".to_owned(),
+                message: "the driver is unloaded".to_owned(),
             };
-            // The loop that reads it is this one.
+            // This loop receives the event.
             let _ = self.events.send(Event::Probed(gpu, Err(gone)));
         }
         if self.mps_at.is_some_and(|at| at <= now) {
             let ready = self.mps_ready;
-            self.look_for_mps();
+            self.check_mps();
             if self.mps_ready != ready {
                 self.publish();
             }
         }
     }
 
-    /// When something is due next.
+    /// Returns when the next timer expires.
     fn next_due(&self) -> Option<Instant> {
         let probe = self.health.next_probe();
         let probe = probe.map(|at| self.begin + Duration::from_millis(at));
@@ -449,7 +449,7 @@ impl Daemon {
             .min()
     }
 
-    /// Watches the driver anew, or not at all where nobody wants it.
+    /// Restarts the driver monitoring, or stops it if the policy disables it.
     fn watch_driver(&mut self) {
         self.watcher = None;
         let Some(nvml) = self
@@ -461,12 +461,12 @@ impl Daemon {
         };
         match driver::watch(nvml, &self.events) {
             Ok(watcher) => self.watcher = Some(watcher),
-            Err(error) => error!("GPUs are offered and not watched: {error}"),
+            Err(error) => error!("GPUs are advertised without health monitoring: {error}"),
         }
     }
 
-    /// Whether the control daemon of the Multi-Process Service answers, where one is wanted.
-    fn look_for_mps(&mut self) {
+    /// Checks whether the MPS control daemon is ready, if the configuration uses MPS.
+    fn check_mps(&mut self) {
         let NodeSharing::Mps { root, .. } = &self.config.sharing else {
             (self.mps_ready, self.mps_at) = (true, None);
             return;
@@ -474,10 +474,10 @@ impl Daemon {
         let offers = device::offers(&self.inventory, &self.config.sharing);
         let mut resources = offers.iter().map(|offer| &offer.resource);
         self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
-        self.mps_at = Some(Instant::now() + MPS_LOOK);
+        self.mps_at = Some(Instant::now() + MPS_CHECK_INTERVAL);
     }
 
-    /// Milliseconds since the daemon began.
+    /// Returns the milliseconds since the daemon started.
     fn now(&self) -> u64 {
         u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -486,7 +486,7 @@ impl Daemon {
 fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<String>)) -> Policy {
     let (policy, unknown) = Policy::new(&config.health, disable.as_deref(), enable.as_deref());
     for word in unknown {
-        warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is no XID");
+        warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is not an Xid");
     }
     policy
 }

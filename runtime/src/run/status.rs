@@ -1,30 +1,30 @@
-//! What the daemon says of itself.
+//! The status of the daemon.
 
 use std::collections::BTreeSet;
 
 use crate::plugin::PluginEvent;
 
-/// What becomes known of the daemon itself, for probes and metrics.
+/// The status of the daemon, for probes and metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Why the driver cannot be used; nothing while it can.
+    /// Why the driver cannot be used, if so.
     pub driver_trouble: Option<String>,
-    /// Why the last configuration was not taken; nothing where it was.
+    /// Why the last configuration was rejected, if so.
     pub config_trouble: Option<String>,
-    /// The resources that the kubelet knows which runs now.
+    /// The resources registered with the running kubelet.
     pub registered: BTreeSet<String>,
-    /// How often the GPUs were read.
+    /// The number of successful GPU discoveries.
     pub scans: u64,
-    /// How often they could not be.
+    /// The number of failed GPU discoveries.
     pub failed_scans: u64,
-    /// What differs from the configuration: cards, slices.
+    /// Differences from the configuration: GPU models, MIG devices.
     pub differences: Vec<String>,
 }
 
 impl Status {
-    /// Takes what differs between the node and its configuration, and says so where that is news.
+    /// Updates the differences between the node and its configuration, and logs them if they changed.
     pub(super) fn compare(&mut self, differences: Vec<String>) {
-        // Before the first reading, everything would differ.
+        // Before the first discovery, everything differs.
         if self.scans > 0 && differences != self.differences {
             for difference in &differences {
                 tracing::warn!("{difference}");
@@ -33,7 +33,7 @@ impl Status {
         }
     }
 
-    /// Something happened between a plugin and the kubelet. Answers whether that is news.
+    /// Processes an event of a device plugin. Returns whether the status changed.
     pub(super) fn heard(&mut self, event: PluginEvent) -> bool {
         match event {
             PluginEvent::Known {

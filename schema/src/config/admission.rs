@@ -1,36 +1,36 @@
-//! `admission`: what the API server says of pods.
+//! `admission`: admission policies for pods.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// What the API server says of pods that cannot run on this cluster's GPUs, and of those that take GPUs without asking:
-/// admission policies of Kubernetes' own, made from the pools. Without this key there are none.
-///
-/// They look at pods, and at what makes pods when it is made or its pods change: Deployments, `StatefulSets`,
-/// `DaemonSets`, `ReplicaSets`, Jobs and `CronJobs`. What runs already is left alone. They guard against mistakes, not
-/// against people who mean it: a policy that cannot be evaluated lets the pod pass.
+/// Admission policies for pods that cannot run on this cluster's GPUs, and for pods that use GPUs without requesting
+/// them. gpuc generates Kubernetes `ValidatingAdmissionPolicies` from the pools. If unset, gpuc generates none. The
+/// policies validate pods, and workload resources when they are created or their pod template changes: Deployments,
+/// `StatefulSets`, `DaemonSets`, `ReplicaSets`, Jobs and `CronJobs`. They do not affect running pods. They protect
+/// against mistakes, not against malicious users: if a policy cannot be evaluated, the API server admits the pod.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Admission {
-    /// What becomes of a pod that cannot run.
+    /// The action for a pod that cannot run.
     #[serde(default)]
     pub guard: Spanned<Guard>,
-    /// Namespaces that the policies leave alone. They look at the teams' namespaces; in a cluster without teams at all
-    /// but Kubernetes' own and those of charts and of gpuc.
+    /// Namespaces that the policies ignore. The policies apply to the teams' namespaces. In a cluster without teams,
+    /// they apply to all namespaces except those of Kubernetes, of charts and of gpuc.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["sandbox"]]))]
     pub exempt: Vec<Spanned<String>>,
 }
 
-/// What becomes of a pod that cannot run.
+/// The action for a pod that cannot run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Guard {
-    /// Whoever makes it is warned, and the API server's audit log has it.
+    /// The API server returns a warning to the client and records the violation in its audit log.
     #[default]
     Warn,
-    /// It is refused. What would run, but takes what it did not ask for, is still only warned about.
+    /// The API server rejects the pod. For a pod that can run but uses GPUs that it does not request, it still only
+    /// returns a warning.
     Enforce,
 }

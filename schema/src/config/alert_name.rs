@@ -1,4 +1,4 @@
-//! The alerts that there are, by name.
+//! The names of all alerts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,41 +10,41 @@ use serde::{Deserialize, Serialize};
 pub enum AlertName {
     /// A GPU is hotter than `temperatureCelsius`.
     GpuTemperatureHigh,
-    /// A GPU is hotter than `temperatureCelsius` and 5 degrees.
+    /// A GPU is more than 5 degrees hotter than `temperatureCelsius`.
     GpuTemperatureCritical,
-    /// The memory of a GPU or slice is nearly used up.
+    /// The memory of a GPU or MIG device is nearly full.
     GpuMemoryNearlyFull,
     /// A GPU draws more than `powerWatts`.
     GpuPowerHigh,
     /// The driver reported an error after which a GPU needs a reset or its node a restart.
     GpuXidFatal,
-    /// The driver reported an error that is not a program's fault.
+    /// The driver reported an error that was not caused by an application.
     GpuXid,
-    /// A GPU had a memory error that could not be corrected.
+    /// A GPU had an uncorrectable memory error.
     GpuEccUncorrectable,
-    /// A row of a GPU's memory was replaced after an error that could not be corrected.
+    /// A row of a GPU's memory was remapped after an uncorrectable error.
     GpuRowsRemapped,
-    /// A row of a GPU's memory could not be replaced.
+    /// A row of a GPU's memory could not be remapped.
     GpuRowRemapFailed,
-    /// Packets between a GPU and its host have to be sent again.
+    /// PCIe packets between a GPU and its host are replayed.
     GpuPcieReplays,
-    /// A pod holds a GPU and does not use it.
+    /// A GPU is allocated to a pod but idle.
     GpuIdle,
-    /// A node has GPUs that it does not offer to pods.
+    /// A node has GPUs that are not allocatable.
     GpuUnhealthy,
-    /// A node has fewer GPUs than its pool's machines have.
+    /// A node has fewer GPUs than the machine type of its pool.
     GpuMissing,
-    /// A pod of a device plugin is not ready on a node of the pool, or nothing of it is where it must be.
+    /// A device plugin pod is missing or not ready on a node of the pool.
     GpuPluginDown,
-    /// A GPU exporter is not ready or cannot be scraped on a node of the pool.
+    /// A GPU metrics exporter is not ready or cannot be scraped on a node of the pool.
     GpuExporterDown,
-    /// A node offers GPUs and no metrics of them come in.
+    /// A node advertises GPUs, but Prometheus receives no metrics for them.
     GpuNodeWithoutMetrics,
-    /// gpuc-runtime does not hear of the driver's errors.
+    /// gpuc-runtime does not receive the driver's errors.
     GpuHealthUnwatched,
-    /// gpuc-runtime refused its configuration and works with the last good one.
+    /// gpuc-runtime rejected its configuration and uses the last valid one.
     GpuConfigurationRefused,
-    /// A namespace has nearly used up its quota of GPUs.
+    /// A namespace has nearly exhausted its GPU quota.
     GpuQuotaNearlyUsed,
 }
 

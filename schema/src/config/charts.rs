@@ -1,4 +1,4 @@
-//! `charts`: Helm charts to install beside what the rest of the file asks for, and values for those it does.
+//! `charts`: additional Helm charts, and values for any chart.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,64 +6,64 @@ use serde::{Deserialize, Serialize};
 use super::Fragment;
 use crate::Spanned;
 
-/// Helm charts by name. Naming one that stands on its own installs it; for one that another key asks for, such as the
-/// GPU Operator by `stack.driver: operator`, it only adds values.
+/// Helm charts by name. Naming a standalone chart installs it. For a chart that another key installs, such as the GPU
+/// Operator with `stack.driver: operator`, an entry only sets values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Charts {
-    /// The plugin that offers EFA interfaces, where gpuc installs one.
+    /// The device plugin for EFA interfaces. Installed if gpuc needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aws_efa_k8s_device_plugin: Option<Spanned<ChartSettings>>,
-    /// The Cluster Autoscaler, where `autoscaler` is `clusterAutoscaler`.
+    /// The Cluster Autoscaler. Installed if `autoscaler` is `clusterAutoscaler`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_autoscaler: Option<Spanned<ChartSettings>>,
-    /// NVIDIA's metrics exporter, where `monitoring.exporter` is `dcgm`.
+    /// The NVIDIA DCGM exporter for GPU metrics. Installed if `monitoring.exporter` is `dcgm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dcgm_exporter: Option<Spanned<ChartSettings>>,
-    /// NVIDIA's driver for Dynamic Resource Allocation, where `stack.allocation` is `dra`.
+    /// The NVIDIA driver for Dynamic Resource Allocation (DRA). Installed if `stack.allocation` is `dra`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dra_driver_nvidia_gpu: Option<Spanned<ChartSettings>>,
-    /// The NVIDIA GPU Operator, where `stack` gives it something to do.
+    /// The NVIDIA GPU Operator. Installed if a setting of `stack` requires it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_operator: Option<Spanned<ChartSettings>>,
-    /// `JobSet`: groups of Jobs that start and end together. Naming it installs it.
+    /// `JobSet`: groups of Jobs that start and end together. Naming this chart installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobset: Option<Spanned<ChartSettings>>,
-    /// `JupyterHub`, where `notebooks` asks for it.
+    /// JupyterHub. Installed if `notebooks` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jupyterhub: Option<Spanned<ChartSettings>>,
-    /// Karpenter, where `autoscaler` is `karpenter`.
+    /// Karpenter. Installed if `autoscaler` is `karpenter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub karpenter: Option<Spanned<ChartSettings>>,
-    /// Prometheus, Alertmanager and Grafana, where `monitoring.prometheus` is `install`.
+    /// Prometheus, Alertmanager and Grafana. Installed if `monitoring.prometheus` is `install`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kube_prometheus_stack: Option<Spanned<ChartSettings>>,
-    /// Kubeflow's Trainer, which runs `TrainJobs`. Naming it installs it.
+    /// Kubeflow Trainer, which runs `TrainJobs`. Naming this chart installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeflow_trainer: Option<Spanned<ChartSettings>>,
-    /// Kueue, which queues jobs. Naming it installs it.
+    /// Kueue, which queues jobs. Naming this chart installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kueue: Option<Spanned<ChartSettings>>,
-    /// `LeaderWorkerSet`: groups of pods that serve one model over several nodes. Naming it installs it.
+    /// `LeaderWorkerSet`: groups of pods that serve one model on several nodes. Naming this chart installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lws: Option<Spanned<ChartSettings>>,
-    /// NVIDIA's Network Operator: drivers and plugins for InfiniBand and `RoCE`. Naming it installs it.
+    /// The NVIDIA Network Operator: drivers and device plugins for InfiniBand and RoCE. Naming this chart installs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_operator: Option<Spanned<ChartSettings>>,
-    /// Node Feature Discovery. Naming it installs it; the GPU Operator then brings none of its own.
+    /// Node Feature Discovery. Naming this chart installs it; the GPU Operator then does not deploy its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_feature_discovery: Option<Spanned<ChartSettings>>,
-    /// NVIDIA's device plugin, where `stack.devicePlugin` is `nvidia`.
+    /// The NVIDIA device plugin. Installed if `stack.devicePlugin` is `nvidia`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvidia_device_plugin: Option<Spanned<ChartSettings>>,
 }
 
-/// What differs from gpuc's own settings of a chart.
+/// Overrides of gpuc's settings for a chart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChartSettings {
-    /// Values that are merged over gpuc's, deeply, as Helm does it: lists are replaced, `null` takes a key away. Every
-    /// key must be one of the pinned chart's.
+    /// Values that are merged deeply over gpuc's values, with Helm's rules: lists are replaced, and `null` deletes a
+    /// key. Every key must exist in the values of the pinned chart version.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub values: Spanned<Fragment>,
 }
@@ -73,9 +73,9 @@ fn is_empty(values: &Spanned<Fragment>) -> bool {
 }
 
 impl Charts {
-    /// What was written, by the chart's name.
+    /// The charts that are set in the file, by name.
     pub fn written(&self) -> impl Iterator<Item = (&'static str, &Spanned<ChartSettings>)> {
-        let all = [
+        let charts = [
             ("aws-efa-k8s-device-plugin", &self.aws_efa_k8s_device_plugin),
             ("cluster-autoscaler", &self.cluster_autoscaler),
             ("dcgm-exporter", &self.dcgm_exporter),
@@ -92,18 +92,19 @@ impl Charts {
             ("node-feature-discovery", &self.node_feature_discovery),
             ("nvidia-device-plugin", &self.nvidia_device_plugin),
         ];
-        let all = all.into_iter();
-        all.filter_map(|(name, settings)| Some((name, settings.as_ref()?)))
+        charts
+            .into_iter()
+            .filter_map(|(name, settings)| Some((name, settings.as_ref()?)))
     }
 
-    /// What was written of the chart of this name.
+    /// The settings of the chart of this name, if set.
     pub fn get(&self, name: &str) -> Option<&Spanned<ChartSettings>> {
         self.written()
             .find(|(chart, _)| *chart == name)
-            .map(|(_, it)| it)
+            .map(|(_, settings)| settings)
     }
 
-    /// Whether nothing was written.
+    /// Whether no chart is set.
     pub fn is_empty(&self) -> bool {
         self.written().next().is_none()
     }

@@ -1,4 +1,4 @@
-//! `cloud`: where the cluster runs, and what identifies it there.
+//! `cloud`: the platform that the cluster runs on, and the cluster's identity there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Maintenance, TextMap};
 use crate::Spanned;
 
-/// Where the cluster runs.
+/// The platform that the cluster runs on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CloudSection {
@@ -16,12 +16,12 @@ pub enum CloudSection {
     Gcp(Gcp),
     /// Azure Kubernetes Service.
     Azure(Azure),
-    /// Machines of your own with a Kubernetes that already runs.
+    /// Your own machines, with a running Kubernetes cluster.
     OnPrem(OnPrem),
 }
 
 impl CloudSection {
-    /// Whether gpuc makes the cluster.
+    /// Whether gpuc creates the cluster.
     pub fn creates_cluster(&self) -> bool {
         match self {
             Self::Aws(aws) => matches!(aws.cluster.value, AwsCluster::Create(_)),
@@ -31,7 +31,7 @@ impl CloudSection {
         }
     }
 
-    /// Tags on what gpuc creates, with the key they have here.
+    /// Tags on the resources that gpuc creates, with the name of their key in the file.
     pub fn tags(&self) -> Option<(&'static str, &TextMap)> {
         match self {
             Self::Aws(aws) => Some(("tags", &aws.tags)),
@@ -41,7 +41,7 @@ impl CloudSection {
         }
     }
 
-    /// The region or zone, where there is one.
+    /// The region or zone, if the platform has one.
     pub fn location(&self) -> Option<&Spanned<String>> {
         match self {
             Self::Aws(aws) => Some(&aws.region),
@@ -51,7 +51,7 @@ impl CloudSection {
         }
     }
 
-    /// The name in the cloud of a cluster that is there already, where it is not `metadata.name`.
+    /// The name in the cloud of an existing cluster, if it differs from `metadata.name`.
     pub fn existing_name(&self) -> Option<&Spanned<String>> {
         let name = match self {
             Self::Aws(aws) => match &aws.cluster.value {
@@ -76,15 +76,15 @@ impl CloudSection {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Aws {
-    /// The account's twelve digits, quoted. Every script checks first that it talks to this account.
+    /// The account ID: twelve digits, quoted. Every script first checks that its credentials belong to this account.
     #[schemars(regex(pattern = r"^[0-9]{12}$"), extend("examples" = ["123456789012"]))]
     pub account: Spanned<String>,
     /// The region.
     #[schemars(extend("examples" = ["us-east-1", "eu-central-1"]))]
     pub region: Spanned<String>,
-    /// The cluster: made by gpuc, or there already.
+    /// The cluster: created by gpuc, or existing.
     pub cluster: Spanned<AwsCluster>,
-    /// Tags on what gpuc creates.
+    /// Tags on the resources that gpuc creates.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub tags: TextMap,
 }
@@ -93,9 +93,9 @@ pub struct Aws {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AwsCluster {
-    /// gpuc's script creates it.
+    /// gpuc's script creates the cluster.
     Create(AwsCreate),
-    /// It is there; gpuc adds node pools to it.
+    /// The cluster exists; gpuc adds node pools to it.
     Existing(AwsExisting),
 }
 
@@ -103,28 +103,28 @@ pub enum AwsCluster {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AwsCreate {
-    /// The network. Default: a VPC of its own with the range 192.168.0.0/16.
+    /// The network. Default: a new VPC with the range 192.168.0.0/16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc: Option<Spanned<AwsVpc>>,
-    /// Who can reach the API server.
+    /// The networks that can reach the API server.
     #[serde(default)]
     pub endpoint: Spanned<AwsEndpoint>,
-    /// The availability zones of the control plane's subnets; at least two. Default: what eksctl picks.
+    /// The availability zones of the control plane's subnets; at least two. Default: selected by eksctl.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Spanned<String>>,
 }
 
-/// An EKS cluster that is there already.
+/// An existing EKS cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AwsExisting {
-    /// Its name in EKS. Default: `metadata.name`.
+    /// The cluster's name in EKS. Default: `metadata.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Spanned<String>>,
-    /// Its VPC and subnets, needed when eksctl did not make it.
+    /// The cluster's VPC and subnets. Required if the cluster was not created with eksctl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vpc: Option<Spanned<AwsExistingVpc>>,
-    /// A Cluster Autoscaler runs there already, so that gpuc installs none.
+    /// Whether a Cluster Autoscaler already runs in the cluster. If `true`, gpuc does not install one.
     #[serde(default)]
     pub has_autoscaler: Spanned<bool>,
 }
@@ -135,21 +135,21 @@ pub struct AwsExisting {
 pub enum AwsVpc {
     /// A new VPC with this IPv4 range.
     Cidr(Spanned<String>),
-    /// A VPC that is there.
+    /// An existing VPC.
     Existing(AwsExistingVpc),
 }
 
-/// A VPC that is there.
+/// An existing VPC.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AwsExistingVpc {
-    /// The VPC.
+    /// The VPC's ID.
     #[schemars(extend("examples" = ["vpc-0123456789abcdef0"]))]
     pub id: Spanned<String>,
-    /// The security group of the control plane; eksctl asks for it when it did not make the cluster.
+    /// The security group of the control plane. eksctl requires it if it did not create the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_group: Option<Spanned<String>>,
-    /// Private subnets, where nodes go.
+    /// Private subnets, for nodes.
     pub private_subnets: Vec<AwsSubnet>,
     /// Public subnets, for load balancers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -162,20 +162,20 @@ pub struct AwsExistingVpc {
 pub struct AwsSubnet {
     /// The availability zone.
     pub zone: Spanned<String>,
-    /// The subnet.
+    /// The subnet's ID.
     #[schemars(extend("examples" = ["subnet-0123456789abcdef0"]))]
     pub id: Spanned<String>,
 }
 
-/// Who can reach an EKS cluster's API server.
+/// The networks that can reach an EKS cluster's API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AwsEndpoint {
-    /// The internet; nodes too go through it.
+    /// The internet; nodes also use the public endpoint.
     Public,
-    /// The VPC alone.
+    /// Only the VPC.
     Private,
-    /// The internet, while nodes stay inside the VPC.
+    /// The internet; nodes use the private endpoint inside the VPC.
     #[default]
     PublicAndPrivate,
 }
@@ -184,13 +184,13 @@ pub enum AwsEndpoint {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Gcp {
-    /// The project's id. Every command names it, and every script checks first that it is there.
+    /// The project ID. Every command names it, and every script first checks that the project exists.
     #[schemars(regex(pattern = r"^[a-z][-a-z0-9]{4,28}[a-z0-9]$"), extend("examples" = ["acme-ml-prod"]))]
     pub project: Spanned<String>,
     /// The cluster's location: a region for a regional cluster, a zone for a zonal one.
     #[schemars(extend("examples" = ["us-central1", "us-central1-a"]))]
     pub location: Spanned<String>,
-    /// The cluster: made by gpuc, or there already.
+    /// The cluster: created by gpuc, or existing.
     pub cluster: Spanned<GcpCluster>,
     /// Labels on the Google Cloud resources that gpuc creates (not on Kubernetes nodes).
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
@@ -201,9 +201,9 @@ pub struct Gcp {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GcpCluster {
-    /// gpuc's script creates it.
+    /// gpuc's script creates the cluster.
     Create(GcpCreate),
-    /// It is there; gpuc adds node pools to it.
+    /// The cluster exists; gpuc adds node pools to it.
     Existing(ExistingCluster),
 }
 
@@ -211,38 +211,38 @@ pub enum GcpCluster {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GcpCreate {
-    /// How fast GKE upgrades the cluster.
+    /// The release channel, which determines how soon GKE upgrades the cluster.
     #[serde(default)]
     pub release_channel: Spanned<GcpReleaseChannel>,
     /// The VPC network. Default: the project's network `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Spanned<String>>,
-    /// The subnetwork, in the cluster's region. Default: the network's own for that region.
+    /// The subnetwork, in the cluster's region. Default: the network's subnetwork for that region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnetwork: Option<Spanned<String>>,
-    /// Nodes without public addresses.
+    /// Whether nodes have only private IP addresses.
     #[serde(default)]
     pub private_nodes: Spanned<bool>,
-    /// Kubernetes service accounts can act as Google service accounts.
+    /// Whether Kubernetes ServiceAccounts can act as Google service accounts.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
-    /// When GKE may upgrade the cluster and its nodes by itself. Default: at any time.
+    /// When GKE may upgrade the cluster and its nodes automatically. Default: at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<Spanned<Maintenance>>,
 }
 
-/// How fast GKE upgrades a cluster.
+/// A GKE release channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GcpReleaseChannel {
-    /// New versions first.
+    /// Receives new versions first.
     Rapid,
-    /// Some months later.
+    /// Receives versions some months after `rapid`.
     #[default]
     Regular,
-    /// Later still.
+    /// Receives versions after `regular`.
     Stable,
-    /// The regular versions, kept for up to two years.
+    /// The versions of `regular`, supported for up to two years.
     Extended,
 }
 
@@ -250,18 +250,18 @@ pub enum GcpReleaseChannel {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Azure {
-    /// The subscription's id. Every command names it, and every script checks first that it can be seen.
+    /// The subscription ID. Every command names it, and every script first checks that the subscription is accessible.
     #[schemars(extend("examples" = ["00000000-1111-2222-3333-444444444444"]))]
     pub subscription: Spanned<String>,
-    /// The resource group that holds the cluster.
+    /// The resource group of the cluster.
     #[schemars(extend("examples" = ["ml-prod"]))]
     pub resource_group: Spanned<String>,
     /// The region.
     #[schemars(extend("examples" = ["eastus", "westeurope"]))]
     pub location: Spanned<String>,
-    /// The cluster: made by gpuc, or there already.
+    /// The cluster: created by gpuc, or existing.
     pub cluster: Spanned<AzureCluster>,
-    /// Tags on what gpuc creates.
+    /// Tags on the resources that gpuc creates.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub tags: TextMap,
 }
@@ -270,9 +270,9 @@ pub struct Azure {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AzureCluster {
-    /// gpuc's script creates it, and its resource group when that is missing.
+    /// gpuc's script creates the cluster, and its resource group if that does not exist.
     Create(AzureCreate),
-    /// It is there; gpuc adds node pools to it.
+    /// The cluster exists; gpuc adds node pools to it.
     Existing(ExistingCluster),
 }
 
@@ -280,47 +280,48 @@ pub enum AzureCluster {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AzureCreate {
-    /// The control plane's tier.
+    /// The pricing tier of the control plane.
     #[serde(default)]
     pub tier: Spanned<AzureTier>,
-    /// The subnet of the nodes, by its resource id. Default: a network that AKS makes.
+    /// The resource ID of the nodes' subnet. Default: a network that AKS creates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet: Option<Spanned<String>>,
-    /// The API server has a private address only.
+    /// Whether the API server has only a private address.
     #[serde(default)]
     pub private_cluster: Spanned<bool>,
-    /// Kubernetes service accounts can act as Entra identities.
+    /// Whether Kubernetes ServiceAccounts can act as Entra identities.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
-    /// Which Kubernetes versions AKS puts on the cluster by itself.
+    /// The Kubernetes versions that AKS upgrades the cluster to automatically.
     #[serde(default)]
     pub upgrade_channel: Spanned<AzureUpgradeChannel>,
-    /// Which changes of the operating system AKS puts on nodes by itself.
+    /// The operating system updates that AKS applies to nodes automatically.
     #[serde(default)]
     pub node_image_channel: Spanned<AzureNodeImageChannel>,
-    /// When AKS may do so. Default: at any time. Taken away, the schedule stays in Azure.
+    /// When AKS may upgrade the cluster and its nodes automatically. Default: at any time. If you remove this key, the
+    /// schedule remains in Azure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<Spanned<Maintenance>>,
 }
 
-/// The tier of an AKS control plane.
+/// The pricing tier of an AKS control plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AzureTier {
-    /// No uptime agreement.
+    /// No uptime SLA.
     Free,
-    /// An uptime agreement.
+    /// An uptime SLA.
     #[default]
     Standard,
-    /// An uptime agreement and long-term support.
+    /// An uptime SLA and long-term support.
     Premium,
 }
 
-/// Which Kubernetes versions AKS puts on a cluster by itself.
+/// The Kubernetes versions that AKS upgrades a cluster to automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AzureUpgradeChannel {
-    /// None: versions change when gpuc's scripts change them.
+    /// None: only gpuc's scripts change the version.
     #[default]
     None,
     /// The newest patch of the minor version.
@@ -331,38 +332,38 @@ pub enum AzureUpgradeChannel {
     Rapid,
 }
 
-/// Which changes of the operating system AKS puts on nodes by itself.
+/// The operating system updates that AKS applies to nodes automatically.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum AzureNodeImageChannel {
-    /// None at all.
+    /// None.
     None,
-    /// What the distribution's own updater installs.
+    /// The updates that the distribution's own updater installs.
     Unmanaged,
-    /// Tested security patches, mostly without new nodes.
+    /// Tested security patches, in most cases without new nodes.
     SecurityPatch,
-    /// New node images, week by week: every node is drained and made again.
+    /// New node images every week: AKS drains and reimages every node.
     #[default]
     NodeImage,
 }
 
-/// A cluster that is there already.
+/// An existing cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExistingCluster {
-    /// Its name in the cloud. Default: `metadata.name`.
+    /// The cluster's name in the cloud. Default: `metadata.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Spanned<String>>,
 }
 
-/// Machines of your own. Scripts run on each node, and `kubectl` labels and taints them.
+/// Your own machines. Scripts run on each node, and `kubectl` labels and taints the nodes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OnPrem {
-    /// The kubeconfig context of the cluster. Every script that talks to Kubernetes names it.
+    /// The kubeconfig context of the cluster. Every script that accesses Kubernetes names it.
     #[schemars(extend("examples" = ["dgx-lab"]))]
     pub context: Spanned<String>,
-    /// The Kubernetes distribution: it decides where containerd is configured.
+    /// The Kubernetes distribution. It determines where containerd is configured.
     #[serde(default)]
     pub distribution: Spanned<Distribution>,
 }
@@ -371,12 +372,12 @@ pub struct OnPrem {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Distribution {
-    /// kubeadm and its like: containerd is a service of its own, configured in /etc/containerd.
+    /// kubeadm and similar: containerd is a separate service, configured in /etc/containerd.
     #[default]
     Kubeadm,
-    /// K3s, which brings and configures its own containerd.
+    /// K3s, which includes and configures its own containerd.
     K3s,
-    /// RKE2, which brings and configures its own containerd.
+    /// RKE2, which includes and configures its own containerd.
     Rke2,
 }
 

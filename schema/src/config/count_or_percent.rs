@@ -1,4 +1,4 @@
-//! A number of pods, or a part of them.
+//! A number or a percentage of pods.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,21 +7,20 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// A number of pods, or a part of them in percent: `1`, `50%`.
-///
-/// What is neither is kept as it was written, for whoever uses it to refuse.
+/// A number or a percentage of pods: `1`, `50%`. Any other text is kept as written, so that the code that uses it can
+/// report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountOrPercent {
-    /// So many.
+    /// A number of pods.
     Count(u64),
-    /// So many of a hundred.
+    /// A percentage of pods.
     Percent(u64),
-    /// Neither.
+    /// Neither a number nor a percentage.
     Neither(String),
 }
 
 impl CountOrPercent {
-    /// How many of so many pods that are at least: a part of a pod is a whole one.
+    /// The number of pods out of `pods`; percentages are rounded up.
     pub fn of(&self, pods: u32) -> Option<u64> {
         match self {
             Self::Count(count) => Some(*count),
@@ -62,14 +61,14 @@ impl Visitor<'_> for CountVisitor {
     type Value = CountOrPercent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of pods, or a part of them such as 50%")
+        f.write_str("a number of pods, or a percentage such as 50%")
     }
 
     fn visit_u64<E: de::Error>(self, count: u64) -> Result<CountOrPercent, E> {
         Ok(CountOrPercent::Count(count))
     }
 
-    /// Less than none is for whoever uses it to refuse, as text is.
+    /// A negative number is kept as text; the code that uses it reports it.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<CountOrPercent, E> {
         Ok(CountOrPercent::Neither(number.to_string()))
     }
@@ -90,7 +89,7 @@ impl JsonSchema for CountOrPercent {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A number of pods, or a part of them in percent: 1, 50%.",
+            "description": "A number or a percentage of pods: 1, 50%.",
             "type": ["integer", "string"],
             "pattern": "^[0-9]+%$",
             "minimum": 0,
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_pods_are_whole_ones() {
+    fn percentages_are_rounded_up() {
         let percent = CountOrPercent::Percent;
         for (written, pods, count) in [
             (CountOrPercent::Count(3), 2, 3),

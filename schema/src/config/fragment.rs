@@ -1,4 +1,4 @@
-//! A piece of YAML that gpuc passes through: what it may hold is somebody else's to say.
+//! A YAML fragment that gpuc passes through verbatim, without a schema.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::Spanned;
 
-/// A piece of YAML, each part of which remembers its place.
+/// A YAML fragment. Every part of it has a span.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fragment {
-    /// Nothing.
+    /// `null`.
     Null,
-    /// True or false.
+    /// A Boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// Any other number.
     Float(f64),
-    /// Text.
+    /// A string.
     Text(String),
     /// A list.
     List(Vec<Spanned<Fragment>>),
-    /// Keys and values, in the order they were written.
+    /// A mapping, in the order of the file.
     Map(Vec<(Spanned<String>, Spanned<Fragment>)>),
 }
 
@@ -34,12 +34,12 @@ impl Default for Fragment {
 }
 
 impl Fragment {
-    /// Whether it says nothing at all.
+    /// Whether this is an empty mapping.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Map(entries) if entries.is_empty())
     }
 
-    /// What stands at a path of keys, unless it is `null`.
+    /// The value at a path of keys, unless it is `null`.
     pub fn at(&self, path: &[&str]) -> Option<&Spanned<Self>> {
         let (key, rest) = path.split_first()?;
         let Self::Map(entries) = self else {
@@ -53,7 +53,7 @@ impl Fragment {
         }
     }
 
-    /// Every text in it, keys among them.
+    /// Calls `found` for every string, including keys.
     pub fn texts<'a>(&'a self, found: &mut dyn FnMut(&'a str, crate::Span), at: crate::Span) {
         match self {
             Self::Text(text) => found(text, at),
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_beyond_64_bits_is_told_so() {
+    fn numbers_over_64_bits_are_errors() {
         for number in [i128::from(i64::MAX) + 1, i128::from(u64::MAX) + 1] {
             let deserializer = de::value::I128Deserializer::<de::value::Error>::new(number);
             let error = Fragment::deserialize(deserializer).unwrap_err();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_in_comes_out() {
+    fn fragments_round_trip_through_json() {
         let json = serde_json::json!({"a": [1, -2, 2.5, "x", null, true], "b": {"c": {}}});
         let fragment: Fragment = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(serde_json::to_value(&fragment).unwrap(), json);

@@ -1,11 +1,11 @@
-//! `gitops`: what brings the generated tree to the cluster.
+//! `gitops`: the GitOps controller that deploys the generated tree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// What brings the generated tree to the cluster.
+/// The GitOps controller that deploys the generated tree.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Gitops {
@@ -15,11 +15,11 @@ pub enum Gitops {
     Argocd(Argocd),
 }
 
-/// Flux: where the tree is committed, and how Flux gets at it.
+/// Flux: the repository that contains the tree, and how Flux reads it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Flux {
-    /// The repository's URL: `https://` or `ssh://`.
+    /// The URL of the repository: `https://` or `ssh://`.
     #[schemars(extend("examples" = ["https://git.example.com/acme/gitops.git"]))]
     pub repository: Spanned<String>,
     /// The branch.
@@ -28,26 +28,26 @@ pub struct Flux {
     /// The cluster's folder in the repository.
     #[schemars(extend("examples" = ["clusters/ml-prod"]))]
     pub path: Spanned<String>,
-    /// The Secret that Flux reads the repository with, in Flux's namespace. Without it the repository is public.
+    /// The Secret with the credentials for the repository, in Flux's namespace. Not needed for a public repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["gitops-credentials"]))]
     pub secret: Option<Spanned<String>>,
-    /// The Secret that Flux pulls charts from `mirror.charts` with, in Flux's namespace and of the type
-    /// `kubernetes.io/dockerconfigjson`. Without it everybody may pull them.
+    /// The Secret with the credentials for `mirror.charts`, in Flux's namespace and of the type
+    /// `kubernetes.io/dockerconfigjson`. Not needed if the registry allows anonymous pulls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["mirror-credentials"]))]
     pub chart_secret: Option<Spanned<String>>,
-    /// The namespace that Flux runs in.
+    /// Flux's namespace.
     #[serde(default = "flux_namespace")]
     #[schemars(extend("examples" = ["flux-system"]))]
     pub namespace: Spanned<String>,
 }
 
-/// Argo CD: where the tree is committed, and which cluster Argo CD brings it to.
+/// Argo CD: the repository that contains the tree, and the cluster that Argo CD deploys it to.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Argocd {
-    /// The repository's URL. Argo CD must know it already if it is not public.
+    /// The URL of the repository. A private repository must already be registered with Argo CD.
     #[schemars(extend("examples" = ["https://git.example.com/acme/gitops.git"]))]
     pub repository: Spanned<String>,
     /// The branch.
@@ -60,7 +60,7 @@ pub struct Argocd {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["ml-prod"]))]
     pub cluster: Option<Spanned<String>>,
-    /// The namespace that Argo CD runs in.
+    /// Argo CD's namespace.
     #[serde(default = "argocd_namespace")]
     #[schemars(extend("examples" = ["argocd"]))]
     pub namespace: Spanned<String>,
@@ -99,8 +99,8 @@ impl Gitops {
         }
     }
 
-    /// What the tool calls the cluster that it brings the tree to, where that may be another one than its own: empty
-    /// for its own.
+    /// The name of the destination cluster, for a controller that can deploy to other clusters. Empty for the
+    /// controller's own cluster.
     pub fn brought_to(&self) -> Option<&str> {
         match self {
             Self::Flux(_) => None,
@@ -111,7 +111,7 @@ impl Gitops {
         }
     }
 
-    /// The namespace that the tool runs in.
+    /// The namespace of the GitOps controller.
     pub fn namespace(&self) -> &Spanned<String> {
         match self {
             Self::Flux(flux) => &flux.namespace,

@@ -5,92 +5,92 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// How Kueue shares GPUs among teams. With `queueing: kueue`.
+/// How Kueue shares GPUs among teams. Requires `queueing: kueue`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kueue {
-    /// Whose job goes first within a team: `bestEffortFifo` lets a later job start that fits, `strictFifo` lets
-    /// nothing pass the oldest.
+    /// The order of jobs within a team. With `bestEffortFifo`, a later job that fits can start first; with
+    /// `strictFifo`, no job overtakes the oldest one.
     #[serde(default)]
     pub order: Spanned<QueueOrder>,
-    /// Whether a team that needs what is guaranteed to it takes it back from jobs of teams that borrowed it.
+    /// Which jobs Kueue preempts when a team needs its guaranteed quota that other teams have borrowed.
     #[serde(default)]
     pub reclaim: Spanned<Reclaiming>,
-    /// Whether a job takes the place of others of its team.
+    /// Which jobs of the same team a job can preempt.
     #[serde(default)]
     pub preempt: Spanned<Preempting>,
-    /// Whether teams that want more than is guaranteed to them share what is idle by `teams[].weight`, instead of who
-    /// comes first.
+    /// Whether idle quota is shared among teams by `teams[].weight`, instead of first come, first served.
     #[serde(default)]
     pub fair_sharing: Spanned<bool>,
-    /// Kinds of jobs that wait in queues beside those that Kueue has ready. Those wait anyway: the jobs of Kubernetes,
-    /// `JobSet`, `LeaderWorkerSet`, Kubeflow's Trainer and Training Operator, MPI, Ray and `AppWrapper`.
+    /// Kinds of jobs that Kueue manages in addition to its default integrations. The defaults are always enabled:
+    /// Kubernetes Jobs, `JobSet`, `LeaderWorkerSet`, Kubeflow Trainer and Training Operator, MPI, Ray and `AppWrapper`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["sparkApplication"]]))]
     pub job_kinds: Vec<Spanned<QueuedKind>>,
-    /// Pools whose jobs are placed by how their nodes are wired.
+    /// Topology-aware scheduling of jobs on certain pools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Spanned<QueueTopology>>,
 }
 
-/// A kind of jobs that Kueue knows and does not have ready.
+/// A kind of job that Kueue supports but does not enable by default.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum QueuedKind {
-    /// `sparkoperator.k8s.io` `SparkApplication`, of which Kueue's support is alpha: gpuc turns on its feature gate.
+    /// `sparkoperator.k8s.io` `SparkApplication`. Its support in Kueue is alpha: gpuc enables the feature gate.
     SparkApplication,
 }
 
-/// Whose job goes first within a team.
+/// The order of jobs within a team.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum QueueOrder {
-    /// By priority, then age; a job that does not fit yet lets those behind it pass.
+    /// By priority, then age. Later jobs can start before a job that does not fit yet.
     #[default]
     BestEffortFifo,
-    /// By priority, then age; a job that does not fit yet holds those behind it back.
+    /// By priority, then age. A job that does not fit yet blocks the jobs behind it.
     StrictFifo,
 }
 
-/// Who is taken guaranteed GPUs back from.
+/// The jobs that can be preempted to reclaim guaranteed GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Reclaiming {
-    /// Any job that runs on borrowed GPUs.
+    /// All jobs on borrowed GPUs.
     #[default]
     Any,
-    /// Jobs on borrowed GPUs whose priority is lower.
+    /// Jobs on borrowed GPUs with a lower priority.
     LowerPriority,
-    /// Nobody: the team waits until they end.
+    /// None: the team waits until the jobs end.
     Never,
 }
 
-/// Whose place a job takes within its team.
+/// The jobs of its own team that a job can preempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Preempting {
-    /// Jobs of the team whose priority is lower.
+    /// Jobs with a lower priority.
     #[default]
     LowerPriority,
-    /// These, and newer ones of the same priority.
+    /// Jobs with a lower priority, and newer jobs with the same priority.
     LowerOrNewerEqualPriority,
-    /// Nobody's.
+    /// None.
     Never,
 }
 
-/// Pools whose jobs are placed by how their nodes are wired: Kueue's topology-aware scheduling. A job gets onto them
-/// only when its pods have the annotation `kueue.x-k8s.io/podset-preferred-topology` or `podset-required-topology`,
-/// with one of the levels, or `podset-unconstrained-topology: "true"`. The workloads of the file have it.
+/// Pools with Kueue's topology-aware scheduling, which places the pods of a job by network topology. A job can run on
+/// these pools only if its pods have the annotation `kueue.x-k8s.io/podset-preferred-topology` or
+/// `podset-required-topology` with one of the levels, or `podset-unconstrained-topology: "true"`. gpuc adds it to the
+/// workloads of the file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QueueTopology {
-    /// The pools. Kueue counts the nodes that are there, so that they need a fixed number of nodes.
+    /// The pools. They need a fixed number of nodes, because Kueue counts only existing nodes.
     #[schemars(length(min = 1))]
     pub pools: Vec<Spanned<String>>,
-    /// Labels of the nodes that say where each is, from the widest part of the network to the node itself. Default:
-    /// those of the cloud, where it has some.
+    /// Node labels that describe the topology, from the widest network domain to the node itself. Default: the cloud's
+    /// topology labels, if it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), extend("examples" = [["example.com/rack", "kubernetes.io/hostname"]]))]
     pub levels: Vec<Spanned<String>>,

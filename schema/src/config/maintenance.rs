@@ -1,21 +1,21 @@
-//! When a cloud may change a cluster by itself.
+//! Maintenance windows for automatic upgrades by the cloud.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// When the cloud may upgrade the cluster and its nodes by itself.
+/// A maintenance window: when the cloud may upgrade the cluster and its nodes automatically.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Maintenance {
-    /// The days of the week. AKS takes one.
+    /// The days of the week. AKS supports one day.
     #[schemars(length(min = 1), extend("examples" = [["saturday", "sunday"]]))]
     pub days: Vec<Spanned<Weekday>>,
-    /// When it begins, in UTC.
+    /// The start time, in UTC.
     #[schemars(regex(pattern = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"), extend("examples" = ["02:00"]))]
     pub start: Spanned<String>,
-    /// How many hours it lasts.
+    /// The length of the window in hours.
     #[schemars(range(min = 4, max = 24))]
     pub hours: Spanned<u32>,
 }

@@ -1,8 +1,8 @@
-//! The user's file, `gpu-cluster.yaml`, one module per top-level key.
+//! The configuration file `gpu-cluster.yaml`, one module per top-level key.
 //!
-//! Doc comments here are the user's documentation: they become the descriptions in the JSON Schema, and what
-//! `gpuc explain nodePools.sharing` prints. Every leaf that a diagnostic may point at is [`Spanned`]. There is no
-//! `flatten`, `untagged` or internally tagged type: serde buffers those, and the places are lost.
+//! Doc comments here are the user's documentation: they become the descriptions in the JSON Schema and the text of
+//! `gpuc explain nodePools.sharing`. Every leaf that a diagnostic may point at is [`Spanned`]. No type uses `flatten`,
+//! `untagged` or internal tagging: serde buffers those and loses the spans.
 
 mod admission;
 mod alert_name;
@@ -61,108 +61,109 @@ pub const API_VERSION: &str = "gpuc.dev/v1alpha1";
 /// The `kind` of the file.
 pub const KIND: &str = "GpuCluster";
 
-/// Labels, taint values, tags: text by text, both with their places.
+/// A map of strings, such as labels or tags. Keys and values have spans.
 pub type TextMap = BTreeMap<Spanned<String>, Spanned<String>>;
 
-/// One GPU cluster: its node pools, how their GPUs are shared, who may use them, what watches them and what runs.
+/// One GPU cluster: node pools, GPU sharing, teams and quotas, monitoring, and workloads.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "gpu-cluster.yaml")]
 pub struct GpuCluster {
-    /// The version of this format.
+    /// The API version of this file format.
     pub api_version: Spanned<ApiVersion>,
-    /// What the document describes.
+    /// The kind of object that this file describes.
     pub kind: Spanned<Kind>,
-    /// What the cluster is called.
+    /// The identity of the cluster.
     pub metadata: Metadata,
-    /// A file to start from, relative to this one. Maps merge deeply; `nodePools`, `teams` and `workloads` merge by
-    /// `name`; `remove: true` in one of their items drops it; any other list is replaced.
+    /// The base file that this file extends, as a path relative to this file. Mappings are merged deeply. The lists
+    /// `nodePools`, `teams` and `workloads` are merged by `name`; `remove: true` in an item deletes it. Any other list
+    /// is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["../base/gpu-cluster.yaml"]))]
     pub base: Option<Spanned<String>>,
-    /// Warnings that are known and accepted, by their name or code. Errors cannot be allowed.
+    /// Accepted warnings, by name or code. gpuc does not report them. Errors cannot be allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["machine-unknown"]]))]
     pub allow: Vec<Spanned<String>>,
     /// The Kubernetes version.
     pub kubernetes: Kubernetes,
-    /// Where the cluster runs: exactly one of `aws`, `gcp`, `azure` and `onPrem`.
+    /// The platform that the cluster runs on: exactly one of `aws`, `gcp`, `azure` and `onPrem`.
     pub cloud: Spanned<CloudSection>,
-    /// Who adds and removes nodes between a pool's `min` and `max`. It decides what can scale from zero. Default:
-    /// `managed` where the cloud runs an autoscaler of its own (GKE, AKS), `none` elsewhere.
+    /// The autoscaler that adds and removes nodes between a pool's `min` and `max`. It determines which pools can scale
+    /// from zero. Default: `managed` if the cloud has its own autoscaler (GKE, AKS), otherwise `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autoscaler: Option<Spanned<Autoscaler>>,
-    /// Who installs the driver and who advertises GPUs, for every pool that does not say otherwise.
+    /// The components that install the driver and advertise GPUs. A pool can override each setting.
     #[serde(default)]
     pub stack: Stack,
-    /// Classes of the volumes that pods ask for.
+    /// `StorageClasses` and volumes for pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Spanned<Storage>>,
-    /// Groups of like nodes.
+    /// Groups of identical nodes.
     #[schemars(length(min = 1))]
     pub node_pools: Vec<Spanned<NodePool>>,
-    /// Who may use how much.
+    /// The teams that share the cluster, and their quotas.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teams: Vec<Spanned<Team>>,
-    /// How important pods are, in comparison.
+    /// The priority classes of pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<Spanned<Priority>>,
-    /// Who decides which job starts when quota is short.
+    /// The component that decides which job starts when a quota is exhausted.
     #[serde(default)]
     pub queueing: Spanned<Queueing>,
-    /// How Kueue shares GPUs among teams. With `queueing: kueue`.
+    /// How Kueue shares GPUs among teams. Requires `queueing: kueue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kueue: Option<Spanned<Kueue>>,
-    /// What the API server says of pods that cannot run on this cluster's GPUs.
+    /// Admission policies for pods that cannot run on this cluster's GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admission: Option<Spanned<Admission>>,
     /// Metrics, alerts and dashboards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<Spanned<Monitoring>>,
-    /// What runs on the cluster.
+    /// The workloads that run on the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<Spanned<Workload>>,
-    /// Notebooks for people.
+    /// Interactive notebooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebooks: Option<Spanned<Notebooks>>,
-    /// Helm charts by name: those to install beside what the rest asks for, and values of your own for any of them.
+    /// Helm charts by name: additional charts to install, and your own values for any chart.
     #[serde(default, skip_serializing_if = "Charts::is_empty")]
     pub charts: Charts,
-    /// Registries of your own to pull charts and images from.
+    /// Private registries to pull charts and images from.
     #[serde(default, skip_serializing_if = "Mirror::is_empty")]
     pub mirror: Mirror,
-    /// What images must be, by their names with their tags as `gpuc catalog images` has them: a digest, `sha256:` and
-    /// 64 hexadecimal digits. It is put behind the tag wherever the image is named.
+    /// Image digests. A key is an image with its tag, as listed by `gpuc catalog images`. A value is `sha256:` followed
+    /// by 64 hexadecimal digits. gpuc appends the digest to the tag wherever it uses the image.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     #[schemars(extend("examples" = [{"registry.k8s.io/kueue/kueue:v0.19.2":
         "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}]))]
     pub digests: TextMap,
-    /// What brings the generated tree to the cluster. Without it, `install.sh` does, with helm and kubectl.
+    /// The GitOps controller that deploys the generated tree. If unset, `install.sh` deploys it with helm and kubectl.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gitops: Option<Spanned<Gitops>>,
 }
 
-/// The version of this format.
+/// The API version of this file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ApiVersion {
-    /// The first one, still moving.
+    /// The first version. It can still change incompatibly.
     #[serde(rename = "gpuc.dev/v1alpha1")]
     V1Alpha1,
 }
 
-/// What a document describes.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Kind {
     /// One GPU cluster.
     GpuCluster,
 }
 
-/// What the cluster is called.
+/// The identity of the cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metadata {
-    /// The cluster's name: the folder of the generated tree, and the name in the cloud unless `cluster.existing` gives
-    /// another. Lower-case letters, digits and `-`, starting with a letter, at most 40 characters.
+    /// The cluster's name. It names the folder of the generated tree and, unless `cluster.existing.name` is set, the
+    /// cluster in the cloud. Lower-case letters, digits and `-`, starting with a letter, at most 40 characters.
     #[schemars(regex(pattern = r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$"), extend("examples" = ["ml-prod"]))]
     pub name: Spanned<String>,
 }
@@ -171,45 +172,43 @@ pub struct Metadata {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kubernetes {
-    /// Major and minor version, quoted, because YAML reads 1.30 as 1.3.
+    /// The major and minor version. Quote it, because YAML reads 1.30 as 1.3.
     #[schemars(regex(pattern = r"^1\.[0-9]{2}$"), extend("examples" = ["1.34"]))]
     pub version: Spanned<String>,
 }
 
-/// Who adds and removes nodes.
+/// The component that adds and removes nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Autoscaler {
-    /// Nobody: each pool needs a fixed number of nodes.
+    /// No autoscaler: each pool needs a fixed number of nodes.
     None,
     /// The Kubernetes Cluster Autoscaler, installed in the cluster. On EKS.
     ClusterAutoscaler,
-    /// Karpenter, run in the cluster. On EKS. It makes the nodes of pools without a fixed number of them, from none on.
-    ///
-    /// A pool with a fixed number of nodes stays a node group, and one without GPUs must be there for Karpenter to run
-    /// on. A node group that is there of a pool that becomes Karpenter's stays until you delete it.
-    ///
-    /// Karpenter never has more nodes of a pool than `max`, not even for a moment: while a pool is full, a node that
-    /// differs from the file is replaced only after another went. Write a `max` of one more where that must not wait.
-    /// An account that never used spot needs a role for it, once, before a pool with `capacity: {spot: {}}` gets nodes:
-    /// `aws iam create-service-linked-role --aws-service-name spot.amazonaws.com`.
+    /// Karpenter, installed in the cluster. On EKS. It creates the nodes of pools without a fixed number of nodes, and
+    /// can scale them from zero. A pool with a fixed number of nodes remains a node group. Karpenter itself needs such
+    /// a pool without GPUs to run on. If Karpenter takes over a pool that has a node group, the node group remains
+    /// until you delete it. Karpenter never exceeds a pool's `max`, not even temporarily. While a pool is at `max`,
+    /// Karpenter replaces a drifted node only after another node is removed. To avoid this wait, increase `max` by one.
+    /// An AWS account that has never used Spot needs a service-linked role before a pool with `capacity: {spot: {}}`
+    /// gets nodes: `aws iam create-service-linked-role --aws-service-name spot.amazonaws.com`.
     Karpenter,
-    /// The cloud's own autoscaler of node pools. On GKE and AKS.
+    /// The cloud's own node pool autoscaler. On GKE and AKS.
     Managed,
 }
 
-/// Who decides which job starts when quota is short.
+/// The component that decides which job starts when a quota is exhausted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Queueing {
-    /// Kubernetes' own ResourceQuota: what does not fit is refused.
+    /// Kubernetes ResourceQuota: pods that exceed the quota are rejected.
     #[default]
     None,
-    /// Kueue: what does not fit waits, teams lend and borrow.
+    /// Kueue: jobs that exceed the quota wait in a queue; teams can lend and borrow quota.
     Kueue,
 }
 
-/// An empty mapping: `{}`. It leaves room for settings without changing what is written today.
+/// An empty mapping: `{}`. Settings can be added later without breaking existing files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Empty {}

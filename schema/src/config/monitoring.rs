@@ -10,62 +10,63 @@ use crate::Spanned;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Monitoring {
-    /// Where GPU metrics come from. Where gpuc-runtime advertises the GPUs, its own metrics, those of the plugin, are
-    /// scraped in any case.
+    /// The source of GPU metrics. If gpuc-runtime advertises the GPUs, Prometheus always scrapes gpuc-runtime's own
+    /// device plugin metrics too.
     #[serde(default)]
     pub exporter: Spanned<Exporter>,
-    /// When somebody is told.
+    /// Alerts and their thresholds.
     #[serde(default)]
     pub alerts: Alerts,
-    /// Grafana dashboards, as ConfigMaps that its sidecar picks up: of the fleet, of a pool, of a node and of a
+    /// Whether to create Grafana dashboards, as ConfigMaps for Grafana's sidecar: for the fleet, a pool, a node and a
     /// namespace.
     #[serde(default)]
     pub dashboards: Spanned<bool>,
-    /// The Prometheus that scrapes the metrics and knows the alerts. Either one is a Prometheus Operator, whose objects
-    /// gpuc writes.
+    /// The Prometheus that scrapes the metrics and evaluates the alerts. In both cases gpuc generates objects for the
+    /// Prometheus Operator.
     pub prometheus: Spanned<Prometheus>,
 }
 
-/// Where GPU metrics come from.
+/// The source of GPU metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Exporter {
-    /// NVIDIA's dcgm-exporter, by its Helm chart; by the GPU Operator where that installs the driver or the plugin.
+    /// The NVIDIA DCGM exporter, installed by its Helm chart, or by the GPU Operator if that installs the driver or the
+    /// device plugin.
     #[default]
     Dcgm,
-    /// gpuc-runtime itself, on pools that have `devicePlugin: gpuc`. It knows everything but how busy a MIG slice is,
-    /// so that pools whose GPUs are all cut have no `GpuIdle`.
+    /// gpuc-runtime, on pools with `devicePlugin: gpuc`. It cannot measure the utilization of MIG devices, so the alert
+    /// `GpuIdle` is not available on pools where all GPUs are partitioned.
     Gpuc,
 }
 
-/// When somebody is told.
+/// Alerts and their thresholds.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Alerts {
-    /// A GPU hotter than this for 5 minutes, in degrees Celsius; 5 degrees more are critical.
+    /// Alert if a GPU is hotter than this for 5 minutes, in degrees Celsius. 5 degrees more are critical.
     #[schemars(range(min = 40, max = 120))]
     pub temperature_celsius: Spanned<u32>,
-    /// A GPU or slice whose memory is used to more than this part for 10 minutes, in percent.
+    /// Alert if a GPU or MIG device uses more than this share of its memory for 10 minutes, in percent.
     #[schemars(range(min = 1, max = 99))]
     pub memory_used_percent: Spanned<u32>,
-    /// A GPU that draws more than this for 10 minutes, in watts. Without it nobody is told: what is much depends on the
-    /// card.
+    /// Alert if a GPU draws more power than this for 10 minutes, in watts. No default, because the limit depends on the
+    /// GPU model: if unset, there is no such alert.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 5000), extend("examples" = [690]))]
     pub power_watts: Option<Spanned<u32>>,
-    /// A GPU that a pod holds is idle when it is busy for less than this part of the time, in percent.
+    /// An allocated GPU counts as idle if its utilization is lower than this, in percent.
     #[schemars(range(min = 1, max = 99))]
     pub idle_percent: Spanned<u32>,
-    /// A GPU that a pod holds and that is idle for longer than this, in minutes.
+    /// Alert if an allocated GPU is idle for longer than this, in minutes.
     #[schemars(range(min = 10, max = 10080))]
     pub idle_minutes: Spanned<u32>,
-    /// More than this many packets a minute that had to be sent again between a GPU and its host, for 15 minutes.
+    /// Alert if more than this many PCIe packets per minute are replayed between a GPU and its host, for 15 minutes.
     #[schemars(range(min = 1, max = 100_000))]
     pub pcie_replays_per_minute: Spanned<u32>,
-    /// A quota of GPUs that is used to this part or more for 15 minutes, in percent.
+    /// Alert if a GPU quota is used to this percentage or more for 15 minutes.
     #[schemars(range(min = 1, max = 100))]
     pub quota_used_percent: Spanned<u32>,
-    /// Alerts that are not wanted, by name.
+    /// Alerts to disable, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["GpuIdle"]]))]
     pub disabled: Vec<Spanned<AlertName>>,
@@ -90,18 +91,18 @@ impl Default for Alerts {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Prometheus {
-    /// gpuc installs kube-prometheus-stack: Prometheus, Alertmanager and their operator, and where asked for Grafana.
+    /// gpuc installs kube-prometheus-stack: Prometheus, Alertmanager, their operator, and optionally Grafana.
     Install(InstalledPrometheus),
-    /// A Prometheus Operator that is there, with kube-state-metrics, as kube-prometheus-stack installs them.
+    /// An existing Prometheus Operator with kube-state-metrics, as installed by kube-prometheus-stack.
     Existing(ExistingPrometheus),
 }
 
-/// A Prometheus Operator that is there.
+/// An existing Prometheus Operator.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExistingPrometheus {
-    /// The value of the label `release` that its monitors and rules are picked by: with kube-prometheus-stack, the name
-    /// of its Helm release.
+    /// The value of the label `release` by which Prometheus selects its monitors and rules. With kube-prometheus-stack,
+    /// this is the name of the Helm release.
     #[schemars(extend("examples" = ["kube-prometheus-stack"]))]
     pub release: Spanned<String>,
 }
@@ -110,13 +111,13 @@ pub struct ExistingPrometheus {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct InstalledPrometheus {
-    /// How long metrics are kept, in days.
+    /// The retention period of metrics, in days.
     #[schemars(range(min = 1, max = 3650))]
     pub retention_days: Spanned<u32>,
-    /// A volume for the metrics. Without one they are lost with Prometheus' pod.
+    /// A volume for the metrics. If unset, the metrics are lost when the Prometheus pod is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<PrometheusStorage>,
-    /// Installs Grafana too. `dashboards: true` needs one.
+    /// Installs Grafana as well. `dashboards: true` requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grafana: Option<InstalledGrafana>,
 }
@@ -135,11 +136,11 @@ impl Default for InstalledPrometheus {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrometheusStorage {
-    /// Its size in GiB.
+    /// The volume's size in GiB.
     #[serde(rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Spanned<u32>,
-    /// Its `StorageClass`. Default: the cluster's.
+    /// The volume's `StorageClass`. Default: the cluster's default class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["gp3"]))]
     pub class: Option<Spanned<String>>,
@@ -149,8 +150,8 @@ pub struct PrometheusStorage {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InstalledGrafana {
-    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc makes up no
-    /// password and writes none.
+    /// A Secret in the namespace `monitoring` with the keys `admin-user` and `admin-password`. gpuc does not create
+    /// passwords.
     #[schemars(extend("examples" = ["grafana-admin"]))]
     pub admin_secret: Spanned<String>,
 }

@@ -1,4 +1,4 @@
-//! `nodePools`: groups of like nodes.
+//! `nodePools`: groups of identical nodes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,91 +6,91 @@ use serde::{Deserialize, Serialize};
 use super::{Amounts, Empty, Gpudirect, Sharing, Stack, TextMap};
 use crate::Spanned;
 
-/// A group of like nodes.
+/// A group of identical nodes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodePool {
     /// The pool's name, in the cloud and in the node label `gpuc.dev/pool`.
     #[schemars(extend("examples" = ["train"]))]
     pub name: Spanned<String>,
-    /// The machine type; the catalog knows its GPUs. Either this or `gpu` is needed.
+    /// The machine type. gpuc's catalog contains its GPUs. Either `machine` or `gpu` is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["p5.48xlarge", "g2-standard-8", "Standard_NC24ads_A100_v4"]))]
     pub machine: Option<Spanned<String>>,
-    /// The GPUs of a node. With `machine`, GPUs to attach to a machine type that has none of its own (GKE's N1);
-    /// without, the catalog picks the smallest machine that has them; on premises, what the hosts have.
+    /// The GPUs of a node. With `machine`: the GPUs to attach to a machine type without GPUs (N1 on GKE). Without
+    /// `machine`: gpuc selects the smallest machine type with these GPUs. On premises: the GPUs of each host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<Spanned<GpuRequest>>,
-    /// How many nodes, over all zones.
+    /// The number of nodes, across all zones.
     pub nodes: Spanned<NodeCount>,
-    /// The zones nodes may be in. Default: the cluster's.
+    /// The zones of the nodes. Default: the cluster's zones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["us-east-1a"]]))]
     pub zones: Vec<Spanned<String>>,
-    /// The subnets nodes are in, by id. On EKS instead of `zones`, on AKS one.
+    /// The IDs of the nodes' subnets. On EKS they replace `zones`; AKS supports one subnet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subnets: Vec<Spanned<String>>,
-    /// The hosts of the pool, by node name. On premises, where they are the pool's nodes.
+    /// The node names of the pool's hosts. On premises only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["dgx-01", "dgx-02"]]))]
     pub hosts: Vec<Spanned<String>>,
-    /// How the cloud is paid and bound to have the machines.
+    /// The purchase option of the machines: on-demand, Spot or reserved.
     #[serde(default)]
     pub capacity: Spanned<Capacity>,
-    /// What the nodes' network must do.
+    /// High-performance networking of the nodes.
     #[serde(default)]
     pub network: Network,
     /// The operating system.
     #[serde(default)]
     pub os: Os,
-    /// The size of the boot disk in GiB, as far as the cloud makes them.
+    /// The size of the boot disk in GiB, if the cloud creates the disk.
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub disk_gib: Spanned<u32>,
-    /// What becomes of the machine's own local disks. Default: `scratch` on GKE, `none` on
-    /// EKS, and on AKS what AKS chooses: a boot disk on the temporary disk where it fits.
+    /// The use of the machine's local disks. Default: `scratch` on GKE, `none` on EKS. On AKS, AKS selects: it places
+    /// the boot disk on the temporary disk if it fits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local_disks: Option<Spanned<LocalDisks>>,
-    /// The most pods on a node. Default: the cloud's.
+    /// The maximum number of pods on a node. Default: the cloud's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 737))]
     pub max_pods: Option<Spanned<u32>>,
-    /// The CPU and memory that a node has for pods, as `kubectl describe node` says under `Allocatable`. Workloads are
-    /// held against it. Default: estimated from the machine type by what the cloud says it keeps; of hosts of your own
-    /// and of node pools made by hand nothing is known.
+    /// The CPU and memory that a node has for pods, as shown by `kubectl describe node` under `Allocatable`. gpuc
+    /// checks workloads against it. Default: estimated from the machine type and the cloud's documented reservations.
+    /// For on-premises hosts and existing node pools there is no default, and gpuc does not check them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocatable: Option<Amounts>,
     /// How containers share the GPUs.
     #[serde(default)]
     pub sharing: Spanned<Sharing>,
-    /// Whether teams may be promised more of the pool's GPUs than it has at its most nodes. Whoever comes first has
-    /// them then.
+    /// Whether the quotas guaranteed to teams may exceed the pool's GPUs at its maximum number of nodes. Teams then get
+    /// GPUs on a first-come, first-served basis.
     #[serde(default)]
     pub overcommit: Spanned<bool>,
-    /// Labels on the nodes, beside those that gpuc and the cloud set.
+    /// Labels on the nodes, in addition to those that gpuc and the cloud set.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub labels: TextMap,
-    /// Taints on the nodes. Everything of gpuc's that must run there tolerates them.
+    /// Taints on the nodes. Every component of gpuc that must run on the nodes tolerates them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Spanned<Taint>>,
-    /// Whom the pool is for. A label and a taint `gpuc.dev/dedicated-to` follow.
+    /// The team or group that the pool is dedicated to. gpuc adds the label and the taint `gpuc.dev/dedicated-to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["research"]))]
     pub dedicated_to: Option<Spanned<String>>,
-    /// Tags or resource labels on the cloud's resources of the pool, beside the cluster's.
+    /// Tags or resource labels on the pool's cloud resources, in addition to the cluster's.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub tags: TextMap,
-    /// How nodes are replaced when the pool is upgraded.
+    /// How nodes are replaced during an upgrade of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Spanned<Upgrade>>,
-    /// The cloud puts a new node in the place of one that is broken. Default: `true` on GKE and AKS, which always do;
+    /// Whether the cloud replaces unhealthy nodes. Default: `true` on GKE and AKS, where it cannot be turned off;
     /// `false` on EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_repair: Option<Spanned<bool>>,
-    /// The pool was made by hand: gpuc emits no cloud commands for it, everything else applies.
+    /// Marks a pool that was created outside gpuc. gpuc generates no cloud commands for it; everything else applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub existing: Option<Spanned<ExistingPool>>,
-    /// What differs from the cluster's `stack`.
+    /// Overrides of the cluster's `stack`.
     #[serde(default)]
     pub stack: Stack,
 }
@@ -99,76 +99,76 @@ pub struct NodePool {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GpuRequest {
-    /// The card, by its key or alias in `gpuc catalog gpus`.
+    /// The GPU model, by its key or alias in `gpuc catalog gpus`.
     #[schemars(extend("examples" = ["L4", "h100-sxm5-80gb"]))]
     pub model: Spanned<String>,
-    /// How many on a node.
+    /// The number of GPUs per node.
     #[schemars(range(min = 1, max = 16))]
     pub per_node: Spanned<u32>,
 }
 
-/// How many nodes: `count`, or `min` and `max`.
+/// The number of nodes: `count`, or `min` and `max`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeCount {
-    /// A fixed number.
+    /// A fixed number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Spanned<u32>>,
-    /// The fewest.
+    /// The minimum number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Spanned<u32>>,
-    /// The most.
+    /// The maximum number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max: Option<Spanned<u32>>,
 }
 
-/// How the cloud is paid and bound to have the machines.
+/// The purchase option of the machines: on-demand, Spot or reserved.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Capacity {
-    /// Asked for when needed, and perhaps refused.
+    /// Machines requested on demand. The cloud can be out of capacity.
     #[default]
     OnDemand,
-    /// Cheaper machines that the cloud may take back.
+    /// Spot machines: cheaper, but the cloud can reclaim them.
     Spot(Spot),
-    /// Capacity reserved beforehand.
+    /// A capacity reservation.
     Reservation(Reservation),
-    /// An EC2 Capacity Block: GPU machines for fixed days.
+    /// An EC2 Capacity Block: GPU machines reserved for fixed days.
     CapacityBlock(CapacityBlock),
 }
 
-/// Cheaper machines that the cloud may take back.
+/// Spot machines: cheaper, but the cloud can reclaim them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Spot {
-    /// What happens to a machine that is taken back, on AKS. Default: `delete`.
+    /// The eviction policy of reclaimed machines. On AKS. Default: `delete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eviction: Option<Spanned<Eviction>>,
-    /// The most to pay for an hour in US dollars, on AKS; -1 is the on-demand price. Default: -1.
+    /// The maximum price per hour in US dollars. On AKS. -1 is the on-demand price. Default: -1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_price: Option<Spanned<f64>>,
 }
 
-/// What happens to a spot machine that is taken back.
+/// The eviction policy of reclaimed Spot machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Eviction {
-    /// It is deleted with its disk.
+    /// The machine and its disk are deleted.
     Delete,
-    /// It is stopped; its disk and its quota stay taken.
+    /// The machine is stopped. Its disk still exists, and it still counts against your quota.
     Deallocate,
 }
 
-/// Capacity reserved beforehand.
+/// A capacity reservation.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reservation {
-    /// The reservation: an EC2 capacity reservation's id, a Compute Engine reservation's name, or the resource id of an
-    /// Azure capacity reservation group.
+    /// The reservation: the ID of an EC2 Capacity Reservation, the name of a Compute Engine reservation, or the
+    /// resource ID of an Azure capacity reservation group.
     #[schemars(extend("examples" = ["cr-0123456789abcdef0"]))]
     pub id: Spanned<String>,
-    /// How many machines it holds; the pool's `max` is checked against it.
+    /// The number of machines in the reservation. gpuc checks the pool's `max` against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub count: Option<Spanned<u32>>,
@@ -178,48 +178,48 @@ pub struct Reservation {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CapacityBlock {
-    /// The reservation's id.
+    /// The ID of the reservation.
     #[schemars(regex(pattern = r"^cr-[0-9a-f]{8,17}$"), extend("examples" = ["cr-0123456789abcdef0"]))]
     pub id: Spanned<String>,
-    /// How many machines it holds; the pool's `max` is checked against it.
+    /// The number of machines in the reservation. gpuc checks the pool's `max` against it.
     #[schemars(range(min = 1))]
     pub count: Spanned<u32>,
 }
 
-/// What the nodes' network must do.
+/// High-performance networking of the nodes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Network {
-    /// Elastic Fabric Adapter on every interface that the machine has for it. On EKS.
+    /// Elastic Fabric Adapter (EFA) on every network interface of the machine that supports it. On EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efa: Option<Spanned<Empty>>,
-    /// GPUs that reach those of other machines past the CPU, over networks of their own: GPUDirect-TCPXO and -TCPX, on
-    /// GKE. Pods of workloads on several nodes get them, with what NCCL needs; the pool's teams must be allowed folders
-    /// and devices of nodes (`podSecurity: privileged`).
+    /// GPUDirect-TCPXO or GPUDirect-TCPX: GPUs communicate with GPUs on other nodes over dedicated networks, without
+    /// the CPU. On GKE. gpuc configures pods of multi-node workloads for it, including the NCCL settings. Teams that
+    /// use the pool need `podSecurity: privileged`, because these pods use `hostPath` volumes and devices of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpudirect: Option<Spanned<Gpudirect>>,
-    /// Network cards of NVIDIA's that write into the memory of other nodes, offered to pods by the Network Operator. On
-    /// premises, and `InfiniBand` on AKS. Pods that use them may pin memory (`IPC_LOCK`); Kubernetes gives capabilities
-    /// to processes of root alone, so that with `runAs` the image's limits of pinned memory count.
+    /// RDMA network adapters from NVIDIA, advertised to pods by the Network Operator. On premises, and InfiniBand on
+    /// AKS. Pods that use them get the capability `IPC_LOCK` to pin memory. Kubernetes grants capabilities only to root
+    /// processes; with `runAs`, the image's limit on locked memory applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rdma: Option<Spanned<Rdma>>,
-    /// Nodes close to each other.
+    /// Placement of nodes close to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<Placement>>,
 }
 
-/// Network cards of NVIDIA's that write into the memory of other nodes.
+/// RDMA network adapters from NVIDIA.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Rdma {
-    /// Over `InfiniBand`.
+    /// RDMA over InfiniBand.
     Infiniband(RdmaCards),
-    /// Over Ethernet (`RoCE`).
+    /// RDMA over Converged Ethernet (RoCE).
     Roce(RdmaCards),
 }
 
 impl Rdma {
-    /// The cards, whatever they speak.
+    /// The settings of the adapters, independent of the link type.
     pub fn cards(&self) -> &RdmaCards {
         match self {
             Self::Infiniband(cards) | Self::Roce(cards) => cards,
@@ -227,49 +227,49 @@ impl Rdma {
     }
 }
 
-/// The cards of a node.
+/// The RDMA network adapters of a node.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RdmaCards {
-    /// Who installs their driver. Default: `preinstalled`.
+    /// The component that installs the adapters' driver. Default: `preinstalled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Spanned<RdmaDriver>>,
 }
 
-/// Who installs the driver of network cards.
+/// The component that installs the driver of the network adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RdmaDriver {
-    /// The node image or the host has it; that of the Linux kernel will do.
+    /// The node image or the host includes the driver. The driver of the Linux kernel is sufficient.
     Preinstalled,
-    /// The Network Operator, which replaces the one that is there by DOCA-OFED.
+    /// The Network Operator, which replaces the existing driver with DOCA-OFED.
     Operator,
 }
 
-/// Nodes close to each other.
+/// Placement of nodes close to each other.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Placement {
-    /// As close as the cloud can. On GKE; on EKS a cluster placement group that eksctl makes, with EFA.
+    /// Compact placement. On GKE, and on EKS with EFA, where eksctl creates a cluster placement group.
     Compact,
-    /// In this group: an EC2 placement group's name, a Compute Engine placement policy's name, or the resource id of an
-    /// Azure proximity placement group.
+    /// An existing group: the name of an EC2 placement group, the name of a Compute Engine placement policy, or the
+    /// resource ID of an Azure proximity placement group.
     Group(Spanned<String>),
 }
 
-/// What becomes of a machine's own local disks. What is on them goes with the machine.
+/// The use of a machine's local disks. Their data is lost when the machine is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LocalDisks {
-    /// They are left alone. On EKS.
+    /// The disks are not used. On EKS.
     None,
-    /// Together they hold images, containers, logs and `emptyDir` volumes. On EKS with `AmazonLinux2023` and
-    /// `Bottlerocket`, and on GKE.
+    /// The disks together store images, containers, logs and `emptyDir` volumes. On GKE, and on EKS with
+    /// `AmazonLinux2023` and `Bottlerocket`.
     Scratch,
-    /// They are there as block devices, for programs that format them. On GKE.
+    /// The disks are raw block devices, for programs that format them. On GKE.
     Block,
-    /// The temporary disk holds the node's boot disk, which is faster and costs nothing, and is new with each image.
-    /// On AKS.
+    /// An ephemeral OS disk: the boot disk is on the temporary disk. It is faster, free of charge, and recreated with
+    /// each node image. On AKS.
     Boot,
 }
 
@@ -277,7 +277,7 @@ pub enum LocalDisks {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Os {
-    /// The node image's family. Default: `AmazonLinux2023` on EKS, `ContainerOptimized` on GKE, `Ubuntu` on AKS,
+    /// The family of the node image. Default: `AmazonLinux2023` on EKS, `ContainerOptimized` on GKE, `Ubuntu` on AKS,
     /// `Ubuntu2404` on premises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Spanned<OsFamily>>,
@@ -288,7 +288,7 @@ pub struct Os {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum OsFamily {
-    /// Amazon Linux 2, on EKS up to 1.32.
+    /// Amazon Linux 2, on EKS up to Kubernetes 1.32.
     AmazonLinux2,
     /// Amazon Linux 2023, on EKS.
     AmazonLinux2023,
@@ -298,9 +298,9 @@ pub enum OsFamily {
     AzureLinux,
     /// Container-Optimized OS with containerd, on GKE.
     ContainerOptimized,
-    /// Ubuntu as the cloud has it for the Kubernetes version, on GKE and AKS.
+    /// The Ubuntu release that the cloud uses for the Kubernetes version, on GKE and AKS.
     Ubuntu,
-    /// Ubuntu 20.04, on EKS up to 1.29.
+    /// Ubuntu 20.04, on EKS up to Kubernetes 1.29.
     Ubuntu2004,
     /// Ubuntu 22.04, on EKS, AKS and on premises.
     Ubuntu2204,
@@ -308,7 +308,7 @@ pub enum OsFamily {
     Ubuntu2404,
     /// Debian 12, on premises.
     Debian12,
-    /// Red Hat Enterprise Linux 9 or a rebuild of it, on premises.
+    /// Red Hat Enterprise Linux 9 or a compatible distribution, on premises.
     Rhel9,
 }
 
@@ -316,48 +316,59 @@ pub enum OsFamily {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Taint {
-    /// The key.
+    /// The taint's key.
     #[schemars(extend("examples" = ["nvidia.com/gpu", "sku"]))]
     pub key: Spanned<String>,
-    /// The value. GKE and AKS need one.
+    /// The taint's value. Required on GKE and AKS.
     #[serde(default)]
     #[schemars(extend("examples" = ["present", "gpu"]))]
     pub value: Spanned<String>,
-    /// What happens to pods that do not tolerate it.
+    /// The effect on pods that do not tolerate the taint.
     pub effect: Spanned<TaintEffect>,
 }
 
-/// What happens to pods that do not tolerate a taint.
+/// The effect of a taint on pods that do not tolerate it.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum TaintEffect {
-    /// They are not scheduled there.
+    /// The pods are not scheduled on the node.
     NoSchedule,
-    /// They are scheduled there only when nothing else is left.
+    /// The pods are scheduled on the node only if no other node fits.
     PreferNoSchedule,
-    /// They are not scheduled there, and those that run are evicted.
+    /// The pods are not scheduled on the node, and running pods are evicted.
     NoExecute,
 }
 
-/// How nodes are replaced when a pool is upgraded.
+impl TaintEffect {
+    /// The name of the effect in Kubernetes.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSchedule => "NoSchedule",
+            Self::PreferNoSchedule => "PreferNoSchedule",
+            Self::NoExecute => "NoExecute",
+        }
+    }
+}
+
+/// How nodes are replaced during an upgrade of a pool.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Upgrade {
-    /// How many nodes more than the pool has may exist meanwhile. Default: 0 where capacity is reserved, which has none
-    /// to spare; elsewhere the cloud's.
+    /// The maximum number of additional nodes during an upgrade. Default: 0 with reserved capacity, otherwise the
+    /// cloud's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<Spanned<u32>>,
-    /// How many nodes may be missing meanwhile. Default: 1 where capacity is reserved, and on EKS.
+    /// The maximum number of unavailable nodes during an upgrade. Default: 1 with reserved capacity, and on EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<Spanned<u32>>,
 }
 
-/// A pool made by hand.
+/// An existing pool, created outside gpuc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExistingPool {
-    /// Labels that its nodes have and no others do.
+    /// Labels that all nodes of the pool have and no other node has.
     #[schemars(extend("examples" = [{"eks.amazonaws.com/nodegroup": "gpu-a"}]))]
     pub selector: TextMap,
 }

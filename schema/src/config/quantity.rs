@@ -1,4 +1,4 @@
-//! Kubernetes quantities, which may be written as a number or as text.
+//! Kubernetes quantities, written as a number or as a string.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,54 +7,27 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// An amount as Kubernetes writes it: `400`, `0.5`, `500m`, `4Ti`.
-///
-/// The text is kept as written; whoever uses it parses it and reports what does not parse.
+use crate::quantity::thousandths;
+
+/// A Kubernetes quantity: `400`, `0.5`, `500m`, `4Ti`. The text is kept as written; the code that uses it parses it and
+/// reports errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity(pub String);
 
 impl Quantity {
-    /// The amount in thousandths of its unit, rounded up; `None` where this is no amount or too large to count.
+    /// The amount in thousandths of its unit, rounded up; `None` if the quantity is invalid or too large.
+    ///
+    /// The file allows a subset of what the API server accepts: no sign, no exponent, and digits on both sides of a
+    /// decimal point.
     pub fn thousandths(&self) -> Option<u64> {
         let end = self.0.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, suffix) = self.0.split_at(end.unwrap_or(self.0.len()));
-        let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if !is_number(whole) || !is_number(part) {
-            return None;
-        }
-        // In billionths first: the smallest suffix is one.
-        let scale: u128 = match suffix {
-            "n" => 1,
-            "u" => 1_000,
-            "m" => 1_000_000,
-            "" => 1_000_000_000,
-            _ => factor(suffix)?.checked_mul(1_000_000_000)?,
-        };
-        let digits: u128 = format!("{whole}{part}").parse().ok()?;
-        let divisor = 10_u128.checked_pow(u32::try_from(part.len()).ok()?)?;
-        let billionths = digits.checked_mul(scale)?.div_ceil(divisor);
-        u64::try_from(billionths.div_ceil(1_000_000)).ok()
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let is_supported = !whole.is_empty()
+            && !fraction.is_empty()
+            && !suffix.contains(|c: char| c.is_ascii_digit());
+        thousandths(&self.0).filter(|amount| is_supported && *amount < u64::MAX)
     }
-}
-
-/// How many one of a unit with this suffix is.
-fn factor(suffix: &str) -> Option<u128> {
-    let (base, letter): (u128, _) = match suffix.strip_suffix('i') {
-        Some(letter) => (1024, letter),
-        None => (1000, suffix),
-    };
-    let power = match letter {
-        "k" if base == 1000 => 1,
-        "K" => 1,
-        "M" => 2,
-        "G" => 3,
-        "T" => 4,
-        "P" => 5,
-        "E" => 6,
-        _ => return None,
-    };
-    Some(base.pow(power))
 }
 
 impl Serialize for Quantity {
@@ -82,7 +55,7 @@ impl Visitor<'_> for QuantityVisitor {
         Ok(Quantity(number.to_string()))
     }
 
-    /// Less than nothing is for whoever uses it to refuse, as text is.
+    /// A negative number is kept as text; the code that uses it reports it.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Quantity, E> {
         Ok(Quantity(number.to_string()))
     }
@@ -103,7 +76,7 @@ impl JsonSchema for Quantity {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "An amount as Kubernetes writes it: 400, 0.5, 500m, 4Ti.",
+            "description": "A Kubernetes quantity: 400, 0.5, 500m, 4Ti.",
             "type": ["string", "number"],
             "pattern": "^[0-9]+(\\.[0-9]+)?([munkMGTPE]|[KMGTPE]i)?$",
             "minimum": 0,
@@ -117,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_counted_in_thousandths() {
+    fn quantities_parse_to_thousandths() {
         let count = |text: &str| Quantity(text.to_owned()).thousandths();
         assert_eq!(count("4"), Some(4_000));
         assert_eq!(count("0.5"), Some(500));
@@ -125,7 +98,9 @@ mod tests {
         assert_eq!(count("1.5Gi"), Some(1_610_612_736_000));
         assert_eq!(count("16G"), Some(16_000_000_000_000));
         assert_eq!(count("1n"), Some(1));
-        for wrong in ["", "Gi", "4 Gi", "4GB", "1e3", "-1", "1.", ".5", "9999999E"] {
+        for wrong in [
+            "", "Gi", "4 Gi", "4GB", "1e3", "-1", "+1", "1.", ".5", "9999999E", "1K",
+        ] {
             assert_eq!(count(wrong), None, "{wrong}");
         }
     }

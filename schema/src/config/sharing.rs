@@ -11,19 +11,20 @@ pub use crate::node_config::SharePlacement;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Sharing {
-    /// A GPU belongs to one container at a time.
+    /// Each GPU is allocated to one container at a time.
     #[default]
     None,
-    /// Containers take turns on a GPU. Nothing keeps them from using all of its memory.
+    /// Time-slicing: containers take turns on a GPU. GPU memory is not limited per container.
     TimeSlicing(TimeSlicing),
-    /// Containers run side by side through NVIDIA's Multi-Process Service, each with a share of memory and threads.
+    /// NVIDIA Multi-Process Service (MPS): containers run concurrently, each limited to a part of the GPU's memory and
+    /// threads.
     Mps(Mps),
-    /// A GPU is cut into slices with memory and compute of their own (Multi-Instance GPU).
+    /// Multi-Instance GPU (MIG): GPUs are partitioned into MIG devices with dedicated memory and compute.
     Mig(MigSharing),
 }
 
 impl Sharing {
-    /// What was written about which GPU goes first.
+    /// The `placement` of the sharing method, if set.
     pub fn placement(&self) -> Option<Spanned<SharePlacement>> {
         match self {
             Self::None => None,
@@ -34,86 +35,97 @@ impl Sharing {
     }
 }
 
-/// Containers take turns on a GPU.
+/// Time-slicing of GPUs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TimeSlicing {
-    /// How many containers share one GPU.
+    /// The number of replicas that each GPU is advertised as.
     #[schemars(range(min = 2, max = 48), extend("examples" = [4]))]
     pub replicas: Spanned<u32>,
-    /// Offer shares as `nvidia.com/gpu.shared`, so that nobody takes one for a whole GPU. Cluster autoscalers know
-    /// only `nvidia.com/gpu`.
+    /// Advertises replicas as `nvidia.com/gpu.shared`, so that they cannot be mistaken for full GPUs. Cluster
+    /// autoscalers support only `nvidia.com/gpu`.
     #[serde(default)]
     pub rename: Spanned<bool>,
-    /// Which GPU of a node goes first where several have room. Where gpuc-runtime advertises the GPUs. Default:
-    /// `distributed`.
+    /// Which GPU of a node is allocated first if several have free replicas. Only if gpuc-runtime advertises the GPUs.
+    /// Default: `distributed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<SharePlacement>>,
 }
 
-/// Containers run side by side on a GPU.
+/// NVIDIA Multi-Process Service (MPS).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mps {
-    /// How many containers share one GPU; each gets that part of its memory and threads, and can ask for one share.
+    /// The number of replicas that each GPU is advertised as. Each replica gets an equal part of the GPU's memory and
+    /// threads. A container can request one replica.
     #[schemars(range(min = 2, max = 48), extend("examples" = [8]))]
     pub replicas: Spanned<u32>,
-    /// Offer shares as `nvidia.com/gpu.shared`, so that nobody takes one for a whole GPU.
+    /// Advertises replicas as `nvidia.com/gpu.shared`, so that they cannot be mistaken for full GPUs.
     #[serde(default)]
     pub rename: Spanned<bool>,
-    /// Which GPU of a node goes first where several have room. Where gpuc-runtime advertises the GPUs. Default:
-    /// `distributed`.
+    /// Which GPU of a node is allocated first if several have free replicas. Only if gpuc-runtime advertises the GPUs.
+    /// Default: `distributed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<SharePlacement>>,
 }
 
-/// GPUs cut into slices.
+/// GPUs that are partitioned into MIG devices.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MigSharing {
-    /// What slices are called.
+    /// The resource names of MIG devices.
     pub strategy: Spanned<MigStrategy>,
-    /// Which GPU of a node goes first where several have a free slice. Where gpuc-runtime advertises the GPUs. Default:
-    /// `distributed`.
+    /// Which GPU of a node is allocated first if several have a free MIG device. Only if gpuc-runtime advertises the
+    /// GPUs. Default: `distributed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<SharePlacement>>,
-    /// The slices of each GPU. One entry without `gpus` stands for all of them.
+    /// The MIG geometry of each GPU. A single entry without `gpus` applies to all GPUs.
     #[schemars(length(min = 1))]
     pub per_gpu: Vec<Spanned<GpuLayout>>,
 }
 
-/// What MIG slices are called.
+/// The resource names of MIG devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MigStrategy {
-    /// All slices of the pool are alike and offered as `nvidia.com/gpu`.
+    /// All MIG devices of the pool are identical and advertised as `nvidia.com/gpu`.
     Single,
-    /// Slices are offered by profile: `nvidia.com/mig-3g.20gb`.
+    /// MIG devices are advertised by profile: `nvidia.com/mig-3g.20gb`.
     Mixed,
 }
 
-/// The slices of some of a node's GPUs.
+impl MigStrategy {
+    /// The name of the strategy in NVIDIA's tools.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+/// The MIG geometry of some of a node's GPUs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GpuLayout {
-    /// Which GPUs of a node, by index. Default: all of them.
+    /// The indexes of the GPUs on a node. Default: all GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"), extend("examples" = ["0-3", "0,2,4-7"]))]
     pub gpus: Option<Spanned<String>>,
-    /// The slices of each of these GPUs.
+    /// The MIG devices of each of these GPUs.
     #[schemars(length(min = 1))]
     pub layout: Vec<Slices>,
 }
 
-/// Some slices of one profile.
+/// A number of MIG devices of one profile.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Slices {
-    /// The profile, as `nvidia-smi mig -lgip` names it. Which ones exist depends on the card:
-    /// `gpuc catalog gpus a100-sxm4-40gb`.
+    /// The MIG profile, as listed by `nvidia-smi mig -lgip`. The available profiles depend on the GPU model: see `gpuc
+    /// catalog gpus a100-sxm4-40gb`.
     #[schemars(extend("examples" = ["1g.5gb", "3g.20gb", "1g.10gb+me"]))]
     pub profile: Spanned<String>,
-    /// How many on one GPU.
+    /// The number of MIG devices on each GPU.
     #[schemars(range(min = 1))]
     pub count: Spanned<u32>,
 }

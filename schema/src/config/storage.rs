@@ -1,65 +1,66 @@
-//! `storage`: classes of the volumes that pods ask for.
+//! `storage`: `StorageClasses` and volumes for pods.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// Classes of the volumes that pods ask for. What provides them is installed where the cloud does not bring it.
+/// `StorageClasses` and volumes for pods. gpuc installs the CSI drivers that the cloud does not install itself.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Storage {
-    /// The classes to make. Kubernetes changes no class that is there: delete it first, volumes stay.
+    /// The `StorageClasses` to create. An existing `StorageClass` is immutable: delete it before you change it; its
+    /// volumes are not affected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Spanned<StorageClass>>,
-    /// Buckets that pods mount as folders. On GKE, by Cloud Storage FUSE.
+    /// Buckets that pods mount as directories. On GKE, with Cloud Storage FUSE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<Spanned<Bucket>>,
-    /// The one of them that a volume is of when it names none. Default: what the cloud has made so.
+    /// The default `StorageClass`. Default: the cloud's default class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["fast"]))]
     pub default: Option<Spanned<String>>,
 }
 
-/// A class of volumes.
+/// A `StorageClass`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StorageClass {
-    /// Its name, as volume claims write it.
+    /// The name of the class, as used in `storageClassName`.
     #[schemars(extend("examples" = ["fast", "shared"]))]
     pub name: Spanned<String>,
-    /// What its volumes are.
+    /// The kind of volumes that the class provides.
     pub volumes: Spanned<Volumes>,
-    /// What becomes of a volume whose claim is deleted.
+    /// The reclaim policy: the action for a volume when its `PersistentVolumeClaim` is deleted.
     #[serde(default)]
     pub reclaim: Spanned<Reclaim>,
 }
 
-/// A bucket that is there, as a volume for one claim.
+/// An existing bucket, as a volume for one `PersistentVolumeClaim`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Bucket {
-    /// The name of the volume, and of the claim that may have it.
+    /// The name of the volume and of the `PersistentVolumeClaim` that can bind it.
     #[schemars(extend("examples" = ["datasets"]))]
     pub name: Spanned<String>,
-    /// The namespace of the claim; claims in other namespaces cannot have the volume.
+    /// The namespace of the `PersistentVolumeClaim`. Claims in other namespaces cannot bind the volume.
     #[schemars(extend("examples" = ["research"]))]
     pub namespace: Spanned<String>,
-    /// The bucket, as the cloud calls it.
+    /// The name of the bucket in the cloud.
     #[schemars(extend("examples" = ["acme-datasets"]))]
     pub bucket: Spanned<String>,
-    /// Whether pods can only read it.
+    /// Whether pods have read-only access.
     #[serde(default)]
     pub read_only: Spanned<bool>,
 }
 
-/// What the volumes of a class are.
+/// The kind of volumes that a class provides.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Volumes {
-    /// Disks of the cloud: one node at a time.
+    /// Disks of the cloud, for one node at a time (`ReadWriteOnce`).
     Disk(Disk),
-    /// Shares of a file system: many nodes at a time.
+    /// Shared file systems, for many nodes at a time (`ReadWriteMany`).
     Files(Files),
 }
 
@@ -67,15 +68,15 @@ pub enum Volumes {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Disk {
-    /// The type, as the cloud calls it. Default: `gp3` on EKS, `pd-balanced` on GKE, `Premium_LRS` on AKS.
+    /// The cloud's name of the type. Default: `gp3` on EKS, `pd-balanced` on GKE, `Premium_LRS` on AKS.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "type")]
     #[schemars(extend("examples" = ["gp3", "io2", "hyperdisk-balanced", "PremiumV2_LRS"]))]
     pub kind: Option<Spanned<String>>,
-    /// Reads and writes a second, for types that sell them apart. Default: what comes with the type.
+    /// Provisioned I/O operations per second, for types that support it. Default: the type's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub iops: Option<Spanned<u32>>,
-    /// Throughput in MiB a second (MB on AKS), for types that sell it apart. Default: what comes with the type.
+    /// Provisioned throughput in MiB per second (MB on AKS), for types that support it. Default: the type's default.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -85,37 +86,38 @@ pub struct Disk {
     pub throughput_mib: Option<Spanned<u32>>,
 }
 
-/// Shares of a file system.
+/// Shared file systems.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Files {
-    /// The type, as the cloud calls it. Default: `efs` on EKS, `zonal` (Filestore) on GKE, `Premium_LRS` (Azure Files)
-    /// on AKS. `SCRATCH_2` and `PERSISTENT_2` are file systems of FSx for Lustre, `blob-nfs` and `blob-fuse` containers
-    /// of Azure Blob Storage.
+    /// The cloud's name of the type. Default: `efs` on EKS, `zonal` (Filestore) on GKE, `Premium_LRS` (Azure Files) on
+    /// AKS. `SCRATCH_2` and `PERSISTENT_2` are file systems of FSx for Lustre, `blob-nfs` and `blob-fuse` containers of
+    /// Azure Blob Storage.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "type")]
     #[schemars(extend("examples" = ["efs", "SCRATCH_2", "enterprise", "Premium_LRS", "blob-nfs"]))]
     pub kind: Option<Spanned<String>>,
-    /// The file system that holds the shares, where the cloud does not make one for each volume: EFS.
+    /// The ID of an existing file system. Required for EFS, where volumes are directories of one file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["fs-0123456789abcdef0"]))]
     pub id: Option<Spanned<String>>,
-    /// The subnet that a volume's own file system is made in: FSx for Lustre.
+    /// The subnet in which a file system is created for each volume. For FSx for Lustre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["subnet-0123456789abcdef0"]))]
     pub subnet: Option<Spanned<String>>,
-    /// The security group of that file system; it must let the nodes in: FSx for Lustre, TCP 988 and 1018 to 1023.
+    /// The security group of that file system. It must allow traffic from the nodes on TCP ports 988 and 1018 to 1023.
+    /// For FSx for Lustre.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["sg-0123456789abcdef0"]))]
     pub security_group: Option<Spanned<String>>,
 }
 
-/// What becomes of a volume whose claim is deleted.
+/// The reclaim policy: the action for a volume when its `PersistentVolumeClaim` is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Reclaim {
-    /// It is deleted with what is on it.
+    /// The volume and its data are deleted.
     #[default]
     Delete,
-    /// It stays until somebody deletes it.
+    /// The volume and its data are kept until you delete them.
     Retain,
 }

@@ -1,4 +1,4 @@
-//! `teams`: who may use how much.
+//! `teams`: teams, their members and quotas.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,44 +6,43 @@ use serde::{Deserialize, Serialize};
 use super::Quantity;
 use crate::Spanned;
 
-/// People who share namespaces and a quota.
+/// A team: members who share namespaces and a quota.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Team {
     /// The team's name.
     #[schemars(extend("examples" = ["research"]))]
     pub name: Spanned<String>,
-    /// The team's namespaces. Default: one called like the team.
+    /// The team's namespaces. Default: one namespace with the team's name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["research", "research-dev"]]))]
     pub namespaces: Vec<Spanned<String>>,
-    /// Who belongs to the team.
+    /// The members of the team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Spanned<Member>>,
-    /// How much the team may use. With `queueing: kueue` jobs are counted over all of the team's namespaces; else a
-    /// quota counts one namespace, and a team with several says it for each of them, in `namespaceQuotas`.
+    /// The team's quota. With `queueing: kueue`, it covers the jobs in all of the team's namespaces. Otherwise a quota
+    /// covers one namespace; a team with several namespaces sets `namespaceQuotas` instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Spanned<Quota>>,
-    /// How much each of the team's namespaces may use.
+    /// A quota for each of the team's namespaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespace_quotas: Vec<Spanned<NamespaceQuota>>,
-    /// How much of what is idle the team gets in comparison with other teams that want it. With `kueue.fairSharing`.
-    /// Default: 1.
+    /// The team's weight when idle quota is shared among teams. Requires `kueue.fairSharing`. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub weight: Option<Spanned<u32>>,
-    /// What a container gets that does not say, and the most that one may ask for.
+    /// Default resources and maximum resources of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Spanned<Limits>>,
-    /// What the team's pods may do, by Kubernetes' Pod Security Standards.
+    /// The Pod Security Standard that applies to the team's pods.
     #[serde(default)]
     pub pod_security: Spanned<PodSecurityLevel>,
-    /// Whom the team's pods may talk to.
+    /// The network access of the team's pods.
     #[serde(default)]
     pub network: Spanned<TeamNetwork>,
 }
 
-/// Somebody who belongs to a team, as the API server knows them: exactly one of `group`, `user` and `serviceAccount`.
+/// A member of a team, as known to the API server: exactly one of `group`, `user` and `serviceAccount`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Member {
@@ -55,93 +54,98 @@ pub struct Member {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["ada@acme.dev"]))]
     pub user: Option<Spanned<String>>,
-    /// A service account, as namespace and name: `tools:ci`. Without a namespace, of the team's first one.
+    /// A ServiceAccount, as namespace and name: `tools:ci`. Without a namespace, a ServiceAccount in the team's first
+    /// namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["tools:ci"]))]
     pub service_account: Option<Spanned<String>>,
-    /// What they may do in the team's namespaces.
+    /// The member's role in the team's namespaces.
     #[serde(default)]
     pub role: Spanned<Role>,
 }
 
-/// What somebody may do in a team's namespaces.
+/// A role in a team's namespaces.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
-    /// See what runs, and its logs: Kubernetes' own `view`, and the jobs of the cluster's charts.
+    /// Read access to workloads and logs: the Kubernetes role `view`, extended to the job kinds of the cluster's
+    /// charts.
     View,
-    /// What `view` may, and start and stop jobs and pods, with the volumes, settings and services they need. Not
-    /// enter running containers, and not read secrets but by a pod that mounts them.
+    /// The permissions of `view`, and creating and deleting jobs and pods with the volumes, ConfigMaps and services
+    /// that they need. It does not allow `kubectl exec`, and no access to Secrets except by mounting them in a pod.
     #[default]
     Submit,
-    /// Everything within the namespaces, secrets and roles among it, but for quotas: Kubernetes' own `admin`, and the
-    /// jobs of the cluster's charts.
+    /// Full access to the namespaces, including Secrets and roles but not quotas: the Kubernetes role `admin`, extended
+    /// to the job kinds of the cluster's charts.
     Admin,
 }
 
-/// What the pods of a namespace may do: <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
+/// A Pod Security Standard: <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PodSecurityLevel {
-    /// Anything: with it, whoever starts a pod has the node.
+    /// Unrestricted. Anyone who can create a pod can take over the node.
     Privileged,
-    /// What most programs ask for; nothing that is known to lead out of a container.
+    /// Minimally restrictive: allows most programs, prevents known privilege escalations.
     #[default]
     Baseline,
-    /// As little as programs can do with: no root, no capabilities.
+    /// Heavily restricted: no root user, no capabilities.
     Restricted,
 }
 
-/// Whom the pods of a team may talk to.
+/// The network access of a team's pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TeamNetwork {
-    /// Everybody, and everybody to them.
+    /// Unrestricted traffic from and to the pods.
     #[default]
     Open,
-    /// Pods of the team's namespaces and the cluster's DNS; the monitoring may read their metrics. Network policies of
-    /// your own open more. The network of a cluster that gpuc makes enforces them; of any other, see whether it does.
+    /// Traffic only within the team's namespaces and to the cluster's DNS; Prometheus can scrape the pods' metrics.
+    /// Your own network policies can allow more. Clusters that gpuc creates enforce network policies; for an existing
+    /// cluster, check that its network plugin does.
     Isolated,
 }
 
-/// How much may be used.
+/// A quota.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Quota {
-    /// GPUs, slices and shares. Once there is an entry, what has none may not be used. Without any, nothing is limited;
-    /// but with `queueing: kueue` jobs get none, because a queue gives only what it has a quota of.
+    /// Quotas of GPUs, MIG devices and replicas. If there is at least one entry, resources without an entry cannot be
+    /// used. If there is none, GPUs are not limited; but with `queueing: kueue` jobs get no GPUs, because a queue
+    /// admits only resources that it has a quota for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<Spanned<GpuQuota>>,
-    /// CPU cores that pods ask for.
+    /// The total of the pods' CPU requests, in cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [400]))]
     pub cpu: Option<Spanned<Quantity>>,
-    /// Main memory that pods ask for.
+    /// The total of the pods' memory requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["4Ti"]))]
     pub memory: Option<Spanned<Quantity>>,
-    /// Pods that have not ended; with `queueing: kueue` those of jobs, over all namespaces.
+    /// The number of pods that are not finished. With `queueing: kueue`, the pods of jobs in all of the team's
+    /// namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<Spanned<u32>>,
-    /// The sizes of all volumes that are claimed.
+    /// The total size of all `PersistentVolumeClaims`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["10Ti"]))]
     pub storage: Option<Spanned<Quantity>>,
 }
 
-/// How much one of a team's namespaces may use.
+/// A quota for one of a team's namespaces.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamespaceQuota {
     /// The namespace, one of the team's.
     pub namespace: Spanned<String>,
-    /// How much of everything.
+    /// The namespace's quota.
     pub quota: Quota,
 }
 
-/// How much of a pool's GPUs may be used: `shares` where containers share GPUs, `guaranteed` elsewhere.
+/// A quota of a pool's GPUs: `shares` on a pool with time-slicing or MPS, otherwise `guaranteed`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GpuQuota {
@@ -151,44 +155,46 @@ pub struct GpuQuota {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["3g.20gb"]))]
     pub profile: Option<Spanned<String>>,
-    /// GPUs or slices that are kept for the team: no pool may be promised twice, see `nodePools.overcommit`.
+    /// The number of GPUs or MIG devices guaranteed to the team. The sum over all teams must not exceed the pool's
+    /// GPUs, unless `nodePools.overcommit` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guaranteed: Option<Spanned<u32>>,
-    /// GPUs, slices or shares that the team may have when others leave them idle. Default: as many as are guaranteed.
+    /// The maximum number of GPUs, MIG devices or replicas that the team can use when other teams leave them idle.
+    /// Default: the guaranteed number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Spanned<u32>>,
-    /// How many of those that are kept for the team others may borrow while it leaves them idle. With `queueing:
+    /// The number of the team's guaranteed GPUs that other teams can borrow while they are idle. Requires `queueing:
     /// kueue`. Default: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lend: Option<Spanned<u32>>,
-    /// Shares that are kept for the team, on a pool with time-slicing or MPS.
+    /// The number of replicas guaranteed to the team, on a pool with time-slicing or MPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Spanned<u32>>,
 }
 
-/// What a container gets that does not say, and the most that one may ask for: a `LimitRange`.
+/// Default resources and maximum resources of a container: a `LimitRange`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limits {
-    /// What is kept for a container that does not say what it asks for. Default: 500m and 1Gi of what a quota counts,
-    /// because a pod that does not say it is refused there; nothing of the rest.
+    /// Default resource requests of containers that set none. Default: `500m` of CPU and `1Gi` of memory for each of
+    /// the two that a quota limits, because Kubernetes rejects pods without requests there; otherwise none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_request: Option<Amounts>,
-    /// The most that a container uses which does not say it. Default: `max`.
+    /// Default resource limits of containers that set none. Default: `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Amounts>,
-    /// The most that a container may ask for and use.
+    /// The maximum resource requests and limits of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Amounts>,
-    /// The most GPUs that a container may ask for; on a pool whose GPUs are cut or shared, slices or shares. Each kind
-    /// counts by itself. Where a `LimitRange` would do harm, with `queueing: kueue` and on some clouds, `admission`
-    /// holds it.
+    /// The maximum number of GPUs that a container can request; on a pool with sharing, MIG devices or replicas. The
+    /// maximum applies to each resource separately. Where a `LimitRange` would have side effects, with `queueing:
+    /// kueue` and on some clouds, `admission` enforces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [4]))]
     pub gpus_per_container: Option<Spanned<u32>>,
 }
 
-/// Amounts of CPU and memory.
+/// Quantities of CPU and memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amounts {
@@ -202,24 +208,25 @@ pub struct Amounts {
     pub memory: Option<Spanned<Quantity>>,
 }
 
-/// How important pods are: a `PriorityClass`. Kubernetes does not let its `value` and `preempts` change: Flux and
-/// Argo CD make the class anew then, else delete it by hand first. Pods that are there keep what they had.
+/// A `PriorityClass`, which determines the priority of pods. Its `value` and `preempts` are immutable. Flux and Argo CD
+/// recreate the class when you change them; without a GitOps controller, delete the class first. Existing pods keep
+/// their priority.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Priority {
-    /// What pods write as their `priorityClassName`.
+    /// The name of the class, as used in `priorityClassName`.
     #[schemars(extend("examples" = ["production"]))]
     pub name: Spanned<String>,
-    /// Higher goes first. Pods of no class have 0.
+    /// The priority. Pods with a higher value are scheduled first. Pods without a class have the priority 0.
     #[schemars(range(min = -2_147_483_648_i64, max = 1_000_000_000), extend("examples" = [1000]))]
     pub value: Spanned<i32>,
-    /// Whether pods of a lower value are evicted where these find no room.
+    /// Whether these pods can preempt pods with a lower priority if no node has free capacity.
     #[serde(default = "preempts")]
     pub preempts: Spanned<bool>,
-    /// Whether pods that name no class have this one. At most one.
+    /// Whether this is the default class of pods without a `priorityClassName`. At most one class can be the default.
     #[serde(default)]
     pub default: Spanned<bool>,
-    /// What it is for, for whoever chooses among them.
+    /// A description that helps users select a class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Spanned<String>>,
 }

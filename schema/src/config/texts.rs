@@ -1,4 +1,4 @@
-//! Every text that a user writes freely, for rules that hold for any text.
+//! Iteration over all free-form strings of a configuration, for rules that apply to any string.
 
 use super::{
     AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, EnvFrom, Fragment,
@@ -7,18 +7,18 @@ use super::{
 };
 use crate::{Span, Spanned};
 
-/// A text of the file.
+/// A string in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// The text.
+    /// The string.
     pub written: &'a str,
-    /// Where it stands.
+    /// Its location.
     pub span: Span,
-    /// Whether it may have several lines: a command's argument, a variable.
+    /// Whether it can have several lines, as command arguments and variables can.
     pub many_lines: bool,
 }
 
-/// Every text of a file, keys of text maps among them. Amounts, which have a syntax of their own, are not.
+/// All strings of a file, including the keys of string maps, but without quantities, which have their own syntax.
 pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
     let mut texts = Texts::default();
     texts.one(&config.metadata.name);
@@ -344,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// Every free text is written as `@` and something, so that a walk over the JSON finds it.
+    /// Collects the strings that start with `@`, the marker for free-form strings in these tests.
     fn marked(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) if text.starts_with('@') => found.push(text.clone()),
@@ -361,7 +361,7 @@ mod tests {
 
     #[track_caller]
     fn check(cloud: &Value, pool: &Value) {
-        let vary = json!({
+        let document = json!({
             "apiVersion": "gpuc.dev/v1alpha1", "kind": "GpuCluster",
             "metadata": {"name": "@name"}, "base": "@base", "allow": ["@allow"],
             "kubernetes": {"version": "@version"}, "cloud": cloud,
@@ -407,8 +407,8 @@ mod tests {
                 "secret": "@fs", "namespace": "@fn"}},
         });
         let mut expected = Vec::new();
-        marked(&vary, &mut expected);
-        let config: GpuCluster = serde_json::from_value(vary).expect("a configuration");
+        marked(&document, &mut expected);
+        let config: GpuCluster = serde_json::from_value(document).expect("a configuration");
         let mut found: Vec<_> = texts(&config)
             .iter()
             .map(|text| text.written.to_owned())
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_is_found() {
+    fn all_strings_are_found() {
         let pool = json!({
             "name": "@pool", "machine": "@machine", "gpu": {"model": "@model", "perNode": 1},
             "nodes": {"count": 1}, "zones": ["@zone"], "subnets": ["@subnet"], "hosts": ["@host"],

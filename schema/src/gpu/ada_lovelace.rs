@@ -1,4 +1,4 @@
-//! Ada Lovelace: inference and graphics cards without MIG.
+//! Ada Lovelace: inference and graphics GPUs without MIG.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel};
 

@@ -1,4 +1,4 @@
-//! Ampere: the first cards with MIG (A100, A30), and the A10 pair without.
+//! Ampere: the first GPU models with MIG (A100, A30), and the A10 and A10G without MIG.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel, mig_tables};
 
@@ -21,7 +21,7 @@ pub static A10_24GB: GpuModel = GpuModel {
     open_kernel_modules: false,
     arm64_host: false,
     note: Some(
-        "Azure rents parts of it as virtual GPUs, whose product names end in -4Q, -8Q, -12Q, -24Q and which need the GRID driver",
+        "Azure also offers it as virtual GPUs (product names end in -4Q, -8Q, -12Q, -24Q), which need the GRID driver",
     ),
     source: "product name derived from NVML's naming",
 };
@@ -114,7 +114,7 @@ pub static A100_SXM4_80GB: GpuModel = GpuModel {
     source: "product name observed",
 };
 
-/// A10G, the A10 of AWS.
+/// A10G, the variant of the A10 on AWS.
 pub static A10G_24GB: GpuModel = GpuModel {
     key: "a10g-24gb",
     aliases: &["A10G"],

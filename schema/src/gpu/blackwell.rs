@@ -1,4 +1,4 @@
-//! Blackwell, Blackwell Ultra among it: data-centre and RTX PRO cards, and Grace Blackwell.
+//! Blackwell, including Blackwell Ultra: data center and RTX PRO GPUs, and Grace Blackwell.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel, mig_tables};
 
@@ -52,7 +52,7 @@ pub static B300_SXM6_270GB: GpuModel = GpuModel {
     source: "product name derived, low confidence",
 };
 
-/// GB200: Blackwell beside a Grace CPU.
+/// GB200: Blackwell with a Grace CPU.
 pub static GB200_186GB: GpuModel = GpuModel {
     key: "gb200-186gb",
     aliases: &["GB200"],
@@ -73,11 +73,11 @@ pub static GB200_186GB: GpuModel = GpuModel {
     max_cuda: None,
     open_kernel_modules: true,
     arm64_host: true,
-    note: Some("mig-parted also has names of 189 GB for its profiles: 7g.189gb, 4g.95gb, 3g.95gb"),
+    note: Some("mig-parted also has profile names for 189 GB: 7g.189gb, 4g.95gb, 3g.95gb"),
     source: "product name observed",
 };
 
-/// GB300: Blackwell Ultra beside a Grace CPU.
+/// GB300: Blackwell Ultra with a Grace CPU.
 pub static GB300_279GB: GpuModel = GpuModel {
     key: "gb300-279gb",
     aliases: &["GB300"],
@@ -124,7 +124,7 @@ pub static RTX_PRO_4500_SERVER_32GB: GpuModel = GpuModel {
     open_kernel_modules: true,
     arm64_host: false,
     note: Some(
-        "the MIG User Guide r610 calls it MIG capable (2 instances), but no profile names are known: no MIG here",
+        "the MIG User Guide r610 lists it as MIG capable (2 instances), but no profile names are known: no MIG here",
     ),
     source: "product name derived, low confidence",
 };
@@ -151,5 +151,5 @@ pub static RTX_PRO_6000_SERVER_96GB: GpuModel = GpuModel {
     open_kernel_modules: true,
     arm64_host: false,
     note: None,
-    source: "product name as third-party code has it",
+    source: "product name from third-party code",
 };

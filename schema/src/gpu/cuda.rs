@@ -1,4 +1,4 @@
-//! Which driver a CUDA version needs, which generations it drives, and how long a driver branch lives.
+//! The minimum driver of each CUDA version, the supported GPU architectures, and the end of life of driver branches.
 //!
 //! Sources, read 2026-11-21: NVIDIA CUDA 13.2 Update 2 release notes, table 3 (Linux drivers);
 //! docs.nvidia.com/deploy/cuda-compatibility, table 1 (minor-version compatibility);
@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::{ComputeCapability, GpuArchitecture};
 
-/// A CUDA toolkit and the oldest Linux driver it ships with.
+/// A CUDA toolkit release and the Linux driver it ships with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CudaRelease {
     /// 13 in 13.2 Update 1.
@@ -17,7 +17,7 @@ pub struct CudaRelease {
     pub minor: u8,
     /// 1 in 13.2 Update 1; 0 for the first release.
     pub update: u8,
-    /// The driver that has everything this toolkit can do.
+    /// The driver that supports all features of this toolkit.
     pub driver: DriverVersion,
 }
 
@@ -28,12 +28,12 @@ pub struct DriverVersion {
     pub branch: u16,
     /// 95 in 580.95.05.
     pub minor: u16,
-    /// 5 in 580.95.05; some drivers have none.
+    /// 5 in 580.95.05; not present in some versions.
     pub patch: Option<u16>,
 }
 
 impl DriverVersion {
-    /// Reads `580`, `580.95` or `580.95.05`.
+    /// Parses `580`, `580.95` or `580.95.05`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.').map(|part| part.parse().ok());
         let version = Self {
@@ -55,7 +55,7 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// The driver that has everything CUDA `major.minor` can do: that of its first release.
+/// The driver that supports all features of CUDA `major.minor`: the driver of its first release.
 pub fn min_driver_for(major: u8, minor: u8) -> Option<DriverVersion> {
     RELEASES
         .iter()
@@ -63,8 +63,8 @@ pub fn min_driver_for(major: u8, minor: u8) -> Option<DriverVersion> {
         .map(|release| release.driver)
 }
 
-/// The oldest driver branch on which programs of this CUDA major version start at all (minor-version compatibility).
-/// Later branches are compatible too.
+/// The oldest driver branch that can run programs of this CUDA major version (minor-version compatibility). Later
+/// branches are compatible too.
 pub fn min_branch_for(major: u8) -> Option<u16> {
     match major {
         11 => Some(450),
@@ -74,16 +74,16 @@ pub fn min_branch_for(major: u8) -> Option<u16> {
     }
 }
 
-/// Whether a CUDA major version still drives a generation: CUDA 13 dropped Maxwell, Pascal and Volta.
+/// Whether a CUDA major version supports an architecture: CUDA 13 dropped Maxwell, Pascal and Volta.
 pub fn drives(major: u8, architecture: GpuArchitecture) -> bool {
     major < 13 || architecture >= GpuArchitecture::Turing
 }
 
-/// The first CUDA with code for cards of this compute capability, of which older cards' code is none: code for one
-/// minor version runs on later ones of the same major version.
+/// The first CUDA version with code for this compute capability. Code for one minor version also runs on later minor
+/// versions of the same major version, but not on other major versions.
 ///
 /// Sources: docs.nvidia.com/cuda/hopper-compatibility-guide (11.8; what code runs where), 2026-11-22;
-/// ampere-compatibility-guide (11.0) and blackwell-compatibility-guide (12.8) beside it, from memory.
+/// ampere-compatibility-guide (11.0) and blackwell-compatibility-guide (12.8), from memory.
 pub fn first_cuda_for(capability: ComputeCapability) -> Option<(u8, u8)> {
     match capability.major {
         8 => Some((11, 0)),
@@ -93,7 +93,7 @@ pub fn first_cuda_for(capability: ComputeCapability) -> Option<(u8, u8)> {
     }
 }
 
-/// Every release of the table, newest first.
+/// All releases of the table, newest first.
 pub static RELEASES: &[CudaRelease] = &[
     cuda(13, 2, 2, driver(595, 71, 5)),
     cuda(13, 2, 1, driver(595, 58, 3)),
@@ -136,7 +136,7 @@ pub static RELEASES: &[CudaRelease] = &[
     cuda(11, 4, 0, driver(470, 42, 1)),
 ];
 
-/// A driver branch and its end.
+/// A driver branch and its end of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverBranch {
     /// 580 in R580.
@@ -147,7 +147,7 @@ pub struct DriverBranch {
     pub end_of_life: &'static str,
 }
 
-/// The branches whose end is known.
+/// The branches with a known end of life.
 pub static BRANCHES: &[DriverBranch] = &[
     branch(535, true, "2026-06"),
     branch(570, false, "2026-02"),
@@ -187,7 +187,7 @@ mod tests {
     use crate::gpu::MODELS;
 
     #[test]
-    fn drivers_are_those_of_the_release_notes() {
+    fn drivers_match_the_release_notes() {
         for (major, minor, driver) in [
             (13, 0, Some("580.65.06")),
             (12, 8, Some("570.26")),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_releases_need_newer_drivers_and_never_less_than_the_floor() {
+    fn newer_releases_need_newer_drivers() {
         assert_eq!(RELEASES.len(), 30);
         assert!(RELEASES.is_sorted_by(|a, b| a.driver >= b.driver));
         let order = |release: &CudaRelease| (release.major, release.minor, release.update);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_has_a_last_cuda_exactly_when_cuda_13_dropped_it() {
+    fn last_cuda_is_set_if_cuda_13_dropped_the_model() {
         for model in MODELS {
             assert_eq!(
                 model.max_cuda.is_none(),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_read_and_print() {
+    fn versions_round_trip() {
         for text in ["580.95.05", "570.26", "450.80.02"] {
             let version = DriverVersion::parse(text).expect(text);
             assert_eq!(version.to_string(), text);

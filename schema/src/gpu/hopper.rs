@@ -1,8 +1,8 @@
-//! Hopper: H100 and H200 in their shapes, and Grace Hopper.
+//! Hopper: the variants of H100 and H200, and Grace Hopper.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel, mig_tables};
 
-/// GH200: a Hopper with 96 GB beside a Grace CPU.
+/// GH200: a Hopper GPU with 96 GB and a Grace CPU.
 pub static GH200_96GB: GpuModel = GpuModel {
     key: "gh200-96gb",
     aliases: &["GH200"],

@@ -1,51 +1,50 @@
-//! How a card divides into MIG instances: its slices, its profiles, and where each may lie.
+//! MIG capabilities of a GPU model: slices, profiles, and possible placements.
 
 use super::Basis;
 
-/// What a card offers in MIG mode.
+/// The MIG capabilities of a GPU model.
 #[derive(Debug)]
 pub struct Mig {
-    /// Compute slices on the card.
+    /// Compute slices of the GPU.
     pub compute_slices: u8,
-    /// Positions on the memory axis: 8 on cards with 7 compute slices, 4 on the A30, 12 on the RTX PRO 6000.
+    /// Memory slices: 8 on GPUs with 7 compute slices, 4 on the A30, 12 on the RTX PRO 6000.
     pub memory_slices: u8,
-    /// Video decoders that all instances share out, where that can refuse a layout the slices allow.
-    ///
-    /// `None` where the engines follow the slices (Hopper) or never run out first (A100, A30).
+    /// Video decoders, if their number can make a geometry invalid that the slices allow. `None` if the engines are
+    /// proportional to the slices (Hopper) or never the limit (A100, A30).
     pub decoders: Option<u8>,
     /// The profiles, smallest first.
     pub profiles: &'static [MigProfile],
-    /// How well the table is known.
+    /// The basis of the table.
     pub basis: MigBasis,
 }
 
-/// One size of MIG instance on one card: a name alone does not say how many fit (`1g.10gb` is 4 on an A100 with 40 GB
-/// and 7 on one with 80 GB).
+/// A MIG profile of one GPU model. The name alone does not determine how many instances fit (`1g.10gb` is 4 on an A100
+/// with 40 GB and 7 on one with 80 GB).
 #[derive(Debug)]
 pub struct MigProfile {
     /// NVIDIA's name: `1g.5gb+me`.
     pub name: &'static str,
     /// The id that `nvidia-smi mig -lgip` prints and `-cgi` takes; not the same as `nvml_profile`.
     pub smi_id: u32,
-    /// The value of NVML's constant `GPU_INSTANCE_PROFILE_…`, the index that NVML's queries take.
+    /// The value of NVML's constant `GPU_INSTANCE_PROFILE_…`, the index in NVML's queries.
     pub nvml_profile: u32,
-    /// Compute slices an instance takes.
+    /// Compute slices of an instance.
     pub compute_slices: u8,
-    /// Memory slices an instance takes: its length on the memory axis.
+    /// Memory slices of an instance.
     pub memory_slices: u8,
-    /// Memory of an instance in MiB. It moves a little with the driver's version: good for display and coarse sums.
+    /// Memory of an instance in MiB. It varies slightly with the driver version: use it only for display and estimates.
     pub memory_mib: u32,
-    /// How many of them fit on an otherwise empty card.
+    /// The maximum number of instances on an otherwise empty GPU.
     pub max_instances: u32,
-    /// The memory slices an instance may start at.
+    /// The memory slices at which an instance can start.
     pub starts: &'static [u8],
-    /// Whether it takes the card's media extensions (`+me`, `+me.all`), of which there is one set.
+    /// Whether an instance uses the GPU's only set of media extensions (`+me`, `+me.all`).
     pub media_extensions: bool,
-    /// What it takes out of [`Mig::decoders`]; 0 where there is no such limit.
+    /// The number of [`Mig::decoders`] of an instance; 0 if there is no such limit.
     pub decoders: u8,
 }
 
-/// How well a table is known, column by column; where rows differ, the weakest counts.
+/// The basis of each column of a table; if rows differ, the weakest basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MigBasis {
     /// [`MigProfile::smi_id`] and [`MigProfile::nvml_profile`].
@@ -71,10 +70,9 @@ impl Mig {
 }
 
 impl MigProfile {
-    /// The resource that NVIDIA's device plugin offers such instances as, without the domain: `mig-1g.5gb.me`.
-    ///
-    /// A resource name has no `+`, so the plugin writes `.`; the `-` of `1g.24gb-me` stays
-    /// (NVIDIA/k8s-device-plugin, strategy `mixed`).
+    /// The resource name of such instances in the NVIDIA device plugin, without the domain: `mig-1g.5gb.me`. A resource
+    /// name cannot contain `+`, so the plugin writes `.`; the `-` of `1g.24gb-me` is kept (NVIDIA/k8s-device-plugin,
+    /// strategy `mixed`).
     pub fn resource_name(&self) -> String {
         format!("mig-{}", self.name.replace('+', "."))
     }
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn every_placement_lies_on_the_card() {
+    fn placements_are_within_the_gpu() {
         for model in MODELS {
             let Some(mig) = model.mig else { continue };
             for profile in mig.profiles {
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_does_not_give_the_count() {
+    fn instance_count_depends_on_the_model() {
         let count = |mig: &super::Mig, name| mig.profile(name).map(|profile| profile.max_instances);
         assert_eq!(count(&mig_tables::A100_40GB, "1g.10gb"), Some(4));
         assert_eq!(count(&mig_tables::A100_80GB, "1g.10gb"), Some(7));
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plus_me_takes_the_media_extensions() {
+    fn only_plus_me_has_media_extensions() {
         for model in MODELS {
             for profile in model.mig.into_iter().flat_map(|mig| mig.profiles) {
                 assert_eq!(

@@ -1,15 +1,15 @@
-//! The MIG tables of every card that has one; cards with the same die and memory share a table.
+//! The MIG tables of all GPU models with MIG; models with the same die and memory share a table.
 //!
 //! Sources, read 2026-11-21: the NVIDIA MIG User Guide r580 (names, counts, ids, fractions); public transcripts of
 //! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory,
-//! places); NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants, places; the
-//! mocks of H100, H200 and B200 place by compute slices, against every transcript, and are not used);
-//! NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
+//! placements); NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants,
+//! placements; the mocks of H100, H200 and B200 place by compute slices, which contradicts all transcripts, and are not
+//! used); NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
 
 use super::Basis::{self, Derived, Documented, Nominal, Observed};
 use super::mig::{Mig, MigBasis, MigProfile};
 
-/// A100 with 40 GB. All observed on the SXM4 card; the PCI Express card has the same die.
+/// A100 with 40 GB. All observed on the SXM4 model; the PCI Express model has the same die.
 pub static A100_40GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.5gb", 4_864),
@@ -23,7 +23,8 @@ pub static A100_40GB: Mig = Mig {
     ..seven_of(Observed, Observed, Observed, Observed)
 };
 
-/// A100 with 80 GB. All observed on the SXM4 card but the places of `1g.20gb`, which are those of the 40 GB card.
+/// A100 with 80 GB. All observed on the SXM4 model, except the placements of `1g.20gb`, which are those of the 40 GB
+/// model.
 pub static A100_80GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.10gb", 9_728),
@@ -37,7 +38,7 @@ pub static A100_80GB: Mig = Mig {
     ..seven_of(Observed, Derived, Observed, Observed)
 };
 
-/// H100 with 80 GB, SXM5 and PCI Express. The places are those observed on the H100 NVL, which has the same die.
+/// H100 with 80 GB, SXM5 and PCI Express. The placements were observed on the H100 NVL, which has the same die.
 pub static H100_80GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.10gb", 9_984),
@@ -65,7 +66,7 @@ pub static H100_94GB: Mig = Mig {
     ..seven_of(Observed, Observed, Observed, Observed)
 };
 
-/// GH200 with 96 GB. The places of `3g.48gb` are observed, the others are those of the same die.
+/// GH200 with 96 GB. The placements of `3g.48gb` are observed; the others are those of the same die.
 pub static GH200_96GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.12gb", 11_264),
@@ -94,7 +95,7 @@ pub static H200_141GB: Mig = Mig {
     ..seven_of(Derived, Derived, Derived, Documented)
 };
 
-/// B200. Nobody's transcript was found: names and counts are the guide's, memory is the name's.
+/// B200. No transcript was found: names and counts are from the guide, memory is from the name.
 pub static B200_180GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.23gb", 23_552),
@@ -122,7 +123,7 @@ pub static B300_270GB: Mig = Mig {
     ..seven_of(Derived, Derived, Nominal, Documented)
 };
 
-/// GB200: names and counts from mig-parted's default configuration, which also carries 189 GB names for it.
+/// GB200: names and counts from mig-parted's default configuration, which also contains 189 GB names for it.
 pub static GB200_186GB: Mig = Mig {
     profiles: &sevenths([
         ("1g.23gb", 23_552),
@@ -169,10 +170,9 @@ pub static A30: Mig = Mig {
     basis: basis(Observed, Observed, Observed, Observed),
 };
 
-/// RTX PRO 6000 Blackwell Server Edition, all observed but NVML's constants, which follow from the suffixes.
-///
-/// It has four decoders to share out: the plain and `+gfx` sizes take as many as they have compute slices, `-me` none,
-/// `+me.all` all four. That sum is read off the engine columns of the guide.
+/// RTX PRO 6000 Blackwell Server Edition. All observed, except NVML's constants, which follow from the suffixes. It has
+/// four decoders: the plain and `+gfx` profiles use one per compute slice, `-me` none, `+me.all` all four. The numbers
+/// are from the engine columns of the guide.
 pub static RTX_PRO_6000: Mig = Mig {
     compute_slices: 4,
     memory_slices: 12,
@@ -214,7 +214,7 @@ pub static RTX_PRO_6000: Mig = Mig {
     basis: basis(Derived, Observed, Observed, Observed),
 };
 
-/// A card of seven compute and eight memory slices, its profiles still to be named.
+/// A GPU with seven compute slices and eight memory slices, without profiles yet.
 const fn seven_of(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -> Mig {
     Mig {
         compute_slices: 7,
@@ -225,8 +225,8 @@ const fn seven_of(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -
     }
 }
 
-/// The seven profiles of such a card. Ids, lengths, counts and places are the same on all of them; what differs is the
-/// name and the MiB, given in this order.
+/// The seven profiles of such a GPU. Ids, sizes, counts and placements are the same on all of them. Only the name and
+/// the memory in MiB differ, given in this order.
 const fn sevenths(sizes: [(&'static str, u32); 7]) -> [MigProfile; 7] {
     const ANYWHERE: &[u8] = &[0, 1, 2, 3, 4, 5, 6];
     let [g1, g1_media, g1_double, g2, g3, g4, g7] = sizes;
@@ -243,7 +243,7 @@ const fn sevenths(sizes: [(&'static str, u32); 7]) -> [MigProfile; 7] {
     ]
 }
 
-/// A row: name, MiB, compute slices, memory slices, how many, where.
+/// A row: name, MiB, compute slices, memory slices, maximum number, possible starts.
 const fn profile(
     name: &'static str,
     memory_mib: u32,

@@ -1,9 +1,9 @@
-//! Facts about GPUs: every card that gpuc knows, what it can do, and how it divides.
+//! Facts about GPUs: every GPU model in gpuc's catalog, its capabilities and its MIG profiles.
 //!
-//! Sources, read 2026-11-21, unless a card says more. Product names, families and MPS limits:
-//! NVIDIA/k8s-device-plugin @1b826acc (`internal/lm/resource.go`, `cmd/mps-control-daemon/mps/device.go`). PCI ids:
-//! the device filters of NVIDIA/mig-parted@bd7160f4 and the pci.ids database. Memory and driver branches: general
-//! knowledge, where a card does not say otherwise; good for warnings, not for errors.
+//! Sources, read 2026-11-21, unless a model gives another source. Product names, families and MPS limits:
+//! NVIDIA/k8s-device-plugin @1b826acc (`internal/lm/resource.go`, `cmd/mps-control-daemon/mps/device.go`). PCI ids: the
+//! device filters of NVIDIA/mig-parted@bd7160f4 and the pci.ids database. Memory and driver branches: general
+//! knowledge, unless a model gives another source; sufficient for warnings, not for errors.
 
 mod ada_lovelace;
 mod ampere;
@@ -29,12 +29,12 @@ pub use pascal::*;
 pub use turing::*;
 pub use volta::*;
 
-/// A card: one product of NVIDIA's, with one size of memory.
+/// A GPU model: one NVIDIA product with one memory size.
 #[derive(Debug)]
 pub struct GpuModel {
-    /// gpuc's name for it: `a100-sxm4-40gb`.
+    /// The key in gpuc's catalog: `a100-sxm4-40gb`.
     pub key: &'static str,
-    /// What else people call it. A name that several cards share names none of them.
+    /// Other common names. A name that several models share is ambiguous.
     pub aliases: &'static [&'static str],
     /// The values of the node label `nvidia.com/gpu.product`, the usual one first.
     pub products: &'static [&'static str],
@@ -46,59 +46,59 @@ pub struct GpuModel {
     pub memory_mib: u32,
     /// How well `memory_mib` is known.
     pub memory_basis: Basis,
-    /// Its generation.
+    /// The GPU architecture.
     pub architecture: GpuArchitecture,
-    /// What its instruction set is called.
+    /// The compute capability.
     pub compute_capability: ComputeCapability,
     /// PCI ids, device above vendor: `0x20B0_10DE`.
     pub pci_ids: &'static [u32],
-    /// How it divides in MIG mode, if it does.
+    /// The MIG profiles, if the model supports MIG.
     pub mig: Option<&'static Mig>,
-    /// The first driver branch that knows it. General knowledge.
+    /// The first driver branch that supports the model. General knowledge.
     pub min_driver_branch: u16,
-    /// The last driver branch that knows it, where there is one. General knowledge.
+    /// The last driver branch that supports the model, if support ended. General knowledge.
     pub max_driver_branch: Option<u16>,
-    /// The last CUDA version for it, where there is one: CUDA 13 dropped everything before Turing.
+    /// The last CUDA version that supports the model, if support ended: CUDA 13 dropped everything before Turing.
     pub max_cuda: Option<&'static str>,
-    /// Whether only the open kernel modules drive it.
+    /// Whether only the open kernel modules support the model.
     pub open_kernel_modules: bool,
-    /// Whether its hosts have 64-bit Arm CPUs: Grace, or AWS Graviton beside the T4G.
+    /// Whether its hosts have 64-bit Arm CPUs: Grace, or AWS Graviton with the T4G.
     pub arm64_host: bool,
-    /// What a user ought to know about it.
+    /// A note for users.
     pub note: Option<&'static str>,
-    /// What is known of it beyond the sources above.
+    /// Sources in addition to those of the module.
     pub source: &'static str,
 }
 
-/// The cards whose NVLink goes beyond a node, to a rack: what has IMEX channels to hand out.
+/// The GPU models with multi-node NVLink, which provide IMEX channels.
 ///
 /// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide; docs.nvidia.com/base-command-manager, the chapter on
 /// NVLink (GB200 and GB300), 2026-11-21.
 pub static NVLINK_RACKS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
 
 impl GpuModel {
-    /// Whether its NVLink goes beyond a node.
+    /// Whether the model has multi-node NVLink.
     pub fn spans_nodes(&self) -> bool {
         NVLINK_RACKS.iter().any(|model| model.key == self.key)
     }
 }
 
-/// How a fact is known.
+/// The basis of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// Somebody saw it on such a card.
+    /// Observed on such a GPU.
     Observed,
-    /// The vendor writes it.
+    /// Documented by the vendor.
     Documented,
-    /// It follows from a card of the same die, or from the rule that makes such values.
+    /// Derived from a GPU with the same die, or from the rule for such values.
     Derived,
-    /// Common knowledge that was not read again.
+    /// Common knowledge, not verified.
     General,
-    /// It is the number in the name; the true one is a little smaller.
+    /// The number in the name; the actual value is slightly smaller.
     Nominal,
 }
 
-/// A generation of GPUs.
+/// A GPU architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GpuArchitecture {
     /// Compute capability 6.
@@ -113,7 +113,7 @@ pub enum GpuArchitecture {
     AdaLovelace,
     /// Compute capability 9.
     Hopper,
-    /// Compute capability 10 and 12, Blackwell Ultra (10.3) among them.
+    /// Compute capability 10 and 12, including Blackwell Ultra (10.3).
     Blackwell,
 }
 
@@ -146,12 +146,12 @@ impl fmt::Display for GpuArchitecture {
     }
 }
 
-/// The version of a GPU's instruction set.
+/// The compute capability: the version of a GPU's instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComputeCapability {
-    /// The generation: the node label `nvidia.com/gpu.compute.major`.
+    /// The major version: the node label `nvidia.com/gpu.compute.major`.
     pub major: u8,
-    /// The step within it: the node label `nvidia.com/gpu.compute.minor`.
+    /// The minor version: the node label `nvidia.com/gpu.compute.minor`.
     pub minor: u8,
 }
 
@@ -162,7 +162,7 @@ impl fmt::Display for ComputeCapability {
 }
 
 impl GpuModel {
-    /// Whether NVLink reaches from one node's cards to those of others, which containers use through IMEX channels.
+    /// Whether NVLink connects GPUs of different nodes. Containers use it through IMEX channels.
     ///
     /// Source: NVIDIA/k8s-dra-driver-gpu README.md (multi-node NVLink on GB200 and similar systems), 2026-11-21.
     pub fn links_nodes(&self) -> bool {
@@ -171,7 +171,7 @@ impl GpuModel {
             .any(|card| card.key == self.key)
     }
 
-    /// How many clients can share the card through MPS at once: 48 from Volta on, 16 before.
+    /// The maximum number of concurrent MPS clients per GPU: 48 from Volta on, 16 before.
     pub fn mps_max_clients(&self) -> u32 {
         if self.architecture >= GpuArchitecture::Volta {
             48
@@ -180,8 +180,8 @@ impl GpuModel {
         }
     }
 
-    /// How many replicas NVIDIA's device plugin allows under MPS: 16 below compute capability 7.5, though the V100
-    /// itself takes 48 clients (NVIDIA/k8s-device-plugin `cmd/mps-control-daemon/mps/device.go`).
+    /// The maximum number of MPS replicas in the NVIDIA device plugin: 16 below compute capability 7.5, although the
+    /// V100 itself supports 48 clients (NVIDIA/k8s-device-plugin `cmd/mps-control-daemon/mps/device.go`).
     pub fn mps_clients_nvidia_plugin(&self) -> u32 {
         if self.compute_capability >= (ComputeCapability { major: 7, minor: 5 }) {
             48
@@ -190,8 +190,8 @@ impl GpuModel {
         }
     }
 
-    /// The driver's kernel modules that suit the card, as NVIDIA's tools write it: the open ones drive Turing and
-    /// later, and Blackwell has no others.
+    /// The type of kernel modules for the model, as written in NVIDIA's tools: the open modules support Turing and
+    /// later, and Blackwell supports only these.
     ///
     /// Source: NVIDIA/open-gpu-kernel-modules README; developer.nvidia.com/blog, «NVIDIA Transitions Fully Towards
     /// Open-Source GPU Kernel Modules», 2024-07.
@@ -204,7 +204,7 @@ impl GpuModel {
     }
 }
 
-/// Every card, by key.
+/// All GPU models, by key.
 pub static MODELS: &[&GpuModel] = &[
     &A10_24GB,
     &A100_PCIE_40GB,
@@ -237,28 +237,28 @@ pub static MODELS: &[&GpuModel] = &[
     &V100_SXM2_32GB,
 ];
 
-/// Why a name does not name one card.
+/// The reason why a name does not identify one GPU model.
 #[derive(Clone, Debug)]
 pub enum FindError {
-    /// Several cards go by it.
+    /// Several models have this name.
     Ambiguous(Vec<&'static GpuModel>),
-    /// None does; [`names`] has what would have been understood.
+    /// No model has this name; [`names`] lists the valid names.
     Unknown,
 }
 
-/// The card of this name: its key, or an alias in any case.
+/// The GPU model of this name: a key, or an alias in any case.
 pub fn find(name: &str) -> Result<&'static GpuModel, FindError> {
     if let Some(model) = MODELS.iter().find(|model| model.key == name) {
         return Ok(model);
     }
-    let goes_by = |model: &&&'static GpuModel| {
+    let has_name = |model: &&&'static GpuModel| {
         model.key.eq_ignore_ascii_case(name)
             || model
                 .aliases
                 .iter()
                 .any(|alias| alias.eq_ignore_ascii_case(name))
     };
-    let found: Vec<_> = MODELS.iter().filter(goes_by).copied().collect();
+    let found: Vec<_> = MODELS.iter().filter(has_name).copied().collect();
     match found[..] {
         [] => Err(FindError::Unknown),
         [model] => Ok(model),
@@ -266,7 +266,7 @@ pub fn find(name: &str) -> Result<&'static GpuModel, FindError> {
     }
 }
 
-/// Every name that [`find`] understands: the keys, then the aliases; an alias that cards share appears once.
+/// All names that [`find`] accepts: the keys, then the aliases; a shared alias appears once.
 pub fn names() -> Vec<&'static str> {
     let mut aliases: Vec<_> = MODELS
         .iter()
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_to_cards() {
+    fn names_identify_models() {
         for (name, key) in [
             ("a100-sxm4-80gb", "a100-sxm4-80gb"),
             ("T4", "t4-16gb"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_two_sizes_of_memory_names_neither() {
+    fn names_of_several_memory_sizes_are_ambiguous() {
         for (name, memory) in [
             ("A100", [40, 40, 80, 80].as_slice()),
             ("v100", &[16, 16, 32]),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_cards_share_a_pci_id_or_product() {
+    fn pci_ids_and_products_are_unique() {
         let mut ids: Vec<_> = MODELS.iter().flat_map(|model| model.pci_ids).collect();
         let mut products: Vec<_> = MODELS.iter().flat_map(|model| model.products).collect();
         ids.sort_unstable();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn generations_follow_the_compute_capability() {
+    fn architectures_match_compute_capabilities() {
         use GpuArchitecture::{AdaLovelace, Ampere, Blackwell, Hopper, Pascal, Turing, Volta};
         for model in MODELS {
             let ComputeCapability { major, minor } = model.compute_capability;
@@ -363,10 +363,10 @@ mod tests {
     }
 
     #[test]
-    fn the_reported_memory_is_near_the_name() {
+    fn reported_memory_is_close_to_nominal() {
         for model in MODELS {
             let (nominal, reported) = (model.memory_gb * 1024, model.memory_mib);
-            // The driver keeps up to 7% for ECC and itself; 141 GB and more are decimal.
+            // The driver reserves up to 7% for ECC and itself; 141 GB and more are decimal.
             assert!(
                 reported * 100 >= nominal * 93 && reported <= nominal,
                 "{}",
@@ -376,12 +376,12 @@ mod tests {
     }
 
     #[test]
-    fn mps_limits_depend_on_who_asks() {
-        for (name, card, plugin) in [("P100", 16, 16), ("V100-PCIE", 48, 16), ("T4", 48, 48)] {
+    fn mps_limits_of_gpu_and_plugin_differ() {
+        for (name, gpu, plugin) in [("P100", 16, 16), ("V100-PCIE", 48, 16), ("T4", 48, 48)] {
             let model = find(name).expect(name);
             assert_eq!(
                 (model.mps_max_clients(), model.mps_clients_nvidia_plugin()),
-                (card, plugin)
+                (gpu, plugin)
             );
         }
     }

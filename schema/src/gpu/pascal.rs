@@ -1,4 +1,4 @@
-//! Pascal: cards that CUDA 13 no longer drives.
+//! Pascal: not supported by CUDA 13.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel};
 

@@ -1,73 +1,73 @@
-//! Where MIG instances lie on a card, or why they do not fit.
+//! Placement of MIG devices on a GPU, or the reason why they do not fit.
 
 use std::fmt;
 
 use super::mig::{Mig, MigProfile};
 
-/// Where one instance lies on the card's memory axis.
+/// The placement of one MIG device on the GPU's memory slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Placement {
     /// The first memory slice.
     pub start: u8,
-    /// How many memory slices.
+    /// The number of memory slices.
     pub size: u8,
     /// The profile's name.
     pub profile: &'static str,
 }
 
-/// Why instances do not fit on one card.
+/// The error if MIG devices do not fit on one GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// What was wanted: `3g.20gb x2 + 1g.5gb x1`.
+    /// The requested geometry: `3g.20gb x2 + 1g.5gb x1`.
     pub wanted: String,
-    /// The first rule it breaks.
+    /// The first violated rule.
     pub reason: Reason,
 }
 
-/// A rule that a MIG layout can break.
+/// A rule for MIG geometries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The profile belongs to another card.
+    /// The profile belongs to another GPU model.
     OtherCard {
         /// The profile's name.
         profile: &'static str,
     },
-    /// More instances of a profile than a card takes of it.
+    /// More MIG devices of a profile than a GPU supports.
     TooMany {
         /// The profile's name.
         profile: &'static str,
-        /// How many are wanted.
+        /// The requested number.
         wanted: u32,
-        /// How many fit.
+        /// The maximum number.
         max: u32,
     },
-    /// More compute slices than the card has.
+    /// More compute slices than the GPU has.
     ComputeSlices {
-        /// How many are wanted.
+        /// The requested number.
         wanted: u32,
-        /// How many there are.
+        /// The available number.
         have: u32,
     },
-    /// More memory slices than the card has. Two `3g` take all eight although they leave a compute slice free.
+    /// More memory slices than the GPU has. Two `3g` use all eight, although one compute slice remains free.
     MemorySlices {
-        /// How many are wanted.
+        /// The requested number.
         wanted: u32,
-        /// How many there are.
+        /// The available number.
         have: u32,
     },
-    /// More than one instance with the card's only set of media extensions.
+    /// More than one MIG device with the GPU's only set of media extensions.
     MediaExtensions {
-        /// How many instances want it.
+        /// The number of MIG devices with media extensions.
         wanted: u32,
     },
-    /// More video decoders than the card has.
+    /// More video decoders than the GPU has.
     Decoders {
-        /// How many are wanted.
+        /// The requested number.
         wanted: u32,
-        /// How many there are.
+        /// The available number.
         have: u32,
     },
-    /// The sums fit, but no order of the instances does.
+    /// The sums fit, but there is no valid placement.
     NoArrangement,
 }
 
@@ -78,7 +78,9 @@ impl fmt::Display for Misfit {
             reason,
         } = self;
         match reason {
-            Reason::OtherCard { profile } => write!(f, "{profile} is not a profile of this card"),
+            Reason::OtherCard { profile } => {
+                write!(f, "{profile} is not a MIG profile of this GPU model")
+            }
             Reason::TooMany {
                 profile,
                 wanted,
@@ -86,7 +88,7 @@ impl fmt::Display for Misfit {
             } => {
                 write!(
                     f,
-                    "{profile} x{wanted} is more than the {max} that fit on one card"
+                    "{profile} x{wanted} exceeds the maximum of {max} on one GPU"
                 )
             }
             Reason::ComputeSlices { wanted, have } => {
@@ -98,7 +100,7 @@ impl fmt::Display for Misfit {
             Reason::MediaExtensions { wanted } => {
                 write!(
                     f,
-                    "{layout} needs the media extensions {wanted} times, a card has them once"
+                    "{layout} needs the media extensions {wanted} times, but a GPU has them once"
                 )
             }
             Reason::Decoders { wanted, have } => {
@@ -107,7 +109,7 @@ impl fmt::Display for Misfit {
             Reason::NoArrangement => {
                 write!(
                     f,
-                    "{layout} has room in sum, but no arrangement fits the card"
+                    "{layout} fits in total, but has no valid placement on the GPU"
                 )
             }
         }
@@ -116,7 +118,7 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// Places instances on an empty card, in the order of the memory axis; the same wish always gets the same answer.
+/// Places MIG devices on an empty GPU, in the order of memory slices. The result is deterministic.
 pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>, Misfit> {
     let wishes = merge(wanted);
     if let Some(reason) = broken_rule(mig, &wishes) {
@@ -126,7 +128,7 @@ pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>,
         .iter()
         .flat_map(|(profile, count)| (0..*count).map(|_| *profile))
         .collect();
-    // The longest first: they have the fewest places to go. The sort is stable, so equal profiles stay together.
+    // Largest first: they have the fewest possible placements. The sort is stable, so equal profiles stay together.
     instances
         .sort_by_key(|profile| std::cmp::Reverse((profile.memory_slices, profile.compute_slices)));
 
@@ -138,9 +140,9 @@ pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>,
     Ok(placed)
 }
 
-/// The layout along the memory axis, one cell a memory slice: `|3g.20gb        |1g.5gb|......|`.
+/// A diagram of the geometry, one cell per memory slice: `|3g.20gb |1g.5gb|......|`.
 pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
-    // Layouts of one card are drawn to one scale, unless a long name needs more room.
+    // Diagrams of one GPU model have the same scale, unless a long name needs more space.
     let plain = mig
         .profiles
         .iter()
@@ -165,12 +167,12 @@ pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
     format!("|{}|", cells.join("|"))
 }
 
-/// How wide a slice must be drawn for the name of what lies there; the bars between its slices count as room.
+/// The minimum width of a cell for the name of the MIG device; the bars between its cells count as space.
 fn narrowest_cell(name: &str, size: u8) -> usize {
     (name.len() + 1).div_ceil(usize::from(size)) - 1
 }
 
-/// One entry a profile, in the order of their first mention, without those that nobody wants.
+/// One entry per profile, in the order of first mention, without entries with count 0.
 fn merge<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
     let mut merged: Vec<(&MigProfile, u32)> = Vec::new();
     for &(profile, count) in wanted.iter().filter(|(_, count)| *count > 0) {
@@ -185,7 +187,7 @@ fn merge<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
     merged
 }
 
-/// The rules that need no search. The counts come first, so that the sums after them are small.
+/// Checks the rules that need no search. The counts are checked first, so that the sums cannot overflow.
 fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
     for &(profile, wanted) in wishes {
         if mig.profile(profile.name).is_none() {
@@ -233,8 +235,8 @@ fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
     }
 }
 
-/// Tries every place of the next instance, and of those after it. Instances of one profile are alike, so each one
-/// starts behind the one before: that, and at most seven instances, keeps the search to a few thousand steps.
+/// Tries every placement of the next MIG device, then recurses. MIG devices of one profile are interchangeable, so each
+/// one starts after the previous one. With at most seven devices, the search needs a few thousand steps.
 fn search(instances: &[&MigProfile], placed: &mut Vec<Placement>) -> bool {
     let Some(profile) = instances.get(placed.len()) else {
         return true;
@@ -298,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The layouts that the MIG User Guide and the transcripts show to exist, and those that they show not to.
+    /// Valid and invalid geometries according to the MIG User Guide and the transcripts.
     #[test]
     fn worked_examples() {
         let (a100, h100, rtx) = (
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_fits_as_often_as_its_table_says() {
+    fn max_instances_of_every_profile_fit() {
         for model in MODELS {
             let Some(mig) = model.mig else { continue };
             for profile in mig.profiles {
@@ -354,9 +356,9 @@ mod tests {
         }
     }
 
-    /// Rows of mig-parted's default configuration (NVIDIA/mig-parted@bd7160f4), which its authors test on such cards.
+    /// Rows of mig-parted's default configuration (NVIDIA/mig-parted@bd7160f4), which its authors test on such GPUs.
     #[test]
-    fn the_default_configurations_of_mig_parted_fit() {
+    fn mig_parted_default_configurations_fit() {
         let rows: [(&str, &[Wish]); 16] = [
             ("a100-sxm4-40gb", &[("1g.10gb", 4)]),
             (
@@ -414,9 +416,10 @@ mod tests {
         }
     }
 
-    /// On these tables the sums decide: an exhaustive search by the tables' authors found no exception either.
+    /// With these tables, a geometry that fits in total always has a placement: an exhaustive search by the tables'
+    /// authors found no exception either.
     #[test]
-    fn what_fits_in_sum_has_an_arrangement() {
+    fn geometries_that_fit_in_total_have_a_placement() {
         let mig = &mig_tables::A100_40GB;
         let mut fits = 0;
         for code in 0..8 * 2 * 5 * 4 * 3 * 2 * 2 {
@@ -442,16 +445,16 @@ mod tests {
     }
 
     #[test]
-    fn one_instance_gets_the_media_extensions() {
+    fn media_extensions_are_exclusive() {
         let misfit = try_place(&mig_tables::A30, &[("1g.6gb+me", 1), ("2g.12gb+me", 1)]);
         assert_eq!(
             misfit.expect_err("two sets").to_string(),
-            "1g.6gb+me x1 + 2g.12gb+me x1 needs the media extensions 2 times, a card has them once",
+            "1g.6gb+me x1 + 2g.12gb+me x1 needs the media extensions 2 times, but a GPU has them once",
         );
     }
 
     #[test]
-    fn all_decoders_go_only_with_none() {
+    fn all_decoders_exclude_other_decoders() {
         let rtx = &mig_tables::RTX_PRO_6000;
         assert_eq!(
             drawn(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb", 1)]),
@@ -461,10 +464,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_in_two_parts_is_one_wish() {
+    fn repeated_profiles_are_summed() {
         assert_eq!(
             drawn(&mig_tables::A100_40GB, &[("3g.20gb", 2), ("3g.20gb", 1)]),
-            "3g.20gb x3 is more than the 2 that fit on one card",
+            "3g.20gb x3 exceeds the maximum of 2 on one GPU",
         );
         assert_eq!(
             drawn(
@@ -476,16 +479,19 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_of_another_card_is_refused() {
+    fn profile_of_another_model_is_an_error() {
         let other = mig_tables::H200_141GB
             .profile("1g.18gb")
             .expect("a profile");
         let misfit = place(&mig_tables::A30, &[(other, 1)]).expect_err("not an A30's");
-        assert_eq!(misfit.to_string(), "1g.18gb is not a profile of this card");
+        assert_eq!(
+            misfit.to_string(),
+            "1g.18gb is not a MIG profile of this GPU model"
+        );
     }
 
     #[test]
-    fn layouts_are_drawn_to_scale() {
+    fn diagrams_are_to_scale() {
         assert_eq!(
             drawn(&mig_tables::A100_40GB, &[("1g.5gb", 2), ("3g.20gb", 1)]),
             "|3g.20gb                    |1g.5gb|1g.5gb|......|......|",

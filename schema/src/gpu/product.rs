@@ -2,7 +2,8 @@
 //!
 //! The rule is that of NVIDIA/k8s-device-plugin@1b826acc `internal/lm/resource.go` and `mig-strategy_test.go`.
 
-/// The product that the driver's name for a card becomes: what a label cannot hold is dropped, spaces become `-`.
+/// The product label for the driver's name of a GPU: characters that are invalid in labels are dropped, spaces become
+/// `-`.
 pub fn sanitise(name: &str) -> String {
     let allowed =
         |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') || c.is_whitespace();
@@ -10,19 +11,18 @@ pub fn sanitise(name: &str) -> String {
     kept.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The product of a card that is shared under its own resource name.
+/// The product label of a GPU that is shared under its own resource name.
 pub fn shared(product: &str) -> String {
     format!("{product}-SHARED")
 }
 
-/// The product of a card whose MIG instances are offered as `nvidia.com/gpu` (strategy `single`).
-///
-/// The profile goes through [`sanitise`] like any part of the label, so that a `+` is lost.
+/// The product label of a GPU whose MIG devices are advertised as `nvidia.com/gpu` (strategy `single`). [`sanitise`]
+/// applies to the profile as well, so that `+` is dropped.
 pub fn mig(product: &str, profile: &str) -> String {
     format!("{product}-MIG-{}", sanitise(profile))
 }
 
-/// The product of a card whose MIG layout the strategy `single` refuses.
+/// The product label of a GPU whose MIG geometry is invalid with the strategy `single`.
 pub fn mig_invalid(product: &str) -> String {
     format!("{product}-MIG-INVALID")
 }
@@ -33,7 +33,7 @@ mod tests {
     use crate::gpu::MODELS;
 
     #[test]
-    fn drivers_names_become_products() {
+    fn driver_names_become_products() {
         for (name, product) in [
             ("Tesla T4", "Tesla-T4"),
             ("NVIDIA A100-SXM4-40GB", "NVIDIA-A100-SXM4-40GB"),
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_tables_say_is_already_a_label() {
+    fn catalog_products_are_valid_labels() {
         for product in MODELS.iter().flat_map(|model| model.products) {
             assert_eq!(sanitise(product), *product);
             assert!(product.len() <= 63);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn suffixes_say_how_it_is_divided() {
+    fn suffixes_describe_the_sharing() {
         assert_eq!(shared("Tesla-T4"), "Tesla-T4-SHARED");
         let card = "NVIDIA-A100-SXM4-40GB";
         assert_eq!(mig(card, "1g.5gb"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb");

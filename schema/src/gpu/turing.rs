@@ -1,4 +1,4 @@
-//! Turing: small inference cards.
+//! Turing: small inference GPUs.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel};
 
@@ -24,7 +24,7 @@ pub static T4_16GB: GpuModel = GpuModel {
     source: "product name observed",
 };
 
-/// T4G, the T4 beside AWS Graviton CPUs.
+/// T4G, the variant of the T4 for AWS Graviton CPUs.
 pub static T4G_16GB: GpuModel = GpuModel {
     key: "t4g-16gb",
     aliases: &["T4G"],

@@ -1,4 +1,4 @@
-//! Volta: the V100 in its three shapes; CUDA 13 no longer drives it.
+//! Volta: the three variants of the V100. Not supported by CUDA 13.
 
 use super::{Basis, ComputeCapability, GpuArchitecture, GpuModel};
 
@@ -43,7 +43,7 @@ pub static V100_SXM2_16GB: GpuModel = GpuModel {
     open_kernel_modules: false,
     arm64_host: false,
     note: None,
-    source: "product names as Kueue's, HAMi's and the device plugin's trees have them",
+    source: "product names from the repositories of Kueue, HAMi and the device plugin",
 };
 
 /// V100 on SXM2, 32 GB.

@@ -1,6 +1,6 @@
-//! The guard and `gpuc check --manifests` are of one mind.
+//! The admission policy and `gpuc check --manifests` agree.
 
-use gpuc::diag::{Severity, example};
+use gpuc_syntax::diag::{Severity, example};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::plan_of;
 use crate::admission::api_server::{ApiServer, Said};
 use crate::support::{files_below, repository};
 
-/// The rules that an API server can follow, because they look at one pod and at pools.
+/// The rules that an admission policy can check, because they need only one pod and the pools.
 const BOTH: &[&str] = &[
     "manifest-resource-unknown",
     "manifest-request-too-large",
@@ -24,7 +24,7 @@ fn guarded(cluster: &str) -> ApiServer {
     plan_of(&format!("{cluster}\nadmission: {{guard: enforce}}\n"))
 }
 
-/// What is said of every object of a manifest, in a namespace that is guarded.
+/// The results for every object of a manifest, in a namespace to which the policies apply.
 fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
     let documents = serde_yaml::Deserializer::from_str(manifest);
     let objects = documents.map(|it| Value::deserialize(it).unwrap());
@@ -39,7 +39,7 @@ fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
 }
 
 #[test]
-fn what_a_pull_request_is_told_the_api_server_says() {
+fn policy_and_check_agree() {
     let mut seen = Vec::new();
     for code in gpuc::codes() {
         let (cluster, Some(bad)) = example(code.bad) else {
@@ -60,7 +60,7 @@ fn what_a_pull_request_is_told_the_api_server_says() {
         }
         let (cluster, good) = example(code.good);
         let found = said(&guarded(cluster), good.unwrap());
-        assert_eq!(found, [], "{}, mended", code.name);
+        assert_eq!(found, [], "{}, fixed", code.name);
     }
     seen.sort_unstable();
     let mut both = BOTH.to_vec();
@@ -69,7 +69,7 @@ fn what_a_pull_request_is_told_the_api_server_says() {
 }
 
 #[test]
-fn good_manifests_are_left_in_peace() {
+fn good_manifests_are_allowed() {
     let folder = repository().join("tests/compiler/manifests");
     let clusters = files_below(&folder.join("clusters"));
     let server = guarded(&clusters["lab.yaml"]);

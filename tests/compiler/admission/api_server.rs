@@ -1,4 +1,4 @@
-//! What an API server with a tree's policies says of an object: which of them look at it, and what they find.
+//! A model of an API server with a tree's admission policies: which policies match an object, and their results.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use cel::extractors::This;
 use cel::objects::{Key, Map};
 use cel::parser::Parser;
 use cel::{Context, Value as Cel};
-use gpuc::plan::Plan;
+use gpuc_model::plan::Plan;
 use serde_json::{Value, json};
 
-/// What it says.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Said {
     Refused(String),
@@ -19,7 +19,7 @@ pub(crate) enum Said {
 /// A namespace, by its name and labels.
 pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
 
-/// An API server that was given a tree.
+/// An API server with the policies of a tree.
 pub(crate) struct ApiServer {
     /// Each binding, and the spec of its policy.
     policies: Vec<(Value, Value)>,
@@ -50,12 +50,12 @@ impl ApiServer {
         }
     }
 
-    /// What it says of an object that is made in a namespace, policy by policy.
+    /// The results for an object that is created in a namespace, by policy.
     pub(crate) fn made(&self, object: &Value, namespace: Namespace<'_>) -> Vec<Said> {
         self.changed(&Value::Null, object, namespace)
     }
 
-    /// What it says of a change.
+    /// The results for a change.
     pub(crate) fn changed(
         &self,
         before: &Value,
@@ -119,7 +119,7 @@ fn matches(spec: &Value, object: &Value, operation: &str) -> bool {
     })
 }
 
-/// The messages of what does not hold.
+/// The messages of the failed validations.
 fn broken(
     spec: &Value,
     (before, after): (&Value, &Value),

@@ -1,11 +1,11 @@
-//! What makes pods is looked at as its pods are, and daemons may do what they are for.
+//! Pod controllers are checked like their pods, and DaemonSets have the permissions they need.
 
 use serde_json::{Value, json};
 
 use super::api_server::Said;
 use super::{SANDBOX, asking, enforced, pod};
 
-/// What makes pods, with its pods' spec where it has it.
+/// A pod controller, with the path of its pod spec if it has one.
 fn makers(pod: &Value) -> Vec<Value> {
     let object = |api: &str, kind: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
     let template = json!({"template": {"spec": pod["spec"]}});
@@ -24,7 +24,7 @@ fn makers(pod: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn whatever_makes_pods_is_looked_at_when_its_pods_change() {
+fn pod_controllers_are_checked_on_pod_changes() {
     let plan = enforced();
     let (bad, good) = (
         asking("nvidia.com/gpu.type: '1'", ""),
@@ -44,12 +44,12 @@ fn whatever_makes_pods_is_looked_at_when_its_pods_change() {
     assert_eq!(
         plan.changed(&good, &bad, SANDBOX),
         [],
-        "a pod's containers ask for what they asked for"
+        "a pod's containers keep their requests"
     );
 }
 
 #[test]
-fn daemons_may_see_every_node() {
+fn daemon_sets_can_read_every_node() {
     let plan = enforced();
     let spec = "{containers: [{name: a, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}], runtimeClassName: nvidia, \
                 tolerations: [{key: nvidia.com/gpu, operator: Exists}], volumes: [{name: a, hostPath: {path: /dev/nvidia0}}]}";

@@ -1,4 +1,4 @@
-//! What the API server is told to refuse is refused, with words that help, and its mended version passes.
+//! The admission policies reject what they must, with helpful messages, and accept the corrected objects.
 
 mod alike;
 pub(crate) mod api_server;
@@ -12,8 +12,8 @@ use api_server::{ApiServer, Said};
 
 const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
 
-/// Whole GPUs behind a taint, slices, shares with a name of their own, and shares without, which are whole GPUs'
-/// name in another cluster.
+/// Full GPUs with a taint, MIG devices, renamed replicas, and replicas with the resource name of full GPUs in another
+/// cluster.
 const POOLS: &str = r#"
 nodePools:
   - {name: cpu, hosts: [a], nodes: {count: 1}, taints: [{key: system, value: only, effect: NoSchedule}]}
@@ -58,14 +58,14 @@ fn pod(spec: &str) -> Value {
 const TOLERATED: &str =
     "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]";
 
-/// A pod with one container that asks for this, tolerates GPU nodes, and has the rest.
+/// A pod with one container with these requests, a toleration of GPU nodes, and other fields.
 fn asking(limits: &str, rest: &str) -> Value {
     pod(&format!(
         "{{containers: [{{name: a, image: b, resources: {{limits: {{{limits}}}}}}}], {rest}}}"
     ))
 }
 
-/// One that is wrong, the words that say why, and it mended.
+/// An invalid pod, the expected message, and the corrected pod.
 #[track_caller]
 fn mended(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
     let said = plan.made(bad, SANDBOX);
@@ -79,26 +79,26 @@ fn mended(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Valu
 }
 
 #[test]
-fn names_that_no_pool_offers() {
+fn unknown_resource_names_are_rejected() {
     let plan = enforced();
     let good = asking("nvidia.com/gpu: '1'", TOLERATED);
     for (bad, words) in [
         (
             "nvidia.com/gpu.type: '1'",
-            "asks for nvidia.com/gpu.type, which no pool offers; the pools offer nvidia.com/gpu, nvidia.com/gpu.shared \
-             and nvidia.com/mig-1g.6gb; nvidia.com/gpu.* are labels of nodes",
+            "requests nvidia.com/gpu.type, which no pool advertises; the pools advertise nvidia.com/gpu, \
+             nvidia.com/gpu.shared and nvidia.com/mig-1g.6gb; nvidia.com/gpu.* are node labels",
         ),
         (
             "nvidia.com/GPU: '1'",
-            "asks for nvidia.com/GPU, which no pool offers",
+            "requests nvidia.com/GPU, which no pool advertises",
         ),
         (
             "nvidia.com/mig-1g.5gb: '1'",
-            "asks for nvidia.com/mig-1g.5gb, which",
+            "requests nvidia.com/mig-1g.5gb, which",
         ),
         (
             "alpha.kubernetes.io/nvidia-gpu: '1'",
-            "asks for alpha.kubernetes.io",
+            "requests alpha.kubernetes.io",
         ),
         (
             "deviceclass.resource.kubernetes.io/x.gpuc.dev: '1'",
@@ -107,7 +107,7 @@ fn names_that_no_pool_offers() {
     ] {
         mended(&plan, &asking(bad, TOLERATED), words, true, &good);
     }
-    // What is nobody's business here.
+    // Outside the policies' scope.
     for other in [
         "amd.com/gpu: '1'",
         "example.com/gpu: '1'",
@@ -128,7 +128,7 @@ fn names_that_no_pool_offers() {
 }
 
 #[test]
-fn containers_that_start_first_and_stay_count_with_the_others() {
+fn sidecar_containers_are_added_up() {
     let plan = enforced();
     let both = |restart: &str, count: u32| {
         pod(&format!(
@@ -142,14 +142,14 @@ fn containers_that_start_first_and_stay_count_with_the_others() {
 }
 
 #[test]
-fn where_gpus_are_claimed_nothing_offers_them() {
+fn dra_pools_advertise_no_resources() {
     let old = plan(&format!("{CLAIMED}\nadmission: {{guard: enforce}}"));
     let said = old.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX);
     let [Said::Refused(message)] = &said[..] else {
         panic!("{said:?}");
     };
     assert!(
-        message.contains("make a claim: the DeviceClasses are claimed."),
+        message.contains("use a ResourceClaim: the DeviceClasses are claimed."),
         "{message}"
     );
     let text = format!(
@@ -162,10 +162,10 @@ fn where_gpus_are_claimed_nothing_offers_them() {
 }
 
 #[test]
-fn more_than_a_node_has() {
+fn requests_exceed_a_node() {
     let plan = enforced();
-    let words = "asks for more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
-                 pool spot has 2; ask for less";
+    let words = "requests more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
+                 pool spot has 2; request fewer";
     let good = asking("nvidia.com/gpu: 8", TOLERATED);
     for count in ["9", "'9'", "1k", "'12345678901234567890'"] {
         let bad = asking(&format!("nvidia.com/gpu: {count}"), TOLERATED);
@@ -184,7 +184,7 @@ fn more_than_a_node_has() {
          {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {TOLERATED}}}"
     ));
     mended(&plan, &both, words, true, &good);
-    // A sidecar runs beside the others.
+    // A sidecar runs next to the others.
     let sidecar = |count: u32| {
         pod(&format!(
             "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}], initContainers: [{{name: b, \
@@ -195,19 +195,20 @@ fn more_than_a_node_has() {
 }
 
 #[test]
-fn several_parts_of_a_gpu() {
+fn several_mig_devices_in_one_container() {
     let plan = enforced();
     mended(
         &plan,
         &asking("nvidia.com/gpu.shared: '2'", ""),
-        "asks for several nvidia.com/gpu.shared, which are parts of a GPU: several give no more than one; ask for one",
+        "requests several nvidia.com/gpu.shared, which are replicas of a shared GPU: several give no more than one; \
+         request one",
         true,
         &asking("nvidia.com/gpu.shared: '1'", ""),
     );
     mended(
         &plan,
         &asking("nvidia.com/mig-1g.6gb: '2'", ""),
-        "a program sees one slice",
+        "a program uses one MIG device",
         false,
         &asking("nvidia.com/mig-1g.6gb: '1'", ""),
     );
@@ -220,22 +221,22 @@ fn several_parts_of_a_gpu() {
     mended(
         &both,
         &asking("nvidia.com/gpu: '5'", ""),
-        "pool b has 16 parts of GPUs, one for a container",
+        "pool b has 16 replicas of GPUs, one per container",
         true,
         &asking("nvidia.com/gpu: '4'", ""),
     );
 }
 
 #[test]
-fn taints_of_every_pool_that_could_do() {
+fn missing_tolerations_for_all_candidate_pools() {
     let plan = enforced();
     let bad = asking(
         "nvidia.com/gpu: '1'",
         "tolerations: [{key: spot, value: 'no'}]",
     );
-    let words = "asks for nvidia.com/gpu and tolerates the taints of no pool that offers it; add to tolerations: \
-                 {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool train, or \
-                 {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
+    let words = "requests nvidia.com/gpu and does not tolerate the taints of any pool that advertises it; add to \
+                 tolerations: {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool \
+                 train, or {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
     for good in [
         TOLERATED,
         "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
@@ -258,7 +259,7 @@ fn taints_of_every_pool_that_could_do() {
 }
 
 #[test]
-fn whoever_adds_tolerations_is_known() {
+fn users_who_add_tolerations_are_known() {
     let queued = plan(&format!(
         "{POOLS}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
          admission: {{guard: enforce}}"
@@ -266,7 +267,7 @@ fn whoever_adds_tolerations_is_known() {
     let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
     let bare = asking("nvidia.com/gpu: '1'", "");
     assert_eq!(queued.made(&bare, team), [], "Kueue does");
-    // GKE's own taint, which its API server lets everybody through who asks for GPUs.
+    // GKE's own taint, which GKE's API server makes every pod that requests GPUs tolerate.
     let gke = |more: &str| {
         plan_of(&format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
@@ -288,14 +289,14 @@ fn whoever_adds_tolerations_is_known() {
 }
 
 #[test]
-fn gpus_that_nobody_asked_for() {
+fn unrequested_gpus() {
     let plan = enforced();
     let good = asking("nvidia.com/gpu: '1'", TOLERATED);
     let idle = asking("cpu: '1'", TOLERATED);
     mended(
         &plan,
         &idle,
-        "asks for no GPU and tolerates nvidia.com/gpu, the taint of GPU nodes",
+        "requests no GPU and tolerates nvidia.com/gpu, the taint of GPU nodes",
         false,
         &good,
     );
@@ -309,7 +310,7 @@ fn gpus_that_nobody_asked_for() {
         mended(
             &plan,
             &idle,
-            "asks for no GPU",
+            "requests no GPU",
             false,
             &asking("cpu: '1'", fine),
         );
@@ -322,7 +323,7 @@ fn gpus_that_nobody_asked_for() {
     mended(
         &plan,
         &env("all"),
-        "would see GPUs of other pods",
+        "can access GPUs of other pods",
         false,
         &env("void"),
     );
@@ -354,7 +355,7 @@ fn gpus_that_nobody_asked_for() {
 }
 
 #[test]
-fn what_the_guard_looks_at_and_what_it_does() {
+fn policy_scope_and_actions() {
     let bad = asking("nvidia.com/gpu.type: '1'", "");
     let warned = plan(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
     assert!(
@@ -386,9 +387,9 @@ fn what_the_guard_looks_at_and_what_it_does() {
     assert_eq!(none.made(&bad, SANDBOX), []);
 }
 
-/// Every object of a tree, as if it were put where the guard looks, if it looks at that namespace at all.
+/// Every object of a tree, as if it were created in a namespace to which the policies apply.
 #[test]
-fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
+fn generated_pods_are_allowed() {
     let mut guarded = 0;
     for case in cases() {
         let plan = case.plan();
@@ -418,7 +419,7 @@ fn nothing_that_gpuc_makes_is_refused_or_warned_about() {
 }
 
 #[test]
-fn more_gpus_in_a_container_than_its_team_lets_one_have() {
+fn container_exceeds_the_limit_of_its_team() {
     let server = plan(&format!(
         "{POOLS}\nadmission: {{guard: enforce}}\n\
          teams: [{{name: research, limits: {{gpusPerContainer: 2}}}}, {{name: vision}}]"
@@ -426,7 +427,7 @@ fn more_gpus_in_a_container_than_its_team_lets_one_have() {
     let research: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "research")]);
     let vision: api_server::Namespace<'_> = ("b", &[("gpuc.dev/team", "vision")]);
     let three = asking("nvidia.com/gpu: '3'", TOLERATED);
-    let words = "a container of team research may ask for 2 nvidia.com/gpu at most";
+    let words = "a container of team research may request at most 2 nvidia.com/gpu";
     let said = server.made(&three, research);
     assert!(
         matches!(&said[..], [Said::Refused(message)] if message.contains(words)),

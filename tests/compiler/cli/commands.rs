@@ -1,11 +1,11 @@
-//! The commands beside `build` and `check`.
+//! The commands other than `build` and `check`.
 
 use serde_json::Value;
 
 use super::{GOOD, Place};
 
 #[test]
-fn every_starter_file_builds_and_says_what_to_fill_in() {
+fn starters_build_and_list_placeholders() {
     for cloud in ["aws", "azure", "gcp", "on-prem"] {
         let place = Place::empty();
         let ran = place
@@ -26,7 +26,7 @@ fn every_starter_file_builds_and_says_what_to_fill_in() {
         let before = place.read("gpu-cluster.yaml");
         let ran = place.run(&["init", "--cloud", cloud]).ends_with(2);
         assert!(
-            ran.stderr.contains("gpu-cluster.yaml is there already"),
+            ran.stderr.contains("gpu-cluster.yaml already exists"),
             "{}",
             ran.stderr
         );
@@ -52,7 +52,7 @@ fn every_starter_file_builds_and_says_what_to_fill_in() {
 }
 
 #[test]
-fn a_starter_has_the_schema_beside_it() {
+fn starter_has_the_schema_next_to_it() {
     let place = Place::empty();
     let ran = place
         .run(&["init", "--cloud", "aws", "fleet/a.gpu-cluster.yaml"])
@@ -78,7 +78,7 @@ fn a_starter_has_the_schema_beside_it() {
         .run(&["init", "--cloud", "gcp", "fleet/b.gpu-cluster.yaml"])
         .ends_with(0);
     assert!(!ran.stderr.contains("schema"), "{}", ran.stderr);
-    // One that is there may be another version's, or somebody's own.
+    // One that is there may be another version's, or the user's own.
     place.write(schema, "{}");
     let ran = place
         .run(&["init", "--cloud", "gcp", "fleet/c.gpu-cluster.yaml"])
@@ -100,7 +100,7 @@ fn a_starter_has_the_schema_beside_it() {
 }
 
 #[test]
-fn every_finding_is_explained() {
+fn findings_are_explained() {
     let place = Place::empty();
     for code in gpuc::codes() {
         let by_id = place.run(&["explain", code.id]).ends_with(0);
@@ -116,11 +116,11 @@ fn every_finding_is_explained() {
 }
 
 #[test]
-fn every_key_is_explained() {
+fn keys_are_explained() {
     let mut paths = Vec::new();
     let mut waiting = vec![String::new()];
     while let Some(path) = waiting.pop() {
-        let key = gpuc::schema::key(&path).unwrap_or_else(|_| panic!("{path} is no key"));
+        let key = gpuc_syntax::schema::key(&path).unwrap_or_else(|_| panic!("{path} is no key"));
         for (name, _) in &key.keys {
             let below = format!("{path}.{name}");
             waiting.push(below.trim_start_matches('.').to_owned());
@@ -144,7 +144,7 @@ fn every_key_is_explained() {
 }
 
 #[test]
-fn what_is_misspelt_is_guessed() {
+fn misspellings_get_suggestions() {
     let place = Place::empty();
     for (wrong, right) in [
         ("mig-profile-unsuported", "mig-profile-unsupported"),
@@ -162,18 +162,18 @@ fn what_is_misspelt_is_guessed() {
         assert!(help.contains(&format!("`{right}`")), "{}", ran.stderr);
     }
     let ran = place.run(&["explain", "nodePools.name.zzz"]).ends_with(2);
-    let help = "help: `nodePools.name` has no keys below it";
+    let help = "help: `nodePools.name` has no nested keys";
     assert!(ran.stderr.contains(help), "{}", ran.stderr);
 }
 
 #[test]
-fn a_code_is_found_by_its_name() {
+fn code_is_found_by_name() {
     let ran = Place::empty().run(&["explain", "tree-stale"]).ends_with(0);
     assert!(ran.stdout.contains("GPUC0301"));
 }
 
 #[test]
-fn a_code_is_found_by_the_digits_of_its_id() {
+fn code_is_found_by_its_digits() {
     let place = Place::empty();
     let whole = place.run(&["explain", "GPUC2047"]).ends_with(0);
     let digits = place.run(&["explain", "2047"]).ends_with(0);
@@ -181,19 +181,19 @@ fn a_code_is_found_by_the_digits_of_its_id() {
 }
 
 #[test]
-fn what_a_word_was_taken_for_is_said() {
+fn corrected_words_are_reported() {
     let ran = Place::empty().run(&["explain", "TEAM"]).ends_with(0);
     assert!(
         ran.stdout.starts_with("# workloads.team\n"),
         "{}",
         ran.stdout
     );
-    let note = "note: `TEAM` is taken for `workloads.team`; there is `teams` too";
+    let note = "note: `TEAM` is interpreted as `workloads.team`; there is also a key `teams`";
     assert!(ran.stderr.contains(note), "{}", ran.stderr);
 }
 
 #[test]
-fn a_key_is_found_by_its_last_part() {
+fn key_is_found_by_its_last_part() {
     let place = Place::empty();
     let whole = place
         .run(&["explain", "nodePools.sharing.mig"])
@@ -219,7 +219,7 @@ fn a_key_is_found_by_its_last_part() {
 }
 
 #[test]
-fn the_catalog_lists_what_has_every_word() {
+fn catalog_lists_rows_that_match_all_words() {
     let place = Place::empty();
     let ran = place
         .run(&["catalog", "machines", "aws", "H100"])
@@ -243,14 +243,14 @@ fn the_catalog_lists_what_has_every_word() {
         .ends_with(0);
     assert_eq!(ran.stdout, "[]\n");
     assert!(
-        ran.stderr.contains("nothing in the catalog"),
+        ran.stderr.contains("no entry of the catalog"),
         "{}",
         ran.stderr
     );
 }
 
 #[test]
-fn shells_and_man_get_their_pages() {
+fn completions_and_man_pages_are_generated() {
     let place = Place::empty();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = place.run(&["completions", shell]).ends_with(0);
@@ -271,7 +271,7 @@ fn shells_and_man_get_their_pages() {
 }
 
 #[test]
-fn the_schema_is_data() {
+fn schema_is_json() {
     let ran = Place::with(GOOD).run(&["schema"]).ends_with(0);
     let schema: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(schema["title"], "gpu-cluster.yaml");

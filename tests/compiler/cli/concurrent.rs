@@ -1,9 +1,9 @@
-//! Two runs at the same time on one folder.
+//! Two concurrent runs on one folder.
 
 use super::{GOOD, Place, clean_build, without_gpus};
 
 #[test]
-fn runs_at_the_same_time_take_turns() {
+fn concurrent_runs_are_serialized() {
     let place = Place::with(GOOD);
     place.write("other.yaml", &without_gpus());
     let one = clean_build(GOOD);

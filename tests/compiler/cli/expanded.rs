@@ -1,23 +1,23 @@
-//! `gpuc expand`: a file that says more and means the same.
+//! `gpuc expand`: the expanded file is equivalent to the original.
 
 use std::collections::BTreeMap;
 
-use gpuc::diag::Severity;
+use gpuc_syntax::diag::Severity;
 
 use super::{GOOD, Place};
-use crate::golden::{compile_example, examples};
+use crate::golden::{compiled_examples, examples};
 use crate::support::{Outcome, compile_text};
 
-/// The documents of an outcome, each with every default written out.
+/// The expanded documents in an output.
 fn expanded(outcome: &Outcome) -> String {
     let documents = outcome.compilations.iter().map(|one| {
         let cluster = one.cluster.as_ref().unwrap();
-        gpuc::expand::expand(&one.loaded.root, cluster)
+        gpuc_compile::expand::expand(&one.loaded.root, cluster)
     });
     documents.collect::<Vec<_>>().join("---\n")
 }
 
-/// What expanding and building again has to make, name by name: every file, the lock with its digest of the input too.
+/// The expected files after expanding and rebuilding, including the lock and its digest of the input.
 fn assert_means_the_same(name: &str, outcome: &Outcome) {
     let text = expanded(outcome);
     let again = compile_text(&text);
@@ -40,14 +40,14 @@ fn assert_means_the_same(name: &str, outcome: &Outcome) {
 }
 
 #[test]
-fn every_example_means_the_same_with_its_defaults_written_out() {
-    for (name, paths) in examples() {
-        assert_means_the_same(&name, &compile_example(&paths));
+fn expanded_examples_are_equivalent() {
+    for (name, outcome) in compiled_examples() {
+        assert_means_the_same(name, outcome);
     }
 }
 
 #[test]
-fn so_does_every_good_example_of_a_finding() {
+fn expanded_good_examples_are_equivalent() {
     for code in gpuc::codes() {
         let outcome = compile_text(code.good);
         if outcome.compilations.iter().all(|one| one.output.is_some()) {
@@ -57,7 +57,7 @@ fn so_does_every_good_example_of_a_finding() {
 }
 
 #[test]
-fn texts_of_several_lines_and_odd_ones_are_kept() {
+fn multiline_and_special_texts_are_kept() {
     let example = examples().remove("quickstart").unwrap();
     let text = std::fs::read_to_string(crate::support::repository().join(&example[0])).unwrap();
     for odd in ["no", "1e3", "0755", "a: b", "# c", "'", "ä", "null", "~"] {
@@ -75,7 +75,7 @@ fn texts_of_several_lines_and_odd_ones_are_kept() {
 }
 
 #[test]
-fn it_is_printed_as_data_and_shows_where_a_default_comes_from() {
+fn expanded_json_shows_the_source_of_defaults() {
     let place = Place::with(GOOD);
     let ran = place.run(&["expand"]).ends_with(0);
     assert_eq!(ran.stderr, "");
@@ -91,7 +91,7 @@ fn it_is_printed_as_data_and_shows_where_a_default_comes_from() {
     place.write("gpu-cluster.yaml", upon);
     let ran = place.run(&["expand"]).ends_with(0);
     assert!(!ran.stdout.contains("base"), "{}", ran.stdout);
-    // What is made up for what cannot be read is nobody's.
+    // A placeholder for an unreadable value has no origin.
     place.write("gpu-cluster.yaml", &GOOD.replace("count: 1", "count: one"));
     let ran = place.run(&["expand"]).ends_with(2);
     assert!(
@@ -103,7 +103,7 @@ fn it_is_printed_as_data_and_shows_where_a_default_comes_from() {
 }
 
 #[test]
-fn the_file_is_printed_whatever_the_findings_look_like() {
+fn file_is_printed_despite_findings() {
     let place = Place::with(GOOD);
     let text = place.run(&["expand"]).ends_with(0).stdout;
     assert!(text.contains("nodePools"), "{text}");

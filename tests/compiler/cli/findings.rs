@@ -1,4 +1,4 @@
-//! What is printed of findings, where, and in which form.
+//! The output of findings: streams and formats.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn bad() -> String {
 }
 
 fn warned() -> String {
-    // A template's image is in nobody's registry.
+    // A template's image is in no registry.
     gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags")
@@ -20,7 +20,7 @@ fn warned() -> String {
 }
 
 #[test]
-fn checking_prints_findings_as_data() {
+fn check_prints_machine_readable_findings() {
     let place = Place::with(&bad());
     let ran = place.run(&["check"]).ends_with(2);
     assert_eq!(ran.stderr, "");
@@ -34,12 +34,12 @@ fn checking_prints_findings_as_data() {
     assert!(!place.path("clusters").exists());
     let ran = Place::with(GOOD).run(&["check"]).ends_with(0);
     assert_eq!(ran.stdout, "");
-    assert_eq!(ran.stderr, "1 cluster checked, nothing stands in the way\n");
+    assert_eq!(ran.stderr, "1 cluster checked: no problems found\n");
     Place::with(GOOD).run(&["check", "-q"]).silent();
 }
 
 #[test]
-fn building_prints_findings_as_talk() {
+fn build_prints_human_readable_findings() {
     let ran = Place::with(&bad()).run(&["build", "-q"]).ends_with(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("error[GPUC"), "{}", ran.stderr);
@@ -53,7 +53,7 @@ fn building_prints_findings_as_talk() {
 }
 
 #[test]
-fn a_warning_can_be_denied_by_name_by_code_and_with_all() {
+fn warning_can_be_denied_by_name_code_or_all() {
     let place = Place::with(&warned());
     place.run(&["check"]).ends_with(0);
     let code = gpuc::codes()
@@ -69,7 +69,7 @@ fn a_warning_can_be_denied_by_name_by_code_and_with_all() {
 }
 
 #[test]
-fn colour_is_for_who_wants_it() {
+fn color_is_optional() {
     let place = Place::with(&bad());
     let ran = place.run(&["check", "--color", "always"]).ends_with(2);
     assert!(ran.stdout.contains("\u{1b}["), "{}", ran.stdout);
@@ -81,7 +81,7 @@ fn colour_is_for_who_wants_it() {
 }
 
 #[test]
-fn json_is_for_programs() {
+fn json_output_is_valid() {
     let place = Place::with(&bad());
     for command in ["check", "build", "expand"] {
         let ran = place.run(&[command, "--format", "json"]).ends_with(2);
@@ -121,7 +121,7 @@ fn json_is_for_programs() {
 }
 
 #[test]
-fn sarif_is_for_code_scanning() {
+fn sarif_output_is_valid() {
     let ran = Place::with(&bad())
         .run(&["check", "--format", "sarif"])
         .ends_with(2);
@@ -142,7 +142,7 @@ fn sarif_is_for_code_scanning() {
 }
 
 #[test]
-fn a_misspelt_key_is_one_finding() {
+fn misspelled_key_is_one_finding() {
     for wrong in ["{cuont: 1}", "{mni: 0, max: 2}", "{count: 1, maxx: 2}"] {
         let place = Place::with(&GOOD.replace("{count: 1}", wrong));
         let ran = place.run(&["check", "--format", "json"]).ends_with(2);
@@ -154,7 +154,7 @@ fn a_misspelt_key_is_one_finding() {
 }
 
 #[test]
-fn a_long_value_is_whole_for_programs_alone() {
+fn long_value_is_complete_only_in_json() {
     let value = "x".repeat(10_000);
     let place = Place::with(&GOOD.replace("model: A30", &format!("model: {value}")));
     for format in ["text", "github", "markdown"] {
@@ -170,7 +170,7 @@ fn a_long_value_is_whole_for_programs_alone() {
 }
 
 #[test]
-fn annotations_are_for_github_and_tables_for_comments() {
+fn annotations_and_tables_are_formatted() {
     let place = Place::with(&bad());
     let ran = place.run(&["check", "--format", "github"]).ends_with(2);
     let lines: Vec<_> = ran.stdout.lines().collect();
@@ -187,7 +187,7 @@ fn annotations_are_for_github_and_tables_for_comments() {
 }
 
 #[test]
-fn usage_that_is_wrong_ends_with_2() {
+fn usage_error_exits_with_2() {
     let place = Place::with(GOOD);
     for args in [
         &[][..],

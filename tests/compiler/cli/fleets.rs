@@ -6,7 +6,7 @@ pub(super) fn named(name: &str) -> String {
     GOOD.replace("name: demo", &format!("name: {name}"))
 }
 
-/// Two clusters of their own, and two that build upon a base.
+/// Two standalone clusters, and two with a common base.
 pub(super) fn fleet() -> Place {
     let place = Place::empty();
     place.write("fleet/one/gpu-cluster.yaml", &named("one"));
@@ -37,7 +37,7 @@ pub(super) fn clusters(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn every_cluster_of_a_folder_is_built_and_no_base() {
+fn all_clusters_of_a_folder_are_built_without_bases() {
     let place = fleet();
     let ran = place.run(&["build", "fleet"]).ends_with(0);
     assert_eq!(clusters(&place), ["four", "one", "three", "two"]);
@@ -59,7 +59,7 @@ fn every_cluster_of_a_folder_is_built_and_no_base() {
 }
 
 #[test]
-fn a_cluster_that_left_is_named_and_pruned() {
+fn removed_cluster_is_named_and_pruned() {
     let place = fleet();
     place.run(&["build", "fleet", "-q"]).silent();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
@@ -67,7 +67,7 @@ fn a_cluster_that_left_is_named_and_pruned() {
     let ran = place.run(&["build", "fleet"]).ends_with(0);
     assert!(
         ran.stderr
-            .contains("note: clusters/two belongs to no cluster"),
+            .contains("note: no cluster in the input generates clusters/two"),
         "{}",
         ran.stderr
     );
@@ -89,14 +89,15 @@ fn a_cluster_that_left_is_named_and_pruned() {
 }
 
 #[test]
-fn what_somebody_edited_is_not_pruned() {
+fn edited_files_are_not_pruned() {
     let place = fleet();
     place.run(&["build", "fleet", "-q"]).silent();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
     place.write("clusters/two/README.md", "mine\n");
     let ran = place.run(&["build", "fleet", "--prune"]).ends_with(1);
     assert!(
-        ran.stderr.contains("clusters/two/README.md: changed"),
+        ran.stderr
+            .contains("clusters/two/README.md: edited by hand"),
         "{}",
         ran.stderr
     );
@@ -108,7 +109,7 @@ fn what_somebody_edited_is_not_pruned() {
 }
 
 #[test]
-fn two_clusters_cannot_have_one_name() {
+fn duplicate_cluster_names_are_rejected() {
     let place = fleet();
     place.write("fleet/two.gpu-cluster.yaml", &named("one"));
     let ran = place.run(&["build", "fleet"]).ends_with(2);
@@ -127,7 +128,7 @@ fn two_clusters_cannot_have_one_name() {
 }
 
 #[test]
-fn one_broken_cluster_holds_all_back() {
+fn invalid_cluster_blocks_all() {
     let place = fleet();
     place.write("fleet/two.gpu-cluster.yaml", "kind: [\n");
     let ran = place.run(&["build", "fleet"]).ends_with(2);
@@ -140,11 +141,11 @@ fn one_broken_cluster_holds_all_back() {
 }
 
 #[test]
-fn a_folder_without_clusters_cannot_be_built() {
+fn folder_without_clusters_is_rejected() {
     let place = Place::empty();
     place.write("empty/readme.txt", "");
     let ran = place.run(&["build", "empty"]).ends_with(3);
-    let help = "in empty\nhelp: `gpuc init` writes one to start from\n";
+    let help = "in empty\nhelp: run `gpuc init` to create a starter file\n";
     assert!(ran.stderr.ends_with(help), "{}", ran.stderr);
     place.run(&["build"]).ends_with(3);
     for command in ["build", "check", "expand"] {

@@ -1,4 +1,4 @@
-//! What can be given to gpuc, and what generated files say of it.
+//! The kinds of input files, and how generated files refer to them.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ pub(super) fn fed(place: &Place, args: &[&str], text: &[u8]) -> Ran {
 }
 
 #[test]
-fn a_dash_is_standard_input() {
+fn dash_is_standard_input() {
     let place = Place::empty();
     fed(&place, &["check", "-", "-q"], GOOD.as_bytes()).silent();
     let bad = GOOD.replace("A30", "A31");
@@ -31,21 +31,21 @@ fn a_dash_is_standard_input() {
         "{}",
         ran.stdout
     );
-    let large = vec![b' '; gpuc::yaml::limits::BYTES + 1];
+    let large = vec![b' '; gpuc_syntax::yaml::limits::BYTES + 1];
     let ran = fed(&place, &["check", "-"], &large).ends_with(2);
     assert!(ran.stdout.contains("is larger than"), "{}", ran.stdout);
     assert!(place.files("").is_empty());
     fed(&place, &["build", "-", "-q"], GOOD.as_bytes()).silent();
     let readme = place.read("clusters/demo/README.md");
     assert!(
-        readme.contains("\nthe file on standard input: edit"),
+        readme.contains(" this folder from the file on standard input:\n"),
         "{readme}"
     );
     fed(&place, &["build", "-", "--check"], GOOD.as_bytes()).silent();
 }
 
 #[test]
-fn what_is_piped_may_build_upon_a_file() {
+fn piped_input_can_name_a_base() {
     let place = Place::empty();
     place.write("base.yaml", GOOD);
     let text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: other}\nbase: base.yaml\n";
@@ -54,14 +54,14 @@ fn what_is_piped_may_build_upon_a_file() {
 }
 
 #[test]
-fn a_file_called_like_standard_input_is_a_file() {
+fn file_can_have_the_name_of_standard_input() {
     let place = Place::empty();
     place.write("-", GOOD);
     place.run(&["check", "./-", "-q"]).silent();
 }
 
 #[test]
-fn generated_files_name_the_file_they_come_from() {
+fn generated_files_name_their_source() {
     let place = Place::empty();
     place.write("fleet/prod.gpu-cluster.yaml", GOOD);
     place.run(&["build", "fleet", "-q"]).silent();
@@ -84,7 +84,7 @@ fn generated_files_name_the_file_they_come_from() {
 
 #[cfg(unix)]
 #[test]
-fn a_hostile_file_name_stays_in_its_comment() {
+fn hostile_file_name_stays_in_its_comment() {
     let name = "a\ntouch pwned\r\u{85}\u{1b}[2J`$(touch pwned)`.yaml";
     let place = Place::empty();
     place.write(name, GOOD);
@@ -110,7 +110,7 @@ fn a_hostile_file_name_stays_in_its_comment() {
 }
 
 #[test]
-fn the_other_ending_gets_a_hint() {
+fn other_file_extension_gets_a_hint() {
     let place = Place::empty();
     place.write("gpu-cluster.yml", GOOD);
     place.write("deep/prod.gpu-cluster.yml", GOOD);
@@ -118,25 +118,27 @@ fn the_other_ending_gets_a_hint() {
         let ran = place.run(args).ends_with(3);
         assert!(ran.stderr.contains("help: rename "), "{}", ran.stderr);
         assert!(
-            ran.stderr.contains("gpu-cluster.yml to end in .yaml"),
+            ran.stderr
+                .contains("gpu-cluster.yml to use the extension .yaml"),
             "{}",
             ran.stderr
         );
     }
     place.run(&["check", "-q", "gpu-cluster.yml"]).silent();
-    // One among others is not passed over in silence.
+    // One among others is not skipped silently.
     place.write("deep/gpu-cluster.yaml", GOOD);
     let ran = place.run(&["check", "deep"]).ends_with(0);
     assert!(
-        ran.stderr
-            .contains("note: not read: rename deep/prod.gpu-cluster.yml"),
+        ran.stderr.contains(
+            "note: deep/prod.gpu-cluster.yml was not read: rename deep/prod.gpu-cluster.yml"
+        ),
         "{}",
         ran.stderr
     );
 }
 
 #[test]
-fn a_base_alone_gets_a_hint() {
+fn base_file_gets_a_hint() {
     let place = Place::empty();
     let base = GOOD
         .lines()
@@ -144,7 +146,7 @@ fn a_base_alone_gets_a_hint() {
     place.write("base.yaml", &base.collect::<Vec<_>>().join("\n"));
     let ran = place.run(&["check", "base.yaml"]).ends_with(2);
     assert_eq!(
-        ran.stdout.matches("if this is a base").count(),
+        ran.stdout.matches("if this file is a base").count(),
         1,
         "{}",
         ran.stdout
@@ -155,11 +157,15 @@ fn a_base_alone_gets_a_hint() {
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: base.yaml\n",
     );
     let ran = place.run(&["check", "top.yaml"]).ends_with(2);
-    assert!(!ran.stdout.contains("if this is a base"), "{}", ran.stdout);
+    assert!(
+        !ran.stdout.contains("if this file is a base"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
-fn a_pipe_is_read_as_a_file_is() {
+fn named_pipe_is_read() {
     let place = Place::with(GOOD);
     let path = place.path("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
@@ -178,7 +184,7 @@ fn a_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
-fn a_starter_goes_to_standard_output_when_asked_to() {
+fn starter_is_printed_to_standard_output() {
     let place = Place::empty();
     let ran = place.run(&["init", "--cloud", "aws", "-"]).ends_with(0);
     assert!(ran.stdout.contains("kind: GpuCluster"), "{}", ran.stdout);

@@ -1,4 +1,4 @@
-//! A run may be killed at any moment.
+//! A run can be killed at any moment.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ fn input(hosts: &str, pools: usize) -> String {
     text
 }
 
-/// Numbers that are spread, and the same in every run (Knuth, TAOCP 3.3.4, line 26).
+/// Well-distributed numbers, the same in every run (Knuth, TAOCP 3.3.4, line 26).
 struct Spread(u64);
 
 impl Spread {
@@ -58,7 +58,7 @@ fn kill(times: usize) {
     let mut spread = Spread(0x9e37_79b9);
     let mut interrupted = 0;
     let mut round = 0;
-    // How long a run takes differs from one to the next: it goes on until enough were hit while they wrote.
+    // How long a run takes differs from one to the next: the test repeats until enough were hit while they wrote.
     while round < times || (interrupted <= times / 10 && round < 20 * times) {
         round += 1;
         let version = (round + 1) % 2;
@@ -99,24 +99,24 @@ fn kill(times: usize) {
     );
 }
 
-/// Whether a run has put down a lock that speaks of files to come.
+/// Whether a run has written a lock that lists files to come.
 fn is_writing(place: &Place) -> bool {
     (0..CLUSTERS).any(|cluster| {
         let lock = place.path(&format!(
             "clusters/demo-{cluster}/{}",
-            gpuc::lock::LOCK_FILE
+            gpuc_compile::lock::LOCK_FILE
         ));
         std::fs::read_to_string(lock).is_ok_and(|lock| lock.contains("\"pending\""))
     })
 }
 
-/// Every file is one that was there before, or one that was to come: by its bytes.
+/// Every file has either its old or its new content.
 fn assert_whole(found: &BTreeMap<String, String>, clean: &[BTreeMap<String, String>; 2]) {
     for (path, contents) in found {
         let name = path.rsplit('/').next().unwrap();
-        if name == gpuc::lock::LOCK_FILE {
-            gpuc::lock::Lock::parse(contents).unwrap();
-        } else if !name.starts_with(gpuc::lock::TEMPORARY) {
+        if name == gpuc_compile::lock::LOCK_FILE {
+            gpuc_compile::lock::Lock::parse(contents).unwrap();
+        } else if !name.starts_with(gpuc_compile::lock::TEMPORARY) {
             let known = clean.iter().any(|files| files.get(path) == Some(contents));
             assert!(known, "{path} is torn:\n{contents}");
         }
@@ -140,7 +140,7 @@ fn empty_folders(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_killed_run_leaves_whole_files_and_the_next_one_finishes() {
+fn killed_run_leaves_complete_files() {
     kill(12);
 }
 

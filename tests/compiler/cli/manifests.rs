@@ -14,7 +14,7 @@ fn mended() -> String {
 }
 
 #[test]
-fn findings_of_a_folder_have_the_manifests_places() {
+fn findings_have_the_locations_of_manifests() {
     let place = Place::with(GOOD);
     place.write("apps/a/pod.yaml", BAD);
     place.write("apps/values.yml", "replicas: 1\n");
@@ -53,7 +53,7 @@ fn findings_of_a_folder_have_the_manifests_places() {
 }
 
 #[test]
-fn fix_writes_in_place_once_and_keeps_the_mode() {
+fn fix_writes_once_and_keeps_the_mode() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with(GOOD);
     place.write("pod.yaml", BAD);
@@ -63,7 +63,7 @@ fn fix_writes_in_place_once_and_keeps_the_mode() {
         .run(&["check", "--manifests", "pod.yaml", "--fix"])
         .ends_with(0);
     assert!(
-        ran.stderr.contains("1 finding mended in `pod.yaml`"),
+        ran.stderr.contains("1 finding fixed in `pod.yaml`"),
         "{}",
         ran.stderr
     );
@@ -90,7 +90,7 @@ fn fix_writes_in_place_once_and_keeps_the_mode() {
 }
 
 #[test]
-fn a_name_that_is_no_text_keeps_nothing_else_from_being_checked() {
+fn file_name_that_is_not_unicode_is_skipped() {
     use std::os::unix::ffi::OsStrExt;
     let place = Place::with(GOOD);
     place.write("apps/pod.yaml", BAD);
@@ -102,7 +102,7 @@ fn a_name_that_is_no_text_keeps_nothing_else_from_being_checked() {
 }
 
 #[test]
-fn what_a_kustomization_patches_is_said_and_not_counted() {
+fn kustomized_objects_are_reported_and_not_counted() {
     let place = Place::with(GOOD);
     place.write("apps/base/kustomization.yaml", "resources: [pod.yaml]\n");
     place.write("apps/base/pod.yaml", BAD);
@@ -111,14 +111,14 @@ fn what_a_kustomization_patches_is_said_and_not_counted() {
     let ran = place
         .run(&["check", "--manifests", "apps", "--fix"])
         .ends_with(0);
-    let said = "`apps/base/pod.yaml`: not checked as it stands";
+    let said = "`apps/base/pod.yaml`: not checked, because a kustomization patches it";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     assert!(ran.stderr.contains("0 objects of"), "{}", ran.stderr);
     assert_eq!(place.read("apps/base/pod.yaml"), BAD);
 }
 
 #[test]
-fn objects_of_json_follow_each_other() {
+fn json_objects_can_follow_each_other() {
     let place = Place::with(GOOD);
     let object = |name: &str| {
         format!(
@@ -147,12 +147,12 @@ fn links_are_not_written_through() {
     let ran = place
         .run(&["check", "--manifests", "apps", "--fix"])
         .ends_with(2);
-    assert!(ran.stderr.contains("is a link"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is a symbolic link"), "{}", ran.stderr);
     assert_eq!(place.read("outside/pod.yaml"), BAD);
 }
 
 #[test]
-fn standard_input_is_checked_and_never_mended() {
+fn standard_input_is_checked_but_not_fixed() {
     let place = Place::with(GOOD);
     let mut command = place.command(&["check", "--manifests", "-"]);
     let command = command
@@ -181,7 +181,7 @@ fn standard_input_is_checked_and_never_mended() {
 }
 
 #[test]
-fn one_of_several_clusters_is_named() {
+fn one_cluster_must_be_chosen() {
     let place = Place::with(&format!(
         "{GOOD}---\n{}",
         GOOD.replace("name: demo", "name: other")
@@ -207,7 +207,7 @@ fn one_of_several_clusters_is_named() {
 }
 
 #[test]
-fn warnings_are_allowed_and_denied_as_others_are() {
+fn warnings_can_be_allowed_and_denied() {
     let floating = mended().replace("a:1\n", "a:latest\n");
     let place = Place::with(GOOD);
     place.write("pod.yaml", &floating);
@@ -237,7 +237,7 @@ fn warnings_are_allowed_and_denied_as_others_are() {
 }
 
 #[test]
-fn warnings_of_manifests_are_denied_without_those_of_the_cluster() {
+fn manifest_warnings_are_denied_separately() {
     let place = Place::with(&GOOD.replace("runtime:0.1.0", "runtime:latest"));
     place.write("pod.yaml", &mended());
     let with = |deny: &str, code| {
@@ -248,7 +248,7 @@ fn warnings_of_manifests_are_denied_without_those_of_the_cluster() {
     assert!(ran.stdout.contains("floating-tags"), "{}", ran.stdout);
     place.write("pod.yaml", &mended().replace("a:1\n", "a:latest\n"));
     with("manifest-warnings", 2);
-    // What the cluster is warned of keeps nobody from looking at manifests.
+    // Warnings about the cluster do not prevent checks of manifests.
     let ran = with("warnings", 2);
     for found in ["floating-tags", "manifest-image-floating"] {
         assert!(ran.stdout.contains(found), "{}", ran.stdout);
@@ -258,7 +258,7 @@ fn warnings_of_manifests_are_denied_without_those_of_the_cluster() {
 }
 
 #[test]
-fn a_cluster_after_the_manifests_is_missed() {
+fn cluster_after_the_manifests_is_required() {
     let place = Place::with(&format!(
         "{GOOD}---\n{}",
         GOOD.replace("name: demo", "name: other")
@@ -266,22 +266,27 @@ fn a_cluster_after_the_manifests_is_missed() {
     place.write("pod.yaml", &mended());
     let ran = place.run(&["check", "--manifests", "pod.yaml", "gpu-cluster.yaml"]);
     let said = ran.ends_with(2).stderr;
-    assert!(said.contains("in front of `--manifests`"), "{said}");
+    assert!(said.contains("before `--manifests`"), "{said}");
 }
 
 #[test]
-fn a_cluster_with_errors_is_mended_first() {
+fn cluster_errors_are_reported_first() {
     let place = Place::with(&GOOD.replace("A30", "A3000"));
     place.write("pod.yaml", BAD);
     let ran = place
         .run(&["check", "--manifests", "pod.yaml"])
         .ends_with(2);
-    assert!(ran.stderr.contains("not checked until"), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("not checked, because the cluster has errors"),
+        "{}",
+        ran.stderr
+    );
     assert!(!ran.stdout.contains("pod.yaml"), "{}", ran.stdout);
 }
 
 #[test]
-fn what_is_named_and_cannot_be_read_is_refused() {
+fn unreadable_argument_is_rejected() {
     let place = Place::with(GOOD);
     fs::write(place.path("utf16.yaml"), b"\xff\xfea\0").unwrap();
     for (path, why) in [("utf16.yaml", "is UTF-16"), ("/dev/zero", "MiB")] {
@@ -294,14 +299,14 @@ fn what_is_named_and_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn files_without_objects_are_named_and_pipes_without_are_refused() {
+fn files_without_objects_are_named() {
     let place = Place::with(GOOD);
     for text in ["", "# nothing\n---\n", "hello\n", "image: {tag: x}\n"] {
         place.write("empty.yaml", text);
         let ran = place
             .run(&["check", "--manifests", "empty.yaml"])
             .ends_with(0);
-        let note = "note: `empty.yaml`: not checked, because there is no Kubernetes object in it";
+        let note = "note: `empty.yaml`: not checked, because it contains no Kubernetes object";
         assert!(ran.stderr.contains(note), "{text}: {}", ran.stderr);
     }
     let shell = "exec \"$0\" check --manifests <(true)";
@@ -310,7 +315,7 @@ fn files_without_objects_are_named_and_pipes_without_are_refused() {
     let bash = bash.args(["-c", shell, gpuc]).current_dir(place.path(""));
     let ran = Ran::of(bash.output().unwrap()).ends_with(2);
     assert!(
-        ran.stderr.contains("has no manifest in it"),
+        ran.stderr.contains("contains no manifest"),
         "{}",
         ran.stderr
     );
@@ -318,13 +323,13 @@ fn files_without_objects_are_named_and_pipes_without_are_refused() {
     for text in ["image: {tag: x}\n", nothing] {
         let ran = super::inputs::fed(&place, &["check", "--manifests", "-"], text.as_bytes())
             .ends_with(2);
-        let why = "there is no object on standard input";
+        let why = "no Kubernetes object on standard input";
         assert!(ran.stderr.contains(why), "{text}: {}", ran.stderr);
     }
 }
 
 #[test]
-fn files_that_are_not_ones_own_are_not_changed() {
+fn foreign_files_are_not_changed() {
     let place = Place::with(GOOD);
     place.write("kept.yaml", BAD);
     place.write("linked.yaml", BAD);
@@ -342,7 +347,7 @@ fn files_that_are_not_ones_own_are_not_changed() {
 }
 
 #[test]
-fn a_tree_that_gpuc_made_is_checked_when_its_folder_is_named() {
+fn generated_tree_is_checked_if_named() {
     let place = Place::with(GOOD);
     place.run(&["build", "--out", "trees/demo"]).ends_with(0);
     place.write("trees/node_modules/x/pod.yaml", BAD);

@@ -1,4 +1,4 @@
-//! The program as its users meet it: arguments, files, what is printed where, exit codes.
+//! The command-line interface: arguments, files, output, exit codes.
 
 mod commands;
 mod concurrent;
@@ -21,7 +21,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A cluster that builds, quickly, with a tree of some depth.
+/// A small cluster that builds quickly, with nested folders.
 pub(crate) const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -33,19 +33,19 @@ nodePools:
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 "#;
 
-/// The file with its GPU pool gone.
+/// The file without its GPU pool.
 pub(crate) fn without_gpus() -> String {
     let lines = GOOD.lines().filter(|line| !line.contains("name: gpu,"));
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("stack")).collect();
     lines.join("\n") + "\n"
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) code: i32,
-    /// Data.
+    /// Standard output.
     pub(crate) stdout: String,
-    /// Talk.
+    /// Standard error.
     pub(crate) stderr: String,
 }
 
@@ -65,7 +65,7 @@ impl Ran {
         self
     }
 
-    /// Whether it ended with 0 and had nothing to say.
+    /// Whether it exited with 0 and without messages.
     #[track_caller]
     pub(crate) fn silent(self) {
         let ran = self.ends_with(0);
@@ -106,7 +106,7 @@ impl Place {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The program, to be run here.
+    /// The command, with this working directory.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = gpuc();
         command.args(args).current_dir(self.folder.path());
@@ -117,7 +117,7 @@ impl Place {
         Ran::of(self.command(args).output().unwrap())
     }
 
-    /// Builds, and must.
+    /// Builds, and expects success.
     #[track_caller]
     pub(crate) fn build(&self) {
         self.run(&["build", "-q"]).silent();
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-/// The program, with nothing in its environment that changes what it prints.
+/// The command, without environment variables that change its output.
 pub(crate) fn gpuc() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gpuc"));
     for name in [
@@ -143,21 +143,21 @@ pub(crate) fn gpuc() -> Command {
     command
 }
 
-/// What a clean build of a file makes.
+/// The files of a clean build.
 pub(crate) fn clean_build(text: &str) -> BTreeMap<String, String> {
     let place = Place::with(text);
     place.build();
     place.files("clusters")
 }
 
-/// The first file of a tree that is not its lock, by its path.
+/// The first file of a tree other than its lock.
 pub(crate) fn some_file(place: &Place) -> String {
     let files = place.files("clusters/demo");
     let manifest = files.keys().find(|path| path.starts_with("manifests/"));
     manifest.unwrap().clone()
 }
 
-/// Modification times below a folder.
+/// The modification times of the files below a folder.
 pub(crate) fn times(folder: &Path) -> BTreeMap<String, std::time::SystemTime> {
     let files = crate::support::files_below(folder);
     let time = |path: &String| fs::metadata(folder.join(path)).unwrap().modified().unwrap();

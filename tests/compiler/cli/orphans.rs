@@ -1,10 +1,10 @@
-//! A run judges the trees whose input it was asked for, and no others.
+//! A run handles only the trees of its own input files.
 
 use super::fleets::{clusters, fleet, named};
 use super::{GOOD, Place};
 
 #[test]
-fn a_part_of_a_fleet_says_nothing_of_the_others() {
+fn partial_fleet_ignores_other_clusters() {
     let place = fleet();
     place.run(&["build", "fleet", "-q"]).silent();
     for part in [
@@ -22,7 +22,7 @@ fn a_part_of_a_fleet_says_nothing_of_the_others() {
 }
 
 #[test]
-fn a_cluster_that_left_its_file_is_an_orphan_also_for_that_file_alone() {
+fn removed_cluster_is_an_orphan_for_its_file() {
     let place = fleet();
     place.run(&["build", "fleet", "-q"]).silent();
     let file = "fleet/more/gpu-cluster.yaml";
@@ -50,13 +50,14 @@ fn a_cluster_that_left_its_file_is_an_orphan_also_for_that_file_alone() {
 }
 
 #[test]
-fn a_cluster_with_a_new_name_leaves_its_old_tree() {
+fn renamed_cluster_leaves_its_old_tree() {
     let place = Place::with(GOOD);
     place.build();
     place.write("gpu-cluster.yaml", &named("new"));
     let ran = place.run(&["build"]).ends_with(0);
     assert!(
-        ran.stderr.contains("note: clusters/demo belongs to no"),
+        ran.stderr
+            .contains("note: no cluster in the input generates clusters/demo"),
         "{}",
         ran.stderr
     );
@@ -65,7 +66,7 @@ fn a_cluster_with_a_new_name_leaves_its_old_tree() {
 }
 
 #[test]
-fn a_file_that_is_passed_over_is_not_gone() {
+fn skipped_file_is_not_removed() {
     let place = fleet();
     place.write("fleet/.hidden/gpu-cluster.yaml", &named("hidden"));
     place
@@ -76,7 +77,7 @@ fn a_file_that_is_passed_over_is_not_gone() {
 }
 
 #[test]
-fn where_gpuc_is_run_does_not_show_in_what_is_remembered() {
+fn recorded_paths_ignore_the_working_directory() {
     let place = fleet();
     place.run(&["build", "fleet", "-q"]).silent();
     let lock = place.read("clusters/two/gpuc.lock.json");
@@ -100,7 +101,7 @@ fn where_gpuc_is_run_does_not_show_in_what_is_remembered() {
 }
 
 #[test]
-fn a_tree_whose_input_is_not_remembered_is_left_alone() {
+fn tree_of_unknown_input_is_unchanged() {
     let (inputs, place) = (fleet(), Place::empty());
     let input = inputs.path("fleet");
     let input = input.to_str().unwrap();
@@ -111,7 +112,7 @@ fn a_tree_whose_input_is_not_remembered_is_left_alone() {
     let ran = place.run(&["build", input, "--prune"]).ends_with(0);
     assert!(
         ran.stderr
-            .contains("note: clusters/two does not say which file"),
+            .contains("note: the lock of clusters/two does not name its input file"),
         "{}",
         ran.stderr
     );
@@ -120,7 +121,7 @@ fn a_tree_whose_input_is_not_remembered_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_place_of_a_clusters_folder_is_not_followed() {
+fn link_to_a_cluster_folder_is_not_followed() {
     let place = Place::with(GOOD);
     for folder in ["clusters", "elsewhere"] {
         std::fs::create_dir(place.path(folder)).unwrap();
@@ -142,17 +143,14 @@ fn a_link_in_place_of_a_clusters_folder_is_not_followed() {
 }
 
 #[test]
-fn a_cluster_of_the_same_name_does_not_take_the_others_tree() {
+fn cluster_does_not_take_over_a_tree_of_another_file() {
     let place = Place::empty();
     place.write("a/gpu-cluster.yaml", GOOD);
     place.write("b/gpu-cluster.yaml", &GOOD.replace("lab", "office"));
     place.run(&["build", "a", "-q"]).silent();
     let built = place.files("clusters");
     let ran = place.run(&["build", "b"]).ends_with(3);
-    for word in [
-        "a/gpu-cluster.yaml",
-        "help: give one of the two another name",
-    ] {
+    for word in ["a/gpu-cluster.yaml", "help: rename one of the two clusters"] {
         assert!(ran.stderr.contains(word), "{word}: {}", ran.stderr);
     }
     assert_eq!(place.files("clusters"), built);
@@ -163,7 +161,7 @@ fn a_cluster_of_the_same_name_does_not_take_the_others_tree() {
 }
 
 #[test]
-fn a_pool_that_left_is_said_to_stay_in_the_cloud() {
+fn removed_pool_stays_in_the_cloud() {
     let two = GOOD.replace(
         "cloud: {onPrem: {context: lab}}",
         "cloud: {gcp: {project: my-project-1, location: us-central1-a, cluster: {existing: {}}}}",
@@ -180,7 +178,8 @@ fn a_pool_that_left_is_said_to_stay_in_the_cloud() {
     place.write("gpu-cluster.yaml", &one.collect::<Vec<_>>().join("\n"));
     let ran = place.run(&["build"]).ends_with(0);
     assert!(
-        ran.stderr.contains("note: cloud/pool-gpu.sh is gone"),
+        ran.stderr
+            .contains("note: cloud/pool-gpu.sh was removed, but not the cloud resources"),
         "{}",
         ran.stderr
     );

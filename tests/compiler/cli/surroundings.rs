@@ -1,4 +1,4 @@
-//! Where and how gpuc is run does not show in what it makes.
+//! The output does not depend on the environment in which gpuc runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::{GOOD, Place, clean_build, gpuc};
 
 #[test]
-fn the_folder_the_locale_and_the_clock_do_not_show() {
+fn directory_locale_and_clock_have_no_effect() {
     let wanted = clean_build(GOOD);
     let place = Place::with(GOOD);
     let input = place.path("gpu-cluster.yaml");
@@ -52,7 +52,7 @@ fn the_folder_the_locale_and_the_clock_do_not_show() {
 }
 
 #[test]
-fn paths_may_have_blanks_and_any_letters() {
+fn paths_can_have_spaces_and_unicode() {
     let place = Place::empty();
     place.write("my clusters/größe 东京/gpu-cluster.yaml", GOOD);
     place
@@ -92,7 +92,7 @@ fn paths_may_have_blanks_and_any_letters() {
 
 #[cfg(unix)]
 #[test]
-fn a_tight_umask_does_not_show_in_files() {
+fn strict_umask_has_no_effect_on_files() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with(GOOD);
     let mut shell = Command::new("sh");
@@ -106,7 +106,8 @@ fn a_tight_umask_does_not_show_in_files() {
             .unwrap()
             .success()
     );
-    let lock = gpuc::lock::Lock::parse(&place.read("clusters/demo/gpuc.lock.json")).unwrap();
+    let lock =
+        gpuc_compile::lock::Lock::parse(&place.read("clusters/demo/gpuc.lock.json")).unwrap();
     assert!(!lock.executable.is_empty());
     for path in place.files("clusters").keys() {
         let metadata = fs::metadata(place.path("clusters").join(path)).unwrap();
@@ -119,7 +120,7 @@ fn a_tight_umask_does_not_show_in_files() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn unwritable_folder_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with(GOOD);
     fs::create_dir(place.path("locked")).unwrap();
@@ -135,7 +136,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 /// `gpuc schema | head -1`.
 #[cfg(unix)]
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     for args in [
         &["schema"][..],
         &["catalog", "machines"],

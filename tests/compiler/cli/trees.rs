@@ -1,11 +1,11 @@
-//! `gpuc build` and the tree it owns.
+//! `gpuc build` and the tree that it manages.
 
 use std::fs;
 
 use super::{GOOD, Place, clean_build, some_file, times, without_gpus};
 
 #[test]
-fn a_tree_that_was_built_is_found_fresh_and_left_alone() {
+fn fresh_tree_is_unchanged() {
     let place = Place::with(GOOD);
     let ran = place.run(&["build"]).ends_with(0);
     assert_eq!(ran.stdout, "");
@@ -30,7 +30,7 @@ fn a_tree_that_was_built_is_found_fresh_and_left_alone() {
 }
 
 #[test]
-fn a_lock_that_moves_alone_says_why() {
+fn lock_change_names_its_reason() {
     let place = Place::with(GOOD);
     place.build();
     let lock = "clusters/demo/gpuc.lock.json";
@@ -39,29 +39,29 @@ fn a_lock_that_moves_alone_says_why() {
         .replacen("\"gpuc\": \"", "\"gpuc\": \"0.0.0-", 1);
     place.write(lock, &older);
     let ran = place.run(&["build", "--check"]).ends_with(1);
-    let wanted = format!("stale: {lock} (another version of gpuc wrote it)\n");
+    let wanted = format!("stale: {lock} (written by another version of gpuc)\n");
     assert_eq!(ran.stdout, wanted);
     let ran = place.run(&["build"]).ends_with(0);
-    let wanted = "(unchanged but for the lock: another version of gpuc wrote it)";
+    let wanted = "(unchanged except the lock: written by another version of gpuc)";
     assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
     place.run(&["build", "--check"]).silent();
 }
 
 #[cfg(unix)]
 #[test]
-fn a_script_that_cannot_be_run_any_more_says_so() {
+fn script_without_execute_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with(GOOD);
     place.build();
     let script = place.path("clusters/demo/cloud/apply.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     let ran = place.run(&["build", "--check"]).ends_with(1);
-    let wanted = "stale: clusters/demo/cloud/apply.sh (only whether it can be run)\n";
+    let wanted = "stale: clusters/demo/cloud/apply.sh (only the executable bit differs)\n";
     assert_eq!(ran.stdout, wanted);
 }
 
 #[test]
-fn what_differs_is_in_documents_for_programs() {
+fn differences_are_in_machine_readable_output() {
     let place = Place::with(GOOD);
     place.build();
     place.write("clusters/demo/README.md", "mine\n");
@@ -101,7 +101,7 @@ fn what_differs_is_in_documents_for_programs() {
 }
 
 #[test]
-fn what_somebody_edited_is_kept_until_it_is_forced() {
+fn edited_file_is_kept_without_force() {
     let place = Place::with(GOOD);
     place.build();
     let fresh = place.files("clusters");
@@ -110,8 +110,7 @@ fn what_somebody_edited_is_kept_until_it_is_forced() {
     let ran = place.run(&["build"]).ends_with(1);
     assert_eq!(ran.stdout, "");
     assert!(
-        ran.stderr
-            .contains(&format!("{file}: changed since gpuc wrote it")),
+        ran.stderr.contains(&format!("{file}: edited by hand")),
         "{}",
         ran.stderr
     );
@@ -126,7 +125,7 @@ fn what_somebody_edited_is_kept_until_it_is_forced() {
 }
 
 #[test]
-fn what_the_input_no_longer_asks_for_goes_away() {
+fn removed_files_are_deleted() {
     let place = Place::with(GOOD);
     place.build();
     place.write("gpu-cluster.yaml", &without_gpus());
@@ -151,7 +150,7 @@ fn what_the_input_no_longer_asks_for_goes_away() {
 }
 
 #[test]
-fn a_tree_that_is_not_there_is_missing() {
+fn missing_tree_is_reported() {
     let place = Place::with(GOOD);
     let ran = place.run(&["build", "--check"]).ends_with(1);
     let lines: Vec<_> = ran.stdout.lines().collect();
@@ -169,7 +168,7 @@ fn a_tree_that_is_not_there_is_missing() {
 }
 
 #[test]
-fn a_file_that_is_not_gpucs_is_never_touched() {
+fn foreign_files_are_never_changed() {
     let place = Place::with(GOOD);
     place.write("clusters/demo/notes.md", "mine\n");
     place.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
@@ -202,7 +201,7 @@ fn a_file_that_is_not_gpucs_is_never_touched() {
 }
 
 #[test]
-fn only_a_changed_file_is_written_again() {
+fn only_changed_files_are_written() {
     let place = Place::with(GOOD);
     place.build();
     let (before, old) = (times(&place.path("clusters")), place.files("clusters"));
@@ -223,7 +222,7 @@ fn only_a_changed_file_is_written_again() {
 }
 
 #[test]
-fn an_error_in_the_input_leaves_the_tree_as_it_is() {
+fn error_leaves_the_tree_unchanged() {
     let place = Place::with(GOOD);
     place.build();
     let fresh = place.files("clusters");
@@ -238,7 +237,7 @@ fn an_error_in_the_input_leaves_the_tree_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
+fn unwritable_path_is_named() {
     let place = Place::with(GOOD);
     place.write("taken", "a file\n");
     let ran = place.run(&["build", "-o", "taken"]).ends_with(3);
@@ -274,7 +273,7 @@ fn what_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_pick_is_kept_by_the_lock() {
+fn machine_choice_is_kept_by_the_lock() {
     let quickstart = crate::support::repository().join("examples/quickstart/gpu-cluster.yaml");
     let place = Place::with(&fs::read_to_string(quickstart).unwrap());
     place.build();

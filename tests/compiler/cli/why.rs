@@ -1,4 +1,4 @@
-//! `gpuc why`, from the command line.
+//! The command `gpuc why`.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
-/// Asks in JSON, which is as the committed schema describes it.
+/// Queries in JSON, which must match the committed schema.
 fn ask(place: &Place, what: &str) -> Value {
     let told = json(&place.run(&["why", what, "--format", "json"]).ends_with(0));
     let schema = fs::read_to_string(repository().join("schema/why.schema.json")).unwrap();
@@ -29,7 +29,7 @@ fn ask(place: &Place, what: &str) -> Value {
     told
 }
 
-/// The fields of the input that move it.
+/// The fields of the input that affect it.
 fn movers(told: &Value) -> Vec<&str> {
     let movers = told["movedBy"].as_array().unwrap().iter();
     movers
@@ -38,7 +38,7 @@ fn movers(told: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_field_leads_to_the_line_that_it_comes_from() {
+fn field_leads_to_its_line() {
     let place = Place::with(GOOD);
     place.build();
     let told = ask(&place, &format!("{DAEMON_SET}#.{IMAGE}"));
@@ -84,7 +84,7 @@ fn a_field_leads_to_the_line_that_it_comes_from() {
 }
 
 #[test]
-fn files_without_fields_are_asked_by_their_lines() {
+fn files_without_fields_are_queried_by_line() {
     let place = Place::with(GOOD);
     place.build();
     let line = |file: &str, what: &str| {
@@ -112,7 +112,7 @@ fn files_without_fields_are_asked_by_their_lines() {
 }
 
 #[test]
-fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
+fn file_is_a_table_and_section_has_reasons() {
     let place = Place::with(GOOD);
     place.build();
     let told = ask(&place, DAEMON_SET);
@@ -127,8 +127,8 @@ fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
         "{section}"
     );
     for (format, wanted) in [
-        ("text", "because\n"),
-        ("markdown", "| Line | What | From |\n"),
+        ("text", "reasons\n"),
+        ("markdown", "| Line | Value | Derived from |\n"),
     ] {
         let ran = place
             .run(&["why", DAEMON_SET, "--format", format])
@@ -143,41 +143,45 @@ fn a_whole_file_is_a_table_and_a_section_has_its_reasons() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_is() {
+fn missing_query_lists_alternatives() {
     let place = Place::with(GOOD);
     place.build();
     place.write("clusters/demo/old.sh", "true\n");
     for (what, message, help) in [
         (
             "DaemonSet/gpuc-runtime-gpus",
-            "no file and no object",
+            "unknown generated file or object",
             "`DaemonSet/gpuc-runtime-gpu`",
         ),
         (
             "Deployment/x",
-            "no file and no object",
+            "unknown generated file or object",
             "Deployment/namespace/name",
         ),
         (
             "clusters/demo/instal.sh",
-            "no file and no object",
+            "unknown generated file or object",
             "install.sh`",
         ),
-        ("clusters/demo", "is a folder", "`demo/README.md`"),
-        ("clusters/", "is a folder", "`demo/README.md`"),
-        ("gpu-cluster.yaml", "is what gpuc reads", "`gpuc diff`"),
+        ("clusters/demo", "is a directory", "`demo/README.md`"),
+        ("clusters/", "is a directory", "`demo/README.md`"),
+        ("gpu-cluster.yaml", "is an input of gpuc", "`gpuc diff`"),
         (
             "clusters/demo/old.sh",
-            "would not be built now",
+            "is not part of the current output",
             "`gpuc build`",
         ),
-        ("clusters/demo/install.sh:-1", "no line", "install.sh:1"),
-        ("", "is named", "name a file"),
-        ("a\u{1b}[31m", "called `a?[31m`", "name a file"),
+        (
+            "clusters/demo/install.sh:-1",
+            "invalid line number",
+            "install.sh:1",
+        ),
+        ("", "is specified", "specify a file"),
+        ("a\u{1b}[31m", "object `a?[31m`", "specify a file"),
         (
             "clusters/demo/install.sh:9999",
             "no line 9999",
-            "the lines 1 to",
+            "a line from 1 to",
         ),
         (
             "clusters/demo/install.sh#spec",
@@ -192,7 +196,7 @@ fn what_is_not_there_is_said_with_what_is() {
         ("DaemonSet/gpuc-runtime-gpu#image", "no field", IMAGE),
         (
             "DaemonSet/gpuc-runtime-gpu#spec..x",
-            "is no path",
+            "invalid field path",
             "spec.containers[0].name",
         ),
     ] {
@@ -211,7 +215,7 @@ fn what_is_not_there_is_said_with_what_is() {
 }
 
 #[test]
-fn a_stale_tree_is_said_to_be_one() {
+fn stale_tree_is_reported() {
     let place = Place::with(GOOD);
     place.build();
     let what = format!("{DAEMON_SET}#{IMAGE}");
@@ -219,17 +223,13 @@ fn a_stale_tree_is_said_to_be_one() {
     assert_eq!(ran.stderr, "");
     place.write("gpu-cluster.yaml", &GOOD.replace("0.1.0", "0.2.0"));
     let ran = place.run(&["why", &what]).ends_with(0);
-    assert!(
-        ran.stderr.contains("is not what would be built now"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("is stale"), "{}", ran.stderr);
     assert!(ran.stdout.contains("gpuc-runtime:0.2.0"), "{}", ran.stdout);
 }
 
 /// The folder of the trees may have a `#` in its name, and a line may come with a column.
 #[test]
-fn a_file_is_found_whatever_is_in_its_name() {
+fn file_is_found_by_any_name() {
     let place = Place::with(GOOD);
     place.run(&["build", "--out", "out#1"]).ends_with(0);
     for what in ["install.sh:3", "install.sh:3:1", "gpuc.lock.json#input"] {
@@ -238,9 +238,9 @@ fn a_file_is_found_whatever_is_in_its_name() {
     }
 }
 
-/// Places in a base are named where they stand, and clusters of a fleet are told apart by their folders.
+/// Locations in a base are shown with its file, and clusters of a fleet are distinguished by their folders.
 #[test]
-fn in_a_fleet_the_base_is_named() {
+fn base_is_named_in_a_fleet() {
     let place = Place::empty();
     let fleet = repository().join("examples/fleet");
     for (path, text) in crate::support::files_below(&fleet) {
@@ -248,7 +248,7 @@ fn in_a_fleet_the_base_is_named() {
     }
     let object = "DaemonSet/gpuc-runtime-infer#spec.template.spec.containers[0].image";
     let ran = place.run(&["why", object]).ends_with(2);
-    assert!(ran.stderr.contains("is not one thing"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is ambiguous"), "{}", ran.stderr);
     let file = "staging/manifests/gpuc-runtime/gpuc-system/daemonset-gpuc-runtime-infer.yaml";
     let told = ask(
         &place,
@@ -262,9 +262,9 @@ fn in_a_fleet_the_base_is_named() {
     assert_eq!(image["place"]["file"], "base/gpu-cluster.yaml");
 }
 
-/// What the page shows is what is said.
+/// The output in the documentation is current.
 #[test]
-fn the_page_shows_the_truth() {
+fn page_output_is_current() {
     let page = fs::read_to_string(repository().join("docs/why.md")).unwrap();
     let quickstart = repository().join("examples/quickstart/gpu-cluster.yaml");
     let place = Place::with(&fs::read_to_string(quickstart).unwrap());

@@ -1,4 +1,4 @@
-//! What something is compared with: where branches part, files that had another name, trees that nobody built.
+//! The base of a comparison: merge bases, renamed files, and trees that were not built from their input.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::command::{commit, committed, edit, git, gpuc, said};
 const MORE: (&str, &str) = ("replicas: 4", "replicas: 6");
 
 #[test]
-fn a_branch_is_compared_with_where_it_left() {
+fn branch_is_compared_with_its_merge_base() {
     let folder = committed();
     let folder = folder.path();
     git(folder, &["branch", "-M", "main"]);
@@ -47,7 +47,7 @@ fn a_branch_is_compared_with_where_it_left() {
 }
 
 #[test]
-fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
+fn renamed_file_is_compared_with_its_old_name() {
     for by_git in [true, false] {
         let folder = committed();
         let folder = folder.path();
@@ -74,7 +74,7 @@ fn a_file_that_was_renamed_is_compared_with_what_it_was_called() {
 }
 
 #[test]
-fn headers_are_changed_by_the_new_name_of_a_file_and_by_no_other_edit() {
+fn headers_change_only_with_the_file_name() {
     let folder = committed();
     let folder = folder.path();
     let new = "here.gpu-cluster.yaml";
@@ -89,7 +89,7 @@ fn headers_are_changed_by_the_new_name_of_a_file_and_by_no_other_edit() {
             .map(|cause| cause["path"].as_str().unwrap().to_owned())
             .collect()
     };
-    let name = "the name of this file, which was gpu-cluster.yaml";
+    let name = "the name of this file, formerly gpu-cluster.yaml";
     let more = "nodePools[infer].sharing.timeSlicing.replicas";
     let of = |kind: &str, file: &str| {
         let is_it = |change: &&serde_json::Value| {
@@ -105,14 +105,14 @@ fn headers_are_changed_by_the_new_name_of_a_file_and_by_no_other_edit() {
     assert_eq!(causes(header), [name]);
     assert_eq!(
         header["because"],
-        "it names the file that it was generated from"
+        "its header names the file that it was generated from"
     );
     assert_eq!(causes(of("file", "README.md")), [more, name]);
     assert_eq!(causes(of("pool", "infer")), [more]);
 }
 
 #[test]
-fn a_tree_that_is_not_what_its_input_builds_is_told() {
+fn tree_that_differs_from_its_input_is_reported() {
     let folder = committed();
     let folder = folder.path();
     let mut lock = fs::read_dir(folder.join("clusters")).unwrap();
@@ -121,7 +121,7 @@ fn a_tree_that_is_not_what_its_input_builds_is_told() {
     fs::write(&readme, "edited\n").unwrap();
     commit(folder);
     let words =
-        "the tree here is not what this input builds: 1 file edited by hand; run `gpuc build`";
+        "the tree on disk does not match this input: 1 file edited by hand; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
         let found = said(&gpuc(folder, &["diff", "--format", format]));
         assert!(found.contains(words), "{format}: {found}");
@@ -131,11 +131,11 @@ fn a_tree_that_is_not_what_its_input_builds_is_told() {
     assert!(found.contains("\"byHand\": true"), "{found}");
     fs::remove_dir_all(&tree).unwrap();
     let found = said(&gpuc(folder, &["diff"]));
-    assert!(!found.contains("the tree here"), "{found}");
+    assert!(!found.contains("the tree on disk"), "{found}");
 }
 
 #[test]
-fn a_tree_that_differs_in_nothing_that_runs_says_so() {
+fn irrelevant_tree_differences_are_reported_as_such() {
     let folder = committed();
     let folder = folder.path();
     let tree = folder.join("clusters/eks-teams");
@@ -144,10 +144,10 @@ fn a_tree_that_differs_in_nothing_that_runs_says_so() {
     let version = format!("\"gpuc\": \"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(built.contains(&version));
     fs::write(&lock, built.replace(&version, "\"gpuc\": \"0.0.1\"")).unwrap();
-    let touches = "; nothing that runs is touched; run `gpuc build`";
+    let touches = "; running workloads unaffected; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
         let found = said(&gpuc(folder, &["diff", "--format", format]));
-        let words = format!("gpuc.lock.json (another version of gpuc wrote it){touches}");
+        let words = format!("gpuc.lock.json (written by another version of gpuc){touches}");
         assert!(found.contains(&words), "{format}: {found}");
     }
     fs::write(&lock, &built).unwrap();
@@ -155,12 +155,12 @@ fn a_tree_that_differs_in_nothing_that_runs_says_so() {
     for script in ["apply.sh", "verify.sh"] {
         let script = tree.join("cloud").join(script);
         let text = fs::read(&script).unwrap();
-        // A file that is made anew cannot be run.
+        // A file that is recreated cannot be run.
         fs::remove_file(&script).unwrap();
         fs::write(&script, text).unwrap();
     }
     let found = said(&gpuc(folder, &["diff"]));
-    let words = format!("apply.sh and 1 file more (only whether it can be run){touches}");
+    let words = format!("apply.sh and 1 file more (only the executable bit differs){touches}");
     assert!(found.contains(&words), "{found}");
     git(folder, &["checkout", "-q", "."]);
     // What git has of the lock is another text of the same.
@@ -168,15 +168,15 @@ fn a_tree_that_differs_in_nothing_that_runs_says_so() {
     commit(folder);
     for format in ["text", "markdown"] {
         let found = said(&gpuc(folder, &["diff", "--format", format]));
-        let words = "of the tree only gpuc.lock.json differs: nothing that runs is touched";
+        let words = "in the tree only gpuc.lock.json differs: running workloads unaffected";
         assert!(found.contains(words), "{format}: {found}");
         assert!(!found.contains("nothing differs"), "{format}: {found}");
     }
 }
 
-/// A cluster that builds upon another file is as it was only if that file is.
+/// A cluster with a base is unchanged only if the base is.
 #[test]
-fn a_file_that_others_build_upon_changes_them() {
+fn changed_base_file_changes_its_clusters() {
     let folder = committed();
     let folder = folder.path();
     let base = folder.join("shared.gpu-cluster.yaml");
@@ -190,12 +190,18 @@ fn a_file_that_others_build_upon_changes_them() {
     }
     commit(folder);
     let found = said(&gpuc(folder, &["diff", "."]));
-    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    assert!(
+        found.starts_with("2 clusters unchanged since HEAD"),
+        "{found}"
+    );
     let two = folder.join("two.gpu-cluster.yaml");
     let text = fs::read_to_string(&two).unwrap();
     fs::write(&two, format!("# a comment\n{text}")).unwrap();
     let found = said(&gpuc(folder, &["diff", "."]));
-    assert!(found.starts_with("2 clusters as in HEAD"), "{found}");
+    assert!(
+        found.starts_with("2 clusters unchanged since HEAD"),
+        "{found}"
+    );
     fs::write(&two, &text).unwrap();
     let shared = fs::read_to_string(&base).unwrap();
     fs::write(&base, shared.replacen(MORE.0, MORE.1, 1)).unwrap();
@@ -207,7 +213,7 @@ fn a_file_that_others_build_upon_changes_them() {
 }
 
 #[test]
-fn what_was_merged_and_never_built_is_told_field_by_field() {
+fn merged_but_unbuilt_changes_are_reported_by_field() {
     let folder = committed();
     let folder = folder.path();
     edit(folder, "max: 4}", "max: 8}");
@@ -219,16 +225,18 @@ fn what_was_merged_and_never_built_is_told_field_by_field() {
         "{found}"
     );
     assert!(
-        found.contains("was built from the input as it was in "),
+        found.contains("was last built from the input in "),
         "{found}"
     );
-    let (mine, others) = found.split_once("because this moved").unwrap();
+    let (mine, others) = found
+        .split_once("Not caused by an edit of the input")
+        .unwrap();
     assert!(
         mine.contains("plugin-restarted") && !mine.contains("capacity-gained"),
         "{found}"
     );
     assert!(others.contains("capacity-gained"), "{found}");
-    assert!(!found.contains("is not known"), "{found}");
+    assert!(!found.contains("is unknown"), "{found}");
 }
 
 #[test]
@@ -238,12 +246,12 @@ fn steps_are_printed_in_other_formats() {
     edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
     let steps = said(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
     assert!(
-        steps.starts_with("### gpuc: the steps since `HEAD"),
+        steps.starts_with("### gpuc: rollout steps since `HEAD"),
         "{steps}"
     );
     assert!(
         steps.contains(
-            "\n2. Build where the input is, review and commit\n   ```sh\n   gpuc build\n   ```\n"
+            "\n2. Build the tree from the input, review and commit\n   ```sh\n   gpuc build\n   ```\n"
         ),
         "{steps}"
     );
@@ -256,5 +264,5 @@ fn steps_are_printed_in_other_formats() {
             .is_empty()
     );
     let wrong = gpuc(folder, &["diff", "--plan", "--format", "github"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("steps have none"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("`--plan` cannot be used"));
 }

@@ -1,4 +1,4 @@
-//! A pool in whose place another one comes: whose nodes are emptied, and what names it meanwhile.
+//! Pools that another pool replaces: which nodes are drained, and references to the pool meanwhile.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
@@ -7,16 +7,16 @@ const EXISTING: &str = "    existing: {selector: {eks.amazonaws.com/nodegroup: g
 const THEIRS: &str = "kubectl drain -l 'eks.amazonaws.com/nodegroup=gpu-a'";
 
 #[test]
-fn nodes_of_others_are_emptied_by_their_own_labels() {
+fn existing_nodes_are_drained_by_their_own_labels() {
     let found = edited("eks-existing", EXISTING, "");
     in_order(
         &found,
         &[
-            "add a pool beside it",
+            "add a second pool",
             "cloud/verify.sh",
             THEIRS,
-            "no script deletes them: whoever made them",
-            "then take it out of gpu-cluster.yaml",
+            "no script deletes them: delete them, or their node group",
+            "then remove it from gpu-cluster.yaml",
             "kubectl get nodes -l 'eks.amazonaws.com/nodegroup=gpu-a'",
         ],
     );
@@ -24,7 +24,7 @@ fn nodes_of_others_are_emptied_by_their_own_labels() {
 }
 
 #[test]
-fn nodes_of_others_make_way_for_a_pool_of_another_name() {
+fn existing_nodes_are_handed_to_a_renamed_pool() {
     for tool in ["", FLUX] {
         let text = example("eks-existing") + tool;
         let other = text
@@ -38,7 +38,7 @@ fn nodes_of_others_make_way_for_a_pool_of_another_name() {
                 "cloud/apply.sh\n",
                 "cloud/verify.sh",
                 THEIRS,
-                "whoever made them",
+                "with the tool that created them",
             ],
         );
         let later = steps(&found).contains("leave it in gpu-cluster.yaml for now");
@@ -47,13 +47,13 @@ fn nodes_of_others_make_way_for_a_pool_of_another_name() {
     // Where nothing takes their place, nothing is said of nodes that gpuc never made.
     let text = example("eks-existing");
     let at = text.find("  - name: gpu-a\n").unwrap();
-    let end = text.find("  # A second pool beside it").unwrap();
+    let end = text.find("  # A second pool, created by gpuc").unwrap();
     let found = of_texts(&text, &format!("{}{}", &text[..at], &text[end..]));
     assert!(!steps(&found).contains("drain"), "{}", steps(&found));
 }
 
 #[test]
-fn gpus_of_nodes_of_others_are_freed_by_their_own_labels() {
+fn gpus_of_existing_nodes_are_freed_by_their_labels() {
     let shared =
         "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n  # A second";
     let mps = format!("    sharing: {{mps: {{replicas: 2, rename: true}}}}\n{shared}");
@@ -68,25 +68,25 @@ fn gpus_of_nodes_of_others_are_freed_by_their_own_labels() {
 }
 
 #[test]
-fn what_names_a_pool_moves_before_it_is_emptied() {
+fn references_to_a_pool_move_before_it_is_drained() {
     let found = edited("eks-queues", "machine: g6.4xlarge", "machine: g6.8xlarge");
     let at = "teams[product].quota.gpus[infer].pool (gpu-cluster.yaml:78:18)";
     in_order(
         &found,
         &[
-            "add a pool beside it, under another name, as it shall be. Give it quotas as well",
+            "add a second pool with another name and the new settings. Also give it quotas",
             at,
-            "jobs of a team start on no pool that its quota does not name",
+            "a team's jobs start only on pools that its quota names",
             "cloud/verify.sh",
-            "take the quotas of infer out",
+            "remove the quotas of infer",
             at,
             "gpuc build",
             "./install.sh",
             "kubectl drain -l 'gpuc.dev/pool=infer'",
-            "take it out of gpu-cluster.yaml",
+            "remove it from gpu-cluster.yaml",
         ],
     );
-    // A workload on a pool goes on there until the new one serves.
+    // A workload on a pool keeps running there until the new one serves.
     let text = example("eks-queues");
     let work = "workloads:\n  - name: ask\n    team: product\n    pool: infer\n    deployment: {gpus: 1, image: \"i:1\", \
                 memory: 8Gi, service: {port: 80}}\n";
@@ -95,14 +95,18 @@ fn what_names_a_pool_moves_before_it_is_emptied() {
     in_order(
         &of_texts(&text, &other),
         &[
-            "What else names infer does so until a step below: workloads[ask].pool (",
+            "Leave other references to infer unchanged until a step below: workloads[ask].pool (",
             "cloud/verify.sh",
-            "write the new pool in place of infer in workloads[ask].pool (",
+            "replace infer with the new pool in workloads[ask].pool (",
             "gpuc build",
             "kubectl drain -l 'gpuc.dev/pool=infer'",
         ],
     );
     // What nothing names moves nowhere.
     let found = edited("quickstart", "model: L4", "model: T4");
-    assert!(!steps(&found).contains("in place of"), "{}", steps(&found));
+    assert!(
+        !steps(&found).contains("with the new pool in"),
+        "{}",
+        steps(&found)
+    );
 }

@@ -1,13 +1,13 @@
-//! Where in a plan the tree is built, from which state the steps reckon, and which steps a change needs not.
+//! The build step of a plan, its base state, and steps that a change does not need.
 
 use std::fs;
 
-use gpuc::diff::{Diff, Impact};
+use gpuc_diff::diff::{Diff, Impact};
 
 use super::command::{commit, committed, edit, git, gpuc, said};
 use super::plan::{edited, example, in_order, steps};
 
-/// Edits that each take an order, on every cloud and with every tool.
+/// Edits that each require ordered steps, on every cloud and with every delivery.
 #[rustfmt::skip] // One edit a line.
 const EDITS: &[(&str, &str, &str)] = &[
     ("quickstart", "name: infer", "name: inference"),
@@ -25,7 +25,7 @@ const EDITS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_tree_is_built_once_and_before_anything_that_is_run_from_it() {
+fn tree_is_built_once_and_before_its_scripts_run() {
     let from_the_tree = [
         "cloud/apply.sh",
         "./install.sh",
@@ -45,14 +45,14 @@ fn the_tree_is_built_once_and_before_anything_that_is_run_from_it() {
             let is_run = before.iter().any(|it| it.contains(command));
             assert!(!is_run, "{name}: {to}: {}", steps(&found));
         }
-        // GPUs are freed right before what cuts them: a push does it at once, a script when somebody runs it.
+        // GPUs are freed right before what cuts them: a push does it at once, a script when it is run.
         let drains = before.iter().any(|it| it.contains("drain -l"));
         assert!(!drains || *name == "eks-flux", "{name}: {}", steps(&found));
     }
 }
 
 #[test]
-fn the_command_that_builds_names_the_file_and_the_folder() {
+fn build_command_names_the_file_and_folder() {
     let folder = committed();
     let folder = folder.path();
     let file = "my teams.gpu-cluster.yaml";
@@ -89,39 +89,39 @@ fn edit_of(folder: &std::path::Path, file: &str, from: &str, to: &str) {
 }
 
 #[test]
-fn steps_reckon_from_what_was_built_last() {
+fn steps_start_from_the_last_build() {
     let folder = committed();
     let folder = folder.path();
-    // Merged, and never built: another machine, which only a pool beside the old one can have.
+    // Merged, and never built: another machine, which requires a second pool next to the old one.
     edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
     commit(folder);
     // What is changed now takes no order by itself.
     edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
     let plan = said(&gpuc(folder, &["diff", "--plan"]));
     for words in [
-        "(These steps begin at what was built last, the input as it was in ",
-        "Pool spot cannot be changed as it is",
+        "(These steps start from the last build, of the input in ",
+        "Pool spot cannot be changed in place",
         "eksctl delete nodegroup --cluster=eks-teams --name=spot",
     ] {
         assert!(plan.contains(words), "{words}: {plan}");
     }
-    // As soon as somebody builds, there is nothing to reckon.
+    // After a build, there is nothing to reconstruct.
     edit(folder, "nodes: {min: 2, max: 8}", "nodes: {min: 2, max: 4}");
     assert!(gpuc(folder, &["build", "-q"]).status.success());
     commit(folder);
     edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
     let plan = said(&gpuc(folder, &["diff", "--plan"]));
-    assert!(plan.contains("no order to keep"), "{plan}");
+    assert!(plan.contains("no particular order"), "{plan}");
 }
 
-/// What a pool's change does at worst.
+/// The worst impact of a pool's change.
 fn pool(found: &Diff) -> Impact {
     let mut pools = found.changes.iter().filter(|it| it.kind == "pool");
     pools.next().unwrap().impact
 }
 
 #[test]
-fn a_count_of_nodes_under_karpenter_is_made_by_the_scripts() {
+fn node_counts_under_karpenter_are_set_by_scripts() {
     let range = "nodes: {min: 0, max: 8}";
     let found = edited("eks-karpenter", range, "nodes: {count: 8}");
     assert_eq!(pool(&found), Impact::Replaced);
@@ -141,7 +141,7 @@ fn a_count_of_nodes_under_karpenter_is_made_by_the_scripts() {
         "helm uninstall",
         "delete-stack",
         "karpenter.sh batch",
-        "beside it",
+        "second pool",
     ] {
         assert!(!steps(&found).contains(words), "{words}: {}", steps(&found));
     }
@@ -154,7 +154,7 @@ fn a_count_of_nodes_under_karpenter_is_made_by_the_scripts() {
 }
 
 #[test]
-fn scripts_that_do_what_they_did_are_not_run() {
+fn unchanged_scripts_are_not_run() {
     let cut = ("profile: 3g.20gb, count: 2", "profile: 2g.10gb, count: 3");
     let found = edited("eks-flux", cut.0, cut.1);
     assert!(
@@ -164,7 +164,7 @@ fn scripts_that_do_what_they_did_are_not_run() {
     );
     in_order(
         &found,
-        &["kubectl drain", "Push, or merge", "cloud/verify.sh"],
+        &["kubectl drain", "Push or merge", "cloud/verify.sh"],
     );
     // Nor when only what they call the input is another.
     let folder = committed();

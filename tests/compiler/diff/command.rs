@@ -1,4 +1,4 @@
-//! The command: bases in git and in folders, formats, exit codes.
+//! The command `gpuc diff`: bases in git and in folders, formats, exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::support::repository;
 
-/// A repository with an example in it that is built and committed.
+/// A repository with a built and committed example.
 pub(super) fn committed() -> TempDir {
     let folder = TempDir::new().unwrap();
     let example = repository().join("examples/eks-teams/gpu-cluster.yaml");
@@ -64,12 +64,12 @@ pub(super) fn edit(folder: &Path, from: &str, to: &str) {
 }
 
 #[test]
-fn what_is_not_committed_is_compared_with_what_is() {
+fn working_tree_is_compared_with_the_commit() {
     let folder = committed();
     let same = gpuc(folder.path(), &["diff"]);
     assert!(same.status.success());
     assert!(
-        said(&same).starts_with("1 cluster as in HEAD ("),
+        said(&same).starts_with("1 cluster unchanged since HEAD ("),
         "{}",
         said(&same)
     );
@@ -99,7 +99,7 @@ fn what_is_not_committed_is_compared_with_what_is() {
 }
 
 #[test]
-fn a_gate_closes_at_what_is_this_bad_or_worse() {
+fn gate_fails_at_its_impact_or_worse() {
     let folder = committed();
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
     let code = |arguments: &[&str]| gpuc(folder.path(), arguments).status.code();
@@ -112,7 +112,7 @@ fn a_gate_closes_at_what_is_this_bad_or_worse() {
 }
 
 #[test]
-fn a_folder_is_a_base_as_well() {
+fn folder_can_be_a_base() {
     let folder = committed();
     let copy = TempDir::new().unwrap();
     fs::copy(
@@ -135,7 +135,7 @@ fn a_folder_is_a_base_as_well() {
 }
 
 #[test]
-fn clusters_come_and_go() {
+fn clusters_are_added_and_removed() {
     let folder = committed();
     let text = fs::read_to_string(folder.path().join("gpu-cluster.yaml")).unwrap();
     fs::write(
@@ -153,20 +153,20 @@ fn clusters_come_and_go() {
     fs::remove_file(folder.path().join("more.gpu-cluster.yaml")).unwrap();
     let went = gpuc(folder.path(), &["diff", "."]);
     assert!(
-        said(&went).contains("more, gone since HEAD"),
+        said(&went).contains("more, removed since HEAD"),
         "{}",
         said(&went)
     );
     let named = gpuc(folder.path(), &["diff", "more.gpu-cluster.yaml"]);
     assert!(
-        said(&named).contains("more, gone since HEAD"),
+        said(&named).contains("more, removed since HEAD"),
         "{}",
         said(&named)
     );
 }
 
 #[test]
-fn it_works_from_any_folder_of_the_repository() {
+fn works_from_any_folder_of_the_repository() {
     let folder = committed();
     let below = folder.path().join("below");
     fs::create_dir(&below).unwrap();
@@ -194,7 +194,7 @@ fn it_works_from_any_folder_of_the_repository() {
 }
 
 #[test]
-fn a_base_that_is_not_there_is_explained() {
+fn missing_base_is_explained() {
     let folder = committed();
     let wrong = gpuc(folder.path(), &["diff", "--base", "origin/main"]);
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
@@ -214,11 +214,11 @@ fn a_base_that_is_not_there_is_explained() {
     )
     .unwrap();
     let wrong = gpuc(nowhere.path(), &["diff"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("is in no git repository"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("is not in a Git repository"));
 }
 
 #[test]
-fn a_base_with_errors_is_shown_with_its_place() {
+fn base_with_errors_is_shown_with_its_location() {
     let folder = committed();
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.xlarg");
     commit(folder.path());
@@ -233,7 +233,7 @@ fn a_base_with_errors_is_shown_with_its_place() {
 }
 
 #[test]
-fn annotations_stand_at_the_changed_lines() {
+fn annotations_are_at_the_changed_lines() {
     let folder = committed();
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
     let github = said(&gpuc(folder.path(), &["diff", "--format", "github"]));
@@ -252,13 +252,13 @@ fn steps_are_printed_with_their_commands() {
         plan.find(words)
             .unwrap_or_else(|| panic!("{words}: {plan}"))
     };
-    assert!(at("add a pool beside it") < at("cloud/apply.sh\n"));
+    assert!(at("add a second pool") < at("cloud/apply.sh\n"));
     assert!(at("cloud/apply.sh\n") < at("kubectl drain"));
     assert!(at("kubectl drain") < at("eksctl delete nodegroup --cluster=eks-teams --name=spot"));
 }
 
 #[test]
-fn a_path_that_leads_nowhere_opens_no_gate() {
+fn missing_path_does_not_pass_the_gate() {
     let folder = committed();
     let wrong = gpuc(
         folder.path(),
@@ -266,10 +266,7 @@ fn a_path_that_leads_nowhere_opens_no_gate() {
     );
     assert_eq!(wrong.status.code(), Some(2));
     let why = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert!(
-        why.contains("there is nothing at gpu-clusters.yaml now"),
-        "{why}"
-    );
+    assert!(why.contains("gpu-clusters.yaml does not exist"), "{why}");
     let empty = TempDir::new().unwrap();
     let base = empty.path().to_str().unwrap();
     let wrong = gpuc(folder.path(), &["diff", "--base", base]);
@@ -290,7 +287,7 @@ fn a_path_that_leads_nowhere_opens_no_gate() {
 }
 
 #[test]
-fn a_tree_that_somebody_changed_by_hand_is_told() {
+fn edited_tree_is_reported() {
     let folder = committed();
     let path =
         "clusters/eks-teams/manifests/gpuc-runtime/gpuc-system/configmap-gpuc-runtime-infer.yaml";
@@ -300,7 +297,7 @@ fn a_tree_that_somebody_changed_by_hand_is_told() {
     commit(folder.path());
     let differs = said(&gpuc(folder.path(), &["diff"]));
     assert!(
-        differs.contains("somebody changed files of the committed tree by hand"),
+        differs.contains("files of the committed tree were edited by hand"),
         "{differs}"
     );
     assert!(

@@ -1,6 +1,6 @@
-//! What people wrote does nothing in a comment: no HTML, no name that calls somebody, no link.
+//! User text is inert in a comment: no HTML, no mentions, no links.
 
-use gpuc::diff::render::{Format, render};
+use gpuc_diff::diff::render::{Format, render};
 
 use super::plan::example;
 use super::{of_texts, run};
@@ -98,7 +98,7 @@ fn without_code(text: &str) -> String {
     left
 }
 
-/// Whether a comment has only what gpuc itself puts there.
+/// Whether a comment contains only gpuc's own markup.
 pub(super) fn is_safe(comment: &str) -> Result<(), String> {
     let left = outside_of_code(comment);
     let ours = ["<br>", "<details>", "</details>", "<summary>", "</summary>"];
@@ -137,7 +137,7 @@ pub(super) fn is_safe(comment: &str) -> Result<(), String> {
 }
 
 #[test]
-fn what_people_wrote_does_nothing_in_a_comment() {
+fn user_text_is_escaped_in_comments() {
     let text = example("eks-teams");
     for hostile in HOSTILE {
         let quoted = serde_json::to_string(hostile).unwrap();
@@ -176,7 +176,7 @@ fn what_people_wrote_does_nothing_in_a_comment() {
 }
 
 #[test]
-fn a_branch_of_any_name_does_nothing_in_a_comment() {
+fn branch_names_are_escaped_in_comments() {
     let text = example("quickstart");
     for hostile in HOSTILE {
         let mut found = run(of_texts(&text, &text.replace("replicas: 4", "replicas: 2")));
@@ -198,7 +198,7 @@ fn a_branch_of_any_name_does_nothing_in_a_comment() {
 }
 
 #[test]
-fn the_check_itself_sees_what_is_not_safe() {
+fn unsafe_text_is_detected() {
     for bad in [
         "| a | `b` <img> |",
         "| `x\\\\| <img>` |",
@@ -213,7 +213,7 @@ fn the_check_itself_sees_what_is_not_safe() {
 }
 
 #[test]
-fn one_node_is_one_in_a_comment() {
+fn single_node_is_singular() {
     let text =
         example("quickstart").replace("nodes: {count: 2}, sharing", "nodes: {count: 1}, sharing");
     let found = run(of_texts(&text, &text.replace("replicas: 4", "replicas: 2")));

@@ -1,13 +1,13 @@
-//! Stored data in plans: no step deletes any as if nobody needed it.
+//! Persistent data in plans: no step deletes it without a warning.
 
-use gpuc::diff::{Diff, Impact};
+use gpuc_diff::diff::{Diff, Impact};
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
 const NAME: &str = "eks-training-job";
 
-/// The example, brought by Flux.
+/// The example, deployed by Flux.
 fn by_flux(name: &str) -> String {
     example(name) + FLUX
 }
@@ -24,7 +24,7 @@ fn without(text: &str, from: &str) -> String {
 }
 
 #[test]
-fn a_claim_of_another_name_begins_empty_and_the_old_one_is_deleted_last_if_at_all() {
+fn renamed_claim_starts_empty_and_the_old_one_is_deleted_last() {
     for found in [
         edited(NAME, "name: finetune\n", "name: tune\n"),
         edited_by_flux(NAME, "name: finetune\n", "name: tune\n"),
@@ -32,19 +32,19 @@ fn a_claim_of_another_name_begins_empty_and_the_old_one_is_deleted_last_if_at_al
         in_order(
             &found,
             &[
-                "claim research/tune-checkpoints is new and begins empty",
+                "PersistentVolumeClaim research/tune-checkpoints is new and empty",
                 "research/finetune-checkpoints (2000Gi)",
                 "`from: {existingClaim: finetune-checkpoints}`",
                 "gpuc build",
                 "cloud/verify.sh",
-                "Only when nobody wants the data any more",
+                "Only if the data is no longer needed",
                 "deletes 2000Gi of research/finetune-checkpoints",
                 "kubectl delete persistentvolumeclaim finetune-checkpoints --namespace research",
             ],
         );
         let said = steps(&found);
         let needed = said
-            .split("Only when nobody wants the data")
+            .split("Only if the data is no longer needed")
             .next()
             .unwrap();
         assert!(!needed.contains("delete persistentvolumeclaim"), "{said}");
@@ -52,27 +52,31 @@ fn a_claim_of_another_name_begins_empty_and_the_old_one_is_deleted_last_if_at_al
 }
 
 #[test]
-fn what_the_input_is_told_of_a_kept_claim_keeps_it() {
+fn kept_claim_can_be_referenced() {
     let text = example(NAME);
     let renamed = text.replacen("name: finetune\n", "name: tune\n", 1);
     let claim = "{claim: {sizeGiB: 2000, class: shared}}";
     assert!(renamed.contains(claim));
     let kept = renamed.replacen(claim, "{existingClaim: finetune-checkpoints}", 1);
     let found = of_texts(&text, &kept);
-    assert!(!steps(&found).contains("begins empty"), "{}", steps(&found));
+    assert!(
+        !steps(&found).contains("is new and empty"),
+        "{}",
+        steps(&found)
+    );
 }
 
 #[test]
-fn a_claim_of_another_class_is_copied_before_it_is_deleted() {
+fn claim_of_another_class_is_copied_before_deletion() {
     let (from, to) = ("sizeGiB: 2000, class: shared", "sizeGiB: 2000");
     let delete = "kubectl delete persistentvolumeclaim finetune-checkpoints --namespace research";
     in_order(
         &edited(NAME, from, to),
         &[
             "gpuc build",
-            "Stop what uses claim research/finetune-checkpoints",
+            "Stop the workloads that use PersistentVolumeClaim research/finetune-checkpoints",
             "kubectl delete trainjob finetune --namespace research",
-            "Copy what is to be kept of the 2000Gi",
+            "Copy the data to keep (2000Gi",
             delete,
             "./install.sh",
             "cloud/verify.sh",
@@ -82,43 +86,43 @@ fn a_claim_of_another_class_is_copied_before_it_is_deleted() {
     in_order(
         &by_flux,
         &[
-            "copy what is to be kept of the 2000Gi",
+            "copy the data to keep (2000Gi",
             "gpuc build",
-            "# Push, or merge. Flux stops at what cannot be changed",
+            "# Push or merge. Flux stops at objects that cannot be changed",
             &format!("{delete} --wait=false"),
             "kubectl delete trainjob finetune --namespace research",
             "kubectl wait --for=delete persistentvolumeclaim/finetune-checkpoints",
-            "# Wait until Flux has brought it",
+            "# Wait until Flux has synced it",
             "cloud/verify.sh",
         ],
     );
     let said = steps(&by_flux);
-    assert_eq!(said.matches("Push, or merge").count(), 1, "{said}");
+    assert_eq!(said.matches("Push or merge").count(), 1, "{said}");
 }
 
 #[test]
-fn releases_that_bring_kinds_leave_only_where_nobody_else_has_objects_of_them() {
+fn releases_with_crds_are_uninstalled_only_if_unused() {
     let text = example(NAME);
     let gone = without(&text, "workloads:\n");
     in_order(
         &of_texts(&text, &gone),
         &[
             "cloud/verify.sh",
-            "Only if nobody in the cluster needs kubeflow-trainer",
-            "everybody's objects of them",
+            "Only if kubeflow-trainer is no longer needed",
+            "all users' objects of these kinds",
             "api-resources --api-group=trainer.kubeflow.org",
             "helm uninstall kubeflow-trainer --namespace kubeflow-system",
-            "Only if nobody in the cluster needs jobset",
+            "Only if jobset is no longer needed",
             "helm uninstall jobset --namespace jobset-system",
-            "Only when nobody wants the data any more",
+            "Only if the data is no longer needed",
         ],
     );
-    // Flux would install again what only Helm was told to remove.
+    // Flux would reinstall a release that was removed through Helm alone.
     let by_flux = of_texts(&by_flux(NAME), &format!("{gone}{FLUX}"));
     in_order(
         &by_flux,
         &[
-            "Only if nobody in the cluster needs kubeflow-trainer",
+            "Only if kubeflow-trainer is no longer needed",
             "kubectl delete helmreleases.helm.toolkit.fluxcd.io eks-training-job-kubeflow-trainer",
             "kubectl delete ocirepositories.source.toolkit.fluxcd.io eks-training-job-kubeflow-trainer",
         ],
@@ -130,7 +134,7 @@ fn releases_that_bring_kinds_leave_only_where_nobody_else_has_objects_of_them() 
     in_order(
         &by_argo,
         &[
-            "needs kubeflow-trainer",
+            "kubeflow-trainer is no longer needed",
             // With the values that it had: the chart's own make other objects.
             "printf %s '{",
             "helm template kubeflow-trainer ",
@@ -141,7 +145,7 @@ fn releases_that_bring_kinds_leave_only_where_nobody_else_has_objects_of_them() 
 }
 
 #[test]
-fn the_database_of_a_hub_is_copied_before_it_goes() {
+fn hub_database_is_copied_before_deletion() {
     let name = "on-prem-mig";
     let text = example(name);
     let gone = without(&text, "notebooks:\n");
@@ -151,7 +155,7 @@ fn the_database_of_a_hub_is_copied_before_it_goes() {
         &of_texts(&text, &gone),
         &[
             "cloud/verify.sh",
-            "Only when nobody wants JupyterHub any more",
+            "Only if JupyterHub is no longer needed",
             copy,
             "helm uninstall jupyterhub",
         ],
@@ -163,14 +167,14 @@ fn the_database_of_a_hub_is_copied_before_it_goes() {
             "uninstalls JupyterHub as soon",
             copy,
             "gpuc build",
-            "Push, or merge",
+            "Push or merge",
         ],
     );
     assert!(!steps(&by_flux).contains("helm uninstall"));
 }
 
 #[test]
-fn a_volume_in_use_is_deleted_after_its_claim() {
+fn volume_in_use_is_deleted_after_its_claim() {
     let found = edited(
         "gke-inference-l4",
         "bucket: acme-models",
@@ -180,7 +184,7 @@ fn a_volume_in_use_is_deleted_after_its_claim() {
         &found,
         &[
             "gpuc build",
-            "Save what claim inference/models says",
+            "Save the manifest of PersistentVolumeClaim inference/models",
             "> claim-inference-models.json",
             "kubectl delete persistentvolumeclaim models --namespace inference --wait=false",
             "kubectl describe persistentvolumeclaim models --namespace inference",
@@ -196,7 +200,7 @@ fn a_volume_in_use_is_deleted_after_its_claim() {
 }
 
 #[test]
-fn it_is_said_what_ends_with_what_is_deleted() {
+fn dependents_of_deletions_are_named() {
     let found = edited(
         "eks-teams",
         "name: production, value: 1000",
@@ -205,12 +209,12 @@ fn it_is_said_what_ends_with_what_is_deleted() {
     in_order(
         &found,
         &[
-            "right before it is brought anew: pods that run and volumes that are there stay",
+            "right before they are recreated: running pods and existing volumes stay",
             "kubectl delete priorityclass production",
             "./install.sh",
         ],
     );
-    // Flux makes it anew itself, by a mark on it.
+    // Flux recreates it itself, because of an annotation on it.
     let by_flux = edited_by_flux(
         "eks-teams",
         "production, value: 1000",
@@ -224,7 +228,7 @@ fn it_is_said_what_ends_with_what_is_deleted() {
 }
 
 #[test]
-fn notebooks_without_a_hub_are_deleted_by_somebody() {
+fn notebooks_without_a_hub_are_deleted_manually() {
     let pods = "pods --namespace jupyterhub -l component=singleuser-server";
     let without = |text: &str| {
         let (at, end) = (text.find("notebooks:\n").unwrap(), text.len());
@@ -234,16 +238,16 @@ fn notebooks_without_a_hub_are_deleted_by_somebody() {
     let text = example("on-prem-mig");
     for (text, last) in [
         (text.clone(), "helm uninstall jupyterhub"),
-        (text + FLUX, "Push, or merge"),
+        (text + FLUX, "Push or merge"),
     ] {
         let found = without(&text);
         let (get, delete) = (format!("get {pods}"), format!("delete {pods}"));
         in_order(
             &found,
-            &["Notebooks that run stay without a hub", last, &get, &delete],
+            &["Running notebooks become unreachable", last, &get, &delete],
         );
         assert!(
-            !steps(&found).contains("Notebooks that run end"),
+            !steps(&found).contains("Running notebooks terminate"),
             "{}",
             steps(&found)
         );

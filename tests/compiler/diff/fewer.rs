@@ -1,12 +1,12 @@
-//! Nodes that go: what runs on them leaves before, and so do workloads that leave with them.
+//! Removed nodes: they are drained first, and workloads that are removed with them are deleted before.
 
-use gpuc::diff::Impact;
+use gpuc_diff::diff::Impact;
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
 #[test]
-fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
+fn nodes_are_drained_before_the_cloud_removes_some() {
     let found = edited(
         "quickstart",
         "nodes: {count: 2}, sharing",
@@ -17,8 +17,8 @@ fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
         &found,
         &[
             "gpuc build",
-            "Pool infer goes from 2 nodes to 1 node. The cloud picks which go",
-            "To empty no more than go, drain 1 of your choice",
+            "Pool infer shrinks from 2 nodes to 1 node. The cloud chooses which nodes to remove",
+            "To drain only the removed nodes, drain 1 of your choice",
             "kubectl drain -l 'gpuc.dev/pool=infer'",
             "cloud/apply.sh\n",
             "cloud/verify.sh",
@@ -40,7 +40,7 @@ fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
     in_order(
         &found,
         &[
-            "Pool train has 3 nodes at the most",
+            "Pool train now has a maximum of 3 nodes",
             "get nodes",
             "drain",
             "apply.sh",
@@ -49,7 +49,7 @@ fn nodes_are_empty_before_a_cloud_picks_those_that_go() {
 }
 
 #[test]
-fn all_nodes_of_a_zone_go_with_it() {
+fn nodes_of_a_removed_zone_are_drained() {
     let text = example("gke-inference-l4");
     let (both, one) = ("[us-central1-a, us-central1-b]", "[us-central1-a]");
     let infer = text.find("name: infer").unwrap();
@@ -58,7 +58,7 @@ fn all_nodes_of_a_zone_go_with_it() {
     in_order(
         &found,
         &[
-            "The nodes of pool infer in us-central1-b go",
+            "The nodes of pool infer in us-central1-b are removed",
             "kubectl drain -l 'gpuc.dev/pool=infer,topology.kubernetes.io/zone in (us-central1-b)' ",
             "cloud/apply.sh\n",
         ],
@@ -67,7 +67,7 @@ fn all_nodes_of_a_zone_go_with_it() {
 }
 
 /// The example with less of a pool and of the job on it.
-fn smaller(tool: &str) -> gpuc::diff::Diff {
+fn smaller(tool: &str) -> gpuc_diff::diff::Diff {
     let text = example("gke-training-a3") + tool;
     let less = text
         .replace("    nodes: {count: 4}\n", "    nodes: {count: 3}\n")
@@ -76,7 +76,7 @@ fn smaller(tool: &str) -> gpuc::diff::Diff {
 }
 
 #[test]
-fn a_job_that_shrinks_with_its_pool_ends_before_the_pool_does() {
+fn shrinking_job_ends_before_its_pool_shrinks() {
     let delete = "kubectl delete jobset pretrain --namespace research";
     let found = smaller("");
     in_order(
@@ -95,22 +95,17 @@ fn a_job_that_shrinks_with_its_pool_ends_before_the_pool_does() {
         "{}",
         steps(&found)
     );
-    // Flux makes it again as it was, and replaces it by itself when it hears that it shall be another.
+    // Flux recreates it unchanged, and replaces it by itself when its specification changes.
     let flux = smaller(FLUX);
     in_order(
         &flux,
-        &[
-            delete,
-            "kubectl drain",
-            "cloud/apply.sh\n",
-            "Push, or merge",
-        ],
+        &[delete, "kubectl drain", "cloud/apply.sh\n", "Push or merge"],
     );
     assert_eq!(steps(&flux).matches(delete).count(), 1, "{}", steps(&flux));
 }
 
 #[test]
-fn a_workload_that_leaves_with_nodes_leaves_before_them() {
+fn removed_workload_is_deleted_before_its_nodes() {
     let text = example("gke-training-a3");
     let less = text.replace("    nodes: {count: 4}\n", "    nodes: {count: 3}\n");
     let workloads = less.find("workloads:\n").unwrap();
@@ -132,12 +127,12 @@ fn a_workload_that_leaves_with_nodes_leaves_before_them() {
 }
 
 #[test]
-fn people_stop_their_servers_before_nodes_are_drained() {
+fn servers_are_stopped_before_nodes_are_drained() {
     let found = edited("on-prem-mig", "count: 7", "count: 6");
     in_order(
         &found,
         &[
-            "JupyterHub starts servers on pool notebooks",
+            "JupyterHub starts notebook servers on pool notebooks",
             "kubectl --context campus get pods --namespace jupyterhub -l component=singleuser-server",
             "kubectl --context campus drain -l 'gpuc.dev/pool=notebooks'",
         ],

@@ -1,23 +1,23 @@
-//! Runs that a tool of `gitops` deletes and makes anew by itself, because they cannot be changed.
+//! Jobs that the GitOps controller deletes and recreates by itself because they are immutable.
 
 use super::of_texts;
 use super::plan::{example, in_order, steps};
 
-fn renamed(tool: &str) -> gpuc::diff::Diff {
+fn renamed(tool: &str) -> gpuc_diff::diff::Diff {
     let text = example("eks-training-job") + tool;
     let other = text.replace("{name: checkpoints,", "{name: ckpt,");
     assert_ne!(text, other);
     of_texts(&text, &other)
 }
 
-fn row(found: &gpuc::diff::Diff) -> String {
+fn row(found: &gpuc_diff::diff::Diff) -> String {
     let mut runs = found.changes.iter();
     let run = runs.find(|change| change.kind == "TrainJob").unwrap();
     run.because.clone().unwrap()
 }
 
 #[test]
-fn a_push_that_starts_a_run_over_is_announced() {
+fn push_that_restarts_a_job_is_announced() {
     let flux = "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
     let argo = "gitops: {argocd: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
     for (tool, name) in [(flux, "Flux"), (argo, "Argo CD")] {
@@ -26,16 +26,16 @@ fn a_push_that_starts_a_run_over_is_announced() {
             &found,
             &[
                 &format!(
-                    "TrainJob research/finetune cannot be changed in place: {name} deletes it and makes it anew"
+                    "TrainJob research/finetune cannot be changed in place: {name} deletes and recreates it"
                 ),
-                "Save its state or let it end before the push",
+                "Save its state or wait until it finishes before the push",
                 "kubectl get trainjob finetune --namespace research",
                 "gpuc build",
-                "Push, or merge",
+                "Push or merge",
             ],
         );
         assert!(
-            row(&found).contains(&format!("{name} deletes the TrainJob")),
+            row(&found).contains(&format!("{name} deletes and recreates the TrainJob")),
             "{}",
             row(&found)
         );
@@ -47,7 +47,7 @@ fn a_push_that_starts_a_run_over_is_announced() {
         &["kubectl delete trainjob finetune", "./install.sh"],
     );
     assert!(
-        row(&by_hand).contains("delete the TrainJob for the new one"),
+        row(&by_hand).contains("delete the TrainJob so that it is recreated"),
         "{}",
         row(&by_hand)
     );

@@ -1,6 +1,6 @@
-//! GPUs that something else advertises or shares: nobody holds what is handed out anew.
+//! Changes of the device plugin or of sharing: no pod uses a GPU while it is advertised differently.
 
-use gpuc::diff::{Diff, Impact};
+use gpuc_diff::diff::{Diff, Impact};
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
@@ -11,7 +11,7 @@ fn by_flux(name: &str, from: &str, to: &str) -> Diff {
     of_texts(&text, &text.replacen(from, to, 1))
 }
 
-/// The worst of what is said of a kind.
+/// The worst impact of a kind.
 fn worst(found: &Diff, kind: &str) -> Impact {
     let of_kind = found.changes.iter().filter(|it| it.kind == kind);
     of_kind.map(|it| it.impact).min().unwrap()
@@ -21,14 +21,14 @@ const GPUC: &str = "stack: {runtimeImage";
 const NVIDIA: &str = "stack: {devicePlugin: nvidia, runtimeImage";
 
 #[test]
-fn of_two_plugins_with_the_same_names_the_old_one_ends_first() {
+fn old_plugin_with_the_same_resources_stops_first() {
     let remove = "kubectl delete daemonset gpuc-runtime-infer --namespace gpuc-system";
     let found = edited("quickstart", GPUC, NVIDIA);
     in_order(
         &found,
         &[
             "gpuc build",
-            "What runs keeps its GPUs",
+            "Running pods keep their GPUs",
             remove,
             "./install.sh",
             "cloud/verify.sh",
@@ -49,11 +49,11 @@ fn of_two_plugins_with_the_same_names_the_old_one_ends_first() {
 }
 
 #[test]
-fn where_one_sync_swaps_plugins_the_new_one_registers_once_more() {
+fn new_plugin_registers_again_after_one_sync() {
     in_order(
         &by_flux("quickstart", GPUC, NVIDIA),
         &[
-            "Push, or merge",
+            "Push or merge",
             "rollout restart daemonset/nvidia-device-plugin-infer --namespace nvidia-device-plugin",
             "rollout status daemonset/nvidia-device-plugin-infer",
             "cloud/verify.sh",
@@ -62,7 +62,7 @@ fn where_one_sync_swaps_plugins_the_new_one_registers_once_more() {
 }
 
 #[test]
-fn nodes_with_the_clouds_own_plugin_are_made_when_the_old_one_is_gone() {
+fn cloud_plugin_nodes_are_created_after_the_old_plugin_stops() {
     let (from, to) = (
         "  driver: daemonSet\n  devicePlugin: gpuc\n  runtimeImage: registry.example.com/gpuc-runtime:0.1.0\n",
         "  devicePlugin: cloud\n",
@@ -85,20 +85,20 @@ fn nodes_with_the_clouds_own_plugin_are_made_when_the_old_one_is_gone() {
     in_order(
         &pushed,
         &[
-            "Push, or merge",
+            "Push or merge",
             "cloud/apply.sh --allow-disruption",
             "cloud/verify.sh",
         ],
     );
     assert!(
-        !steps(&pushed).contains("driver is there"),
+        !steps(&pushed).contains("driver is installed"),
         "{}",
         steps(&pushed)
     );
 }
 
 #[test]
-fn claims_and_plugins_take_over_from_each_other_on_empty_nodes() {
+fn dra_and_plugins_replace_each_other_on_empty_nodes() {
     let dra = "stack: {allocation: dra}";
     let plugin = "stack: {runtimeImage: \"r.example.com/gpuc-runtime:0.1.0\"}";
     let uninstall = "helm uninstall dra-driver-nvidia-gpu --namespace dra-driver-nvidia-gpu";
@@ -106,8 +106,8 @@ fn claims_and_plugins_take_over_from_each_other_on_empty_nodes() {
     in_order(
         &found,
         &[
-            "Free the GPUs of pool train",
-            "All of its nodes at once",
+            "Drain pool train",
+            "Drain all of its nodes at once",
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "./install.sh",
             "kubectl delete deviceclass train.gpuc.dev",
@@ -134,7 +134,7 @@ fn claims_and_plugins_take_over_from_each_other_on_empty_nodes() {
         &[
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "gpuc build",
-            "Push, or merge",
+            "Push or merge",
             "kubectl delete helmreleases.helm.toolkit.fluxcd.io eks-dra-h100-dra-driver-nvidia-gpu",
             "cloud/verify.sh",
             "kubectl uncordon",
@@ -143,7 +143,7 @@ fn claims_and_plugins_take_over_from_each_other_on_empty_nodes() {
 }
 
 #[test]
-fn gpus_that_are_shared_otherwise_are_free_before() {
+fn gpus_are_free_before_their_sharing_changes() {
     let shared = edited(
         "on-prem-dgx",
         "dgx-02]\n    nodes: {count: 2}\n",
@@ -152,7 +152,7 @@ fn gpus_that_are_shared_otherwise_are_free_before() {
     in_order(
         &shared,
         &[
-            "handed out again",
+            "allocated again",
             "drain -l 'gpuc.dev/pool=dgx'",
             "./install.sh",
             "uncordon",
@@ -163,7 +163,7 @@ fn gpus_that_are_shared_otherwise_are_free_before() {
 }
 
 #[test]
-fn nothing_computes_through_mps_while_its_daemon_ends_or_begins() {
+fn mps_clients_stop_before_the_daemon_changes() {
     let mps = "mps: {replicas: 8, rename: true}";
     let name = "on-prem-mps";
     let left = edited(name, mps, "timeSlicing: {replicas: 8, rename: true}");
@@ -178,7 +178,7 @@ fn nothing_computes_through_mps_while_its_daemon_ends_or_begins() {
         in_order(
             &found,
             &[
-                &format!("Free the GPUs of pool {pool}: with the daemon"),
+                &format!("Drain pool {pool}: programs that compute through the MPS daemon"),
                 &format!("drain -l 'gpuc.dev/pool={pool}'"),
                 "./install.sh",
                 "cloud/verify.sh",
@@ -186,11 +186,11 @@ fn nothing_computes_through_mps_while_its_daemon_ends_or_begins() {
             ],
         );
     }
-    // Without it a new image touches nobody.
+    // Without it a new image affects no workload.
     let plain = edited("quickstart", "gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
     assert_eq!(worst(&plain, "DaemonSet"), Impact::PluginRestarted);
     assert!(steps(&plain).is_empty(), "{}", steps(&plain));
-    // Of NVIDIA's plugin the chart brings the daemon.
+    // The chart of NVIDIA's plugin installs the daemon.
     let nvidia = |text: String| {
         text.replacen(GPUC, NVIDIA, 1)
             .replacen("timeSlicing", "mps", 1)
@@ -208,7 +208,7 @@ fn nothing_computes_through_mps_while_its_daemon_ends_or_begins() {
 }
 
 #[test]
-fn nothing_talks_over_cards_whose_driver_is_exchanged() {
+fn rdma_pods_stop_before_their_driver_changes() {
     let name = "on-prem-infiniband";
     let network = "    network: {rdma: {infiniband: {driver: operator}}}\n";
     let hosts_own = edited(name, "{driver: operator}", "{}");
@@ -216,7 +216,7 @@ fn nothing_talks_over_cards_whose_driver_is_exchanged() {
     in_order(
         &hosts_own,
         &[
-            "driver of the network cards",
+            "NIC driver",
             "drain -l 'gpuc.dev/pool=dgx'",
             "./install.sh",
             "uncordon",
@@ -230,7 +230,7 @@ fn nothing_talks_over_cards_whose_driver_is_exchanged() {
             "delete nicnodepolicy dgx",
             "cloud/verify.sh",
             "uncordon -l 'gpuc.dev/pool=dgx'",
-            "Only if nobody in the cluster needs network-operator",
+            "Only if network-operator is no longer needed",
         ],
     );
     let pruned = by_flux(name, network, "");
@@ -248,7 +248,7 @@ fn nothing_talks_over_cards_whose_driver_is_exchanged() {
 }
 
 #[test]
-fn drivers_of_the_tree_are_waited_for_and_no_others() {
+fn only_drivers_of_the_tree_are_awaited() {
     let found = edited(
         "gke-inference-l4",
         "sharing: {timeSlicing",

@@ -1,11 +1,11 @@
-//! Hosts that another pool has: the same machines, which lose nothing and are emptied before their labels change.
+//! Hosts that move to another pool: they keep their settings and are drained before their labels change.
 
-use gpuc::diff::{Diff, Impact};
+use gpuc_diff::diff::{Diff, Impact};
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
-/// The example with its pool called otherwise.
+/// The example with its pool renamed.
 fn renamed(tool: &str) -> Diff {
     let text = example("on-prem-mig") + tool;
     let other = text
@@ -14,7 +14,7 @@ fn renamed(tool: &str) -> Diff {
     of_texts(&text, &other)
 }
 
-/// Why a pool is said to be as it is.
+/// The reason for the reported impact on a pool.
 fn because(diff: &Diff, pool: &str) -> (Impact, String) {
     let mut changes = diff.changes.iter();
     let is_it = |name: &String| name == pool;
@@ -24,17 +24,17 @@ fn because(diff: &Diff, pool: &str) -> (Impact, String) {
 }
 
 #[test]
-fn a_pool_that_is_called_otherwise_has_the_hosts_it_had() {
+fn renamed_pool_keeps_its_hosts() {
     let found = renamed("");
     in_order(
         &found,
         &[
             "gpuc build",
-            "Empty a100-01, a100-02 on the way from pool notebooks to pool books",
+            "Drain a100-01, a100-02 before the move from pool notebooks to pool books",
             "kubectl --context campus drain a100-01 --ignore-daemonsets",
             "kubectl --context campus drain a100-02 --ignore-daemonsets",
             "cloud/host-books.sh",
-            "Let the hosts have the labels and taints of their pools",
+            "Apply the labels and taints of their pools to the hosts",
             "cloud/apply.sh\n",
             "./install.sh",
             "cloud/verify.sh",
@@ -48,21 +48,18 @@ fn a_pool_that_is_called_otherwise_has_the_hosts_it_had() {
     }
     let (impact, words) = because(&found, "notebooks");
     assert_eq!(impact, Impact::WorkloadRestarted);
-    assert!(
-        words.contains("the same machines in another pool"),
-        "{words}"
-    );
+    assert!(words.contains("its hosts move to another pool"), "{words}");
     let (impact, words) = because(&found, "books");
     assert_eq!(impact, Impact::Added);
     assert!(
-        words.contains("none of them new: a100-01, a100-02 of pool `notebooks`"),
+        words.contains("none of them new: a100-01, a100-02 from pool `notebooks`"),
         "{words}"
     );
     assert!(found.gpus.is_empty());
 }
 
 #[test]
-fn a_tool_hears_of_another_name_when_the_hosts_are_empty() {
+fn controller_learns_of_a_rename_after_hosts_are_drained() {
     let found = renamed(FLUX);
     in_order(
         &found,
@@ -70,7 +67,7 @@ fn a_tool_hears_of_another_name_when_the_hosts_are_empty() {
             "drain a100-01 ",
             "gpuc build",
             "cloud/apply.sh\n",
-            "Push, or merge",
+            "Push or merge",
             "cloud/verify.sh",
             "uncordon a100-01",
         ],
@@ -83,7 +80,7 @@ fn a_tool_hears_of_another_name_when_the_hosts_are_empty() {
 }
 
 #[test]
-fn a_host_goes_from_one_pool_to_another() {
+fn host_moves_between_pools() {
     let text = example("on-prem-dgx");
     let moved = text
         .replace(
@@ -98,7 +95,7 @@ fn a_host_goes_from_one_pool_to_another() {
     in_order(
         &found,
         &[
-            "Empty cpu-02 on the way",
+            "Drain cpu-02 before the move",
             "drain cpu-02 ",
             "cloud/host-dgx.sh to each of cpu-02 ",
             "cloud/apply.sh\n",
@@ -109,7 +106,7 @@ fn a_host_goes_from_one_pool_to_another() {
 }
 
 #[test]
-fn only_hosts_that_nobody_has_any_more_lose_what_gpuc_put_on_them() {
+fn only_unassigned_hosts_are_cleaned_up() {
     let name = "on-prem-inference-groups";
     let text = example(name);
     let fewer = text
@@ -138,7 +135,7 @@ fn only_hosts_that_nobody_has_any_more_lose_what_gpuc_put_on_them() {
     let (impact, words) = because(&found, "h200");
     assert_eq!(impact, Impact::Deleted);
     assert!(
-        words.contains("gpu-01, gpu-02 go to pool `h200b`"),
+        words.contains("gpu-01, gpu-02 move to pool `h200b`"),
         "{words}"
     );
     let stays = edited(
@@ -154,13 +151,13 @@ fn only_hosts_that_nobody_has_any_more_lose_what_gpuc_put_on_them() {
 }
 
 #[test]
-fn hosts_that_stay_have_nothing_to_run_when_others_leave() {
+fn remaining_hosts_are_unaffected_by_removals() {
     let (both, one) = (
         "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
         "hosts: [dgx-01]\n    nodes: {count: 1}",
     );
     let found = edited("on-prem-dgx", both, one);
-    in_order(&found, &["Host dgx-02 leaves pool dgx"]);
+    in_order(&found, &["Host dgx-02 is removed from pool dgx"]);
     assert!(!steps(&found).contains("host-dgx.sh"), "{}", steps(&found));
     let text = example("on-prem-dgx");
     let other = text.replace(both, one).replace("\"580\"", "\"570\"");

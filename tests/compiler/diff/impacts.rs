@@ -1,7 +1,7 @@
-//! What is said of impacts: in which words, on how many nodes, and of which cluster first.
+//! The impacts in a report: texts, numbers of affected nodes, and the order of clusters.
 
-use gpuc::compile::Compilation;
-use gpuc::diff::{Change, ClusterFate, Diff, Impact, Pair, diff};
+use gpuc_compile::compile::Compilation;
+use gpuc_diff::diff::{Change, ClusterFate, Diff, Impact, Pair, diff};
 
 use super::command::{commit, committed, gpuc, said};
 use super::plan::{edited, example, in_order};
@@ -21,7 +21,7 @@ fn because<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
         .unwrap_or_default()
 }
 
-/// An example as a cluster that comes, or that goes.
+/// An example as an added or removed cluster.
 fn alone(name: &str, is_new: bool) -> Diff {
     let text = example(name);
     let sides = sides(&text, &text).unwrap();
@@ -36,7 +36,7 @@ fn alone(name: &str, is_new: bool) -> Diff {
 }
 
 #[test]
-fn a_new_cluster_disturbs_nothing() {
+fn new_cluster_disrupts_nothing() {
     for name in ["gke-training-a3", "eks-queues", "eks-flux", "on-prem-mig"] {
         let found = alone(name, true);
         let worst = found.worst.unwrap();
@@ -53,7 +53,7 @@ fn a_new_cluster_disturbs_nothing() {
 }
 
 #[test]
-fn a_cluster_that_goes_is_counted_whole_and_its_objects_stay() {
+fn removed_cluster_is_counted_and_its_objects_stay() {
     let found = alone("gke-training-a3", false);
     let cluster = change(&found, "cluster", "itself");
     assert_eq!(cluster.nodes.unwrap().max, 6);
@@ -65,10 +65,10 @@ fn a_cluster_that_goes_is_counted_whole_and_its_objects_stay() {
 }
 
 #[test]
-fn a_setting_that_nobody_looks_after_is_not_on_the_bill() {
+fn unmanaged_setting_has_no_cost() {
     let found = edited("eks-teams", "    network: isolated\n", "");
     let network = because(&found, "EKS network plugin", "vpc-cni");
-    assert_eq!(network, "no script looks after it any more");
+    assert_eq!(network, "no script manages it any more");
     let found = edited(
         "aks-mig-a100",
         "  classes: [{name: datasets, volumes: {files: {type: blob-nfs}}}]\n",
@@ -84,28 +84,28 @@ fn a_setting_that_nobody_looks_after_is_not_on_the_bill() {
         "autoscaler: karpenter",
         "autoscaler: clusterAutoscaler",
     );
-    let nodes = because(&found, "nodes of Karpenter", "");
+    let nodes = because(&found, "Karpenter nodes", "");
     assert!(!nodes.contains("bill"), "{nodes}");
 }
 
 #[test]
-fn the_cluster_stays_when_others_look_after_it() {
+fn cluster_stays_if_externally_managed() {
     let found = edited(
         "quickstart",
         "cluster: {create: {}}",
         "cluster: {existing: {}}",
     );
     let gone = because(&found, "EKS cluster", "quickstart");
-    assert!(gone.starts_with("nothing leaves"), "{gone}");
+    assert!(gone.starts_with("nothing is deleted"), "{gone}");
     let text = example("quickstart");
     let there = text.replace("cluster: {create: {}}", "cluster: {existing: {}}");
     let found = of_texts(&there, &text);
     let came = because(&found, "EKS cluster", "quickstart");
-    assert!(came.starts_with("it is there"), "{came}");
+    assert!(came.starts_with("it exists"), "{came}");
 }
 
 #[test]
-fn what_may_be_the_same_under_another_name_is_no_certainty() {
+fn possible_renames_are_uncertain() {
     for (name, from, to) in [
         ("on-prem-dgx", "context: dgx-lab", "context: dgx-hall"),
         (
@@ -117,7 +117,7 @@ fn what_may_be_the_same_under_another_name_is_no_certainty() {
         let found = edited(name, from, to);
         let words = because(&found, "cluster", "itself");
         assert!(
-            words.contains("unless it is the same under another name"),
+            words.contains("unless it is the same one under another name"),
             "{words}"
         );
     }
@@ -130,11 +130,11 @@ fn what_may_be_the_same_under_another_name_is_no_certainty() {
 }
 
 #[test]
-fn nodes_are_those_that_it_happens_on() {
+fn affected_nodes_are_counted() {
     let found = edited("eks-existing", "nodegroup: gpu-a", "nodegroup: gpu-x");
     let set = change(&found, "DaemonSet", "gpuc-runtime-gpu-a");
     assert_eq!(set.nodes.unwrap().max, 2);
-    assert!(because(&found, "DaemonSet", "gpuc-runtime-gpu-a").contains("leave nodes"));
+    assert!(because(&found, "DaemonSet", "gpuc-runtime-gpu-a").contains("stop on nodes"));
     let found = edited(
         "aks-operator-mig",
         "{gpus: \"1\", layout: [{profile: 3g.40gb, count: 2}]}",
@@ -146,7 +146,7 @@ fn nodes_are_those_that_it_happens_on() {
 }
 
 #[test]
-fn access_that_stays_although_it_is_taken_away_comes_first() {
+fn remaining_access_is_listed_first() {
     let found = edited(
         "eks-teams",
         "user: ada@acme.dev, role: admin",
@@ -156,14 +156,11 @@ fn access_that_stays_although_it_is_taken_away_comes_first() {
     assert_eq!(first.fate, ClusterFate::Removed);
     assert_eq!(first.kind, "RoleBinding");
     let words = first.because.as_deref().unwrap_or_default();
-    assert!(
-        words.starts_with("access that is taken away here stays"),
-        "{words}"
-    );
+    assert!(words.starts_with("the removed access remains"), "{words}");
 }
 
 #[test]
-fn a_hub_leaves_with_its_database() {
+fn removed_hub_loses_its_database() {
     let tool = "gitops:\n  flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}\n";
     let text = example("on-prem-mig") + tool;
     let without = |text: &str| {
@@ -179,7 +176,7 @@ fn a_hub_leaves_with_its_database() {
 }
 
 #[test]
-fn a_new_tool_disturbs_nothing_and_the_old_one_takes_what_it_brought() {
+fn replaced_gitops_controller_disrupts_nothing() {
     let text = example("eks-flux");
     let (head, rest) = text.split_once("  flux:\n").unwrap();
     let end = rest.find("\n\n").unwrap_or(rest.len());
@@ -204,11 +201,14 @@ fn a_new_tool_disturbs_nothing_and_the_old_one_takes_what_it_brought() {
     let release = change(&found, "Helm release", "nvidia-device-plugin-infer");
     assert_eq!(release.impact, Impact::WorkloadRestarted);
     let words = release.because.as_deref().unwrap_or_default();
-    assert!(words.starts_with("Flux removes what it brought"), "{words}");
+    assert!(
+        words.starts_with("Flux deletes the resources it deployed"),
+        "{words}"
+    );
 }
 
 #[test]
-fn the_worst_cluster_comes_first() {
+fn worst_cluster_is_first() {
     let folder = committed();
     let path = folder.path();
     let text = std::fs::read_to_string(path.join("gpu-cluster.yaml")).unwrap();
@@ -222,12 +222,15 @@ fn the_worst_cluster_comes_first() {
         told.find(words)
             .unwrap_or_else(|| panic!("{words}: {told}"))
     };
-    assert!(at("z, gone since HEAD") < at("a, a new cluster"), "{told}");
+    assert!(
+        at("z, removed since HEAD") < at("a, a new cluster"),
+        "{told}"
+    );
     assert!(told.contains("by a.gpu-cluster.yaml:5:"), "{told}");
 }
 
 #[test]
-fn an_edit_that_does_nothing_to_it_is_not_blamed() {
+fn ineffective_edit_is_not_a_cause() {
     let text = example("gke-inference-l4");
     let after = text
         .replace(
@@ -247,7 +250,10 @@ fn an_edit_that_does_nothing_to_it_is_not_blamed() {
 }
 
 #[test]
-fn a_claim_that_shrinks_is_taken_back_first() {
+fn shrunk_claim_is_reverted_first() {
     let found = edited("eks-training-job", "sizeGiB: 2000", "sizeGiB: 1000");
-    in_order(&found, &["No volume claim gets smaller", "gpuc build"]);
+    in_order(
+        &found,
+        &["A PersistentVolumeClaim cannot shrink", "gpuc build"],
+    );
 }

@@ -1,15 +1,15 @@
-//! Nodes of Karpenter's, which it drains as soon as it is told: people are told before.
+//! Karpenter's nodes, which it drains as soon as their object changes: users are warned before.
 
-use gpuc::diff::Diff;
-use gpuc::diff::render::{Format, render};
+use gpuc_diff::diff::Diff;
+use gpuc_diff::diff::render::{Format, render};
 
 use super::plan::{FLUX, edited, example, in_order, steps};
 use super::{of_texts, run};
 
 #[test]
-fn nodes_that_leave_by_a_push_are_empty_before() {
+fn nodes_removed_by_a_push_are_drained_before() {
     let text = example("eks-karpenter") + FLUX;
-    let from = text.find("  # Karpenter knows GPUs").unwrap();
+    let from = text.find("  # Karpenter counts full GPUs").unwrap();
     let to = text.find("  - name: train\n").unwrap();
     let gone = of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
     in_order(
@@ -17,8 +17,8 @@ fn nodes_that_leave_by_a_push_are_empty_before() {
         &[
             "kubectl drain -l 'gpuc.dev/pool=infer'",
             "gpuc build",
-            "Push, or merge",
-            "Look that the nodes of pool infer are gone",
+            "Push or merge",
+            "Check that the nodes of pool infer are gone",
         ],
     );
     let renamed = of_texts(&text, &text.replace("name: batch", "name: bulk"));
@@ -26,15 +26,15 @@ fn nodes_that_leave_by_a_push_are_empty_before() {
         &renamed,
         &[
             "leave it in gpu-cluster.yaml for now",
-            "Push, or merge",
+            "Push or merge",
             "kubectl drain -l 'gpuc.dev/pool=batch'",
-            "Take it out of gpu-cluster.yaml, build, commit and push",
+            "Remove it from gpu-cluster.yaml, build, commit and push",
         ],
     );
 }
 
 #[test]
-fn nodes_that_scripts_make_instead_are_awaited_by_the_jobs_of_the_old() {
+fn jobs_wait_for_nodes_that_scripts_create() {
     let to = |text: String| {
         let other = text.replace("autoscaler: karpenter", "autoscaler: clusterAutoscaler");
         of_texts(&text, &other)
@@ -44,34 +44,34 @@ fn nodes_that_scripts_make_instead_are_awaited_by_the_jobs_of_the_old() {
         &pushed,
         &[
             "gpuc build",
-            "it begins without nodes",
+            "start without nodes",
             "cloud/apply.sh\n",
             "Right before the push",
             "kubectl drain -l 'gpuc.dev/pool=batch,karpenter.sh/nodepool'",
-            "Push, or merge",
+            "Push or merge",
         ],
     );
     in_order(
         &to(example("eks-karpenter")),
         &[
             "./install.sh",
-            "Until then both make nodes",
+            "Until then both create nodes",
             "kubectl delete nodepools.karpenter.sh batch",
         ],
     );
 }
 
 #[test]
-fn nodes_that_are_made_again_have_their_step() {
+fn recreated_nodes_have_a_step() {
     let found = edited("eks-karpenter", "diskGiB: 300", "diskGiB: 500");
     in_order(
         &found,
         &[
             "gpuc build",
-            "Go on when jobs may be interrupted",
+            "Continue when jobs may be interrupted",
             "kubectl get nodes -l 'gpuc.dev/pool=infer'",
             "./install.sh",
-            "Look until Karpenter has made every node of pool infer again",
+            "Wait until Karpenter has replaced every node of pool infer",
         ],
     );
     let found = edited("eks-karpenter", "team: platform", "team: infra");
@@ -86,20 +86,17 @@ fn nodes_that_are_made_again_have_their_step() {
 }
 
 #[test]
-fn a_control_plane_is_raised_and_not_made() {
+fn control_plane_is_upgraded_and_not_created() {
     let found = edited("gke-inference-l4", "version: \"1.34\"", "version: \"1.35\"");
-    in_order(
-        &found,
-        &["Let the cloud raise the control plane", "cloud/apply.sh\n"],
-    );
+    in_order(&found, &["Upgrade the control plane", "cloud/apply.sh\n"]);
     assert!(
-        !steps(&found).contains("what is new in the cloud"),
+        !steps(&found).contains("new cloud resources"),
         "{}",
         steps(&found)
     );
 }
 
-/// What is said of a difference that takes no order.
+/// The report of a change that needs no ordered steps.
 fn unordered(diff: Diff) -> [String; 2] {
     assert!(diff.rollout.is_empty(), "{}", steps(&diff));
     let run = run(diff);
@@ -111,11 +108,11 @@ fn unordered(diff: Diff) -> [String; 2] {
 }
 
 #[test]
-fn what_takes_no_order_is_told_with_its_commands() {
+fn unordered_changes_have_their_commands() {
     let (from, to) = ("runtime:0.1.0", "runtime:0.1.1");
     for text in unordered(edited("quickstart", from, to)) {
         for part in [
-            "no order to keep",
+            "no particular order",
             "`gpuc build`",
             "`cloud/apply.sh`",
             "`./install.sh`",
@@ -126,12 +123,12 @@ fn what_takes_no_order_is_told_with_its_commands() {
     }
     let text = example("quickstart") + FLUX;
     for text in unordered(of_texts(&text, &text.replace(from, to))) {
-        assert!(text.contains("then push, and let Flux bring it"), "{text}");
+        assert!(text.contains("then push and let Flux sync it"), "{text}");
     }
 }
 
 #[test]
-fn nodes_of_a_full_reservation_are_deleted_for_others_to_come() {
+fn nodes_of_a_full_reservation_are_deleted_first() {
     let (from, to) = ("dedicatedTo: research", "dedicatedTo: vision");
     let found = edited("eks-karpenter", from, to);
     in_order(
@@ -139,9 +136,9 @@ fn nodes_of_a_full_reservation_are_deleted_for_others_to_come() {
         &[
             "only when you delete a node",
             "./install.sh",
-            "reservation cr-0123456789abcdef0 has no machine for that while all of its 2 are in use",
+            "reservation cr-0123456789abcdef0 has no free machine while all of its 2 machines are in use",
             "kubectl delete nodes -l 'gpuc.dev/pool=train,karpenter.sh/nodepool'",
-            "Look until Karpenter",
+            "Wait until Karpenter",
         ],
     );
     let text = example("eks-karpenter");

@@ -1,8 +1,8 @@
-//! Many edits at once: each difference is still blamed on the edit that makes it.
+//! Many edits at once: each change is still attributed to the edit that causes it.
 
 use std::fmt::Write;
 
-use gpuc::diff::{Change, Diff};
+use gpuc_diff::diff::{Change, Diff};
 
 use super::of_texts;
 
@@ -37,7 +37,7 @@ fn blamed(change: &Change) -> Vec<&str> {
         .collect()
 }
 
-/// The lines of a pool that have a field.
+/// The lines of a pool that contain a field.
 fn with_field<'d>(diff: &'d Diff, pool: &str, field: &str) -> Vec<&'d Change> {
     let changes = diff.changes.iter();
     let of = |change: &&Change| {
@@ -49,7 +49,7 @@ fn with_field<'d>(diff: &'d Diff, pool: &str, field: &str) -> Vec<&'d Change> {
 }
 
 #[test]
-fn each_of_many_edits_is_blamed_for_its_own() {
+fn each_of_many_edits_is_the_cause_of_its_change() {
     for pools in [10, 40] {
         let found = of_texts(
             &cluster(pools, "1.34", 6, "a", ""),
@@ -57,10 +57,7 @@ fn each_of_many_edits_is_blamed_for_its_own() {
         );
         for pool in 0..pools {
             let name = format!("pool{pool}");
-            for (field, key) in [
-                ("nodes", "nodes.max"),
-                ("taints that keep pods away", "taints"),
-            ] {
+            for (field, key) in [("nodes", "nodes.max"), ("scheduling taints", "taints")] {
                 let path = format!("nodePools[{name}].{key}");
                 let lines = with_field(&found, &name, field);
                 assert_eq!(lines.len(), 1, "{path}");
@@ -73,7 +70,7 @@ fn each_of_many_edits_is_blamed_for_its_own() {
 }
 
 #[test]
-fn edits_that_need_each_other_are_found_among_many() {
+fn dependent_edits_are_found_among_many() {
     let team = |name: &str| {
         format!(
             "  - {{name: theirs, machine: m7i.xlarge, nodes: {{count: 1}}, dedicatedTo: {name}}}\n\

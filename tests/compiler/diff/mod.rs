@@ -1,4 +1,4 @@
-//! `gpuc diff`: what a change is said to do, that nothing is left out, and that it is the right edit that is blamed.
+//! `gpuc diff`: the reported impacts are correct and complete, and each change is attributed to the right edit.
 
 mod base;
 mod beside;
@@ -27,12 +27,12 @@ mod twice;
 mod upgrades;
 mod words;
 
-use gpuc::compile::{Compilation, Options, compile};
-use gpuc::diag::{Diagnostic, Levels, Report};
-use gpuc::diff::{Diff, Diffs, Pair, VERSION, diff};
-use gpuc::load::{self, Files, Loaded};
-use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_diff::diff::{Diff, Diffs, Pair, VERSION, diff};
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Diagnostic, Levels, Report};
+use gpuc_syntax::load::{self, Files, Loaded};
+use gpuc_syntax::source::Sources;
 
 /// Two states of one cluster.
 pub(crate) struct Sides {
@@ -44,7 +44,7 @@ pub(crate) struct Sides {
 const BEFORE: &str = "base/gpu-cluster.yaml";
 const AFTER: &str = "gpu-cluster.yaml";
 
-/// Compiles both; the findings where one has errors.
+/// Compiles both; returns the findings if one has errors.
 pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
     let world: Files = [(BEFORE, before), (AFTER, after)].into_iter().collect();
     let (mut sources, mut report) = (Sources::default(), Report::default());
@@ -75,23 +75,24 @@ fn text(sources: &Sources, compilation: &Compilation) -> String {
 }
 
 fn render(sources: &Sources, findings: &[Diagnostic]) -> String {
-    use gpuc::diag::render::{Format, Options, render};
+    use gpuc_syntax::diag::render::{Format, Options, render};
     render(Format::Text, sources, findings, Options::default())
 }
 
 fn options() -> Options<'static> {
     Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &|_| Choices::default(),
     }
 }
 
-/// What differs between two texts.
+/// The differences between two texts.
 pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
     of_sides(&sides(before, after).unwrap_or_else(|findings| panic!("{findings}")))
 }
 
-/// What differs where one of the sides may not be there.
+/// The differences if one of the sides may not exist.
 pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
     let text = before.or(after).unwrap();
     let sides = sides(before.unwrap_or(text), after.unwrap_or(text));
@@ -105,7 +106,7 @@ pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
     diff(pair, &options(), &sides.sources).unwrap()
 }
 
-/// What differs between two states.
+/// The differences between two states.
 fn of_sides(sides: &Sides) -> Diff {
     let pair = Pair {
         before: Some(&sides.before),
@@ -117,7 +118,7 @@ fn of_sides(sides: &Sides) -> Diff {
     diff(pair, &options, &sides.sources).unwrap()
 }
 
-/// One cluster's differences as those of a run.
+/// One cluster's differences, as those of a run.
 pub(crate) fn run(diff: Diff) -> Diffs {
     Diffs {
         version: VERSION,

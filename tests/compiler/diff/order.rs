@@ -1,17 +1,17 @@
-//! The order of the steps: what runs has what it needs before anything that it leaves is taken away.
+//! The order of the steps: everything that runs has what it needs before anything that it leaves is removed.
 
 use super::of_texts;
 use super::plan::{edited, example, in_order, steps};
 
-/// Every occurrence of a name in an example changed.
-fn renamed(name: &str, from: &str, to: &str) -> gpuc::diff::Diff {
+/// The example with every occurrence of a name replaced.
+fn renamed(name: &str, from: &str, to: &str) -> gpuc_diff::diff::Diff {
     let text = example(name);
     assert!(text.contains(from), "{from} in {name}");
     of_texts(&text, &text.replace(from, to))
 }
 
 #[test]
-fn a_new_pool_serves_before_the_old_one_is_drained() {
+fn new_pool_serves_before_the_old_one_is_drained() {
     in_order(
         &edited("quickstart", "name: infer", "name: inference"),
         &[
@@ -30,14 +30,14 @@ fn a_new_pool_serves_before_the_old_one_is_drained() {
             "gpuc build",
             "./install.sh",
             "cloud/verify.sh",
-            "When nothing needs pool batch any more",
+            "When pool batch is no longer needed",
             "kubectl delete nodepools.karpenter.sh batch",
         ],
     );
 }
 
 #[test]
-fn another_maker_serves_before_the_old_one_goes() {
+fn new_provisioner_serves_before_the_old_one_is_removed() {
     let found = edited(
         "eks-karpenter",
         "autoscaler: karpenter",
@@ -56,12 +56,12 @@ fn another_maker_serves_before_the_old_one_goes() {
 }
 
 #[test]
-fn an_impossible_input_is_mended_before_it_is_committed() {
+fn impossible_input_is_corrected_before_the_commit() {
     let found = edited("quickstart", "model: L4", "model: T4");
     in_order(
         &found,
         &[
-            "add a pool beside it",
+            "add a second pool",
             "gpuc build",
             "cloud/apply.sh\n",
             "./install.sh",
@@ -85,7 +85,7 @@ fn an_impossible_input_is_mended_before_it_is_committed() {
 }
 
 #[test]
-fn gpus_are_free_before_a_push_cuts_them() {
+fn gpus_are_free_before_a_push_partitions_them() {
     let found = edited(
         "eks-flux",
         "profile: 3g.20gb, count: 2",
@@ -94,10 +94,10 @@ fn gpus_are_free_before_a_push_cuts_them() {
     in_order(
         &found,
         &[
-            "before the change is pushed",
+            "before you push the change",
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "gpuc build",
-            "Push, or merge, and wait until Flux",
+            "Push or merge, and wait until Flux",
             "kustomizations.kustomize.toolkit.fluxcd.io",
             "cloud/verify.sh",
             "kubectl uncordon -l 'gpuc.dev/pool=slices'",
@@ -106,7 +106,7 @@ fn gpus_are_free_before_a_push_cuts_them() {
 }
 
 #[test]
-fn a_pool_that_a_push_stops_serving_is_empty_before() {
+fn pool_is_drained_before_a_push_stops_serving_it() {
     let text = example("eks-flux");
     let slices = text.find("  - name: slices\n").unwrap();
     let gitops = text.find("gitops:\n").unwrap();
@@ -116,18 +116,18 @@ fn a_pool_that_a_push_stops_serving_is_empty_before() {
         &[
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "gpuc build",
-            "Push, or merge",
+            "Push or merge",
             "cloud/verify.sh",
             "eksctl delete nodegroup",
         ],
     );
     let said = steps(&gone);
-    assert!(!said.contains("Make what is new"), "{said}");
+    assert!(!said.contains("Create the new cloud resources"), "{said}");
     assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
 }
 
 #[test]
-fn a_pool_with_another_name_is_served_until_the_new_one_is() {
+fn renamed_pool_is_served_until_its_replacement_is() {
     let found = edited("eks-flux", "name: slices", "name: cuts");
     in_order(
         &found,
@@ -135,7 +135,7 @@ fn a_pool_with_another_name_is_served_until_the_new_one_is() {
             "leave it in gpu-cluster.yaml for now",
             "gpuc build",
             "cloud/apply.sh",
-            "Push, or merge, and wait until Flux",
+            "Push or merge, and wait until Flux",
             "cloud/verify.sh",
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "eksctl delete nodegroup",
@@ -144,7 +144,7 @@ fn a_pool_with_another_name_is_served_until_the_new_one_is() {
 }
 
 #[test]
-fn pods_tolerate_a_taint_before_it_ends_those_that_do_not() {
+fn tolerations_precede_no_execute_taints() {
     let pool = "name: infer, ";
     let tainted = "name: infer, taints: [{key: a, effect: NoExecute}], ";
     let found = edited("quickstart", pool, tainted);
@@ -153,17 +153,17 @@ fn pods_tolerate_a_taint_before_it_ends_those_that_do_not() {
         &[
             "gpuc build",
             "./install.sh",
-            "have their taints",
+            "apply the taints",
             "cloud/apply.sh\n",
         ],
     );
     let softer = tainted.replace("NoExecute", "NoSchedule");
     let found = edited("quickstart", pool, &softer);
-    assert!(!steps(&found).contains("have their taints"));
+    assert!(!steps(&found).contains("apply the taints"));
 }
 
 #[test]
-fn hosts_run_their_script_before_anything_counts_on_it() {
+fn hosts_are_prepared_before_they_are_used() {
     let found = edited(
         "on-prem-dgx",
         "driverVersion: \"580\"",
@@ -198,7 +198,7 @@ fn hosts_run_their_script_before_anything_counts_on_it() {
 }
 
 #[test]
-fn a_control_plane_of_somebody_elses_is_raised_first() {
+fn externally_managed_control_plane_is_upgraded_first() {
     let found = edited("eks-existing", "version: \"1.34\"", "version: \"1.35\"");
     let said = steps(&found);
     assert!(
@@ -212,7 +212,7 @@ fn a_control_plane_of_somebody_elses_is_raised_first() {
 }
 
 #[test]
-fn a_tool_that_shall_look_elsewhere_is_told() {
+fn gitops_controller_learns_of_its_new_path() {
     let flux = "kubectl apply --server-side --kustomize flux\n";
     let path = renamed("eks-flux", "path: clusters/eks-flux", "path: prod/eks-flux");
     in_order(
@@ -220,7 +220,7 @@ fn a_tool_that_shall_look_elsewhere_is_told() {
         &[
             "gpuc build",
             "Push the tree",
-            "then tell Flux so",
+            "register the new location with Flux",
             flux,
             "Wait until Flux",
         ],

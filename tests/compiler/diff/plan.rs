@@ -1,8 +1,8 @@
-//! The steps of changes that take more than a run of the scripts and a sync.
+//! The steps of changes that require more than a run of the scripts and a sync.
 
 use std::fs;
 
-use gpuc::diff::{Diff, Impact};
+use gpuc_diff::diff::{Diff, Impact};
 
 use super::of_texts;
 use crate::support::repository;
@@ -11,14 +11,14 @@ pub(super) fn example(name: &str) -> String {
     fs::read_to_string(repository().join(format!("examples/{name}/gpu-cluster.yaml"))).unwrap()
 }
 
-/// What differs with one edit of an example.
+/// The differences caused by one edit of an example.
 pub(super) fn edited(name: &str, from: &str, to: &str) -> Diff {
     let text = example(name);
     assert!(text.contains(from), "{from} in {name}");
     of_texts(&text, &text.replacen(from, to, 1))
 }
 
-/// The steps, one line each for what to do and for each command.
+/// The steps, with one line for each description and command.
 pub(super) fn steps(diff: &Diff) -> String {
     let mut text = String::new();
     for step in &diff.rollout {
@@ -30,7 +30,7 @@ pub(super) fn steps(diff: &Diff) -> String {
     text
 }
 
-/// That these stand in the steps, in this order.
+/// Asserts that the steps contain these texts, in this order.
 pub(super) fn in_order(diff: &Diff, wanted: &[&str]) {
     let steps = steps(diff);
     let mut rest = steps.as_str();
@@ -43,21 +43,21 @@ pub(super) fn in_order(diff: &Diff, wanted: &[&str]) {
     }
 }
 
-/// Everything that is said of a difference.
+/// The full report of a difference.
 fn said(diff: &Diff) -> String {
     serde_json::to_string(diff).unwrap()
 }
 
 #[test]
-fn a_version_is_reached_over_those_between() {
+fn version_is_upgraded_one_minor_at_a_time() {
     let found = edited("eks-flux", "version: \"1.34\"", "version: \"1.37\"");
     let run = "cloud/apply.sh --allow-disruption";
     in_order(
         &found,
         &[
-            "Write 1.35",
+            "Set kubernetes.version to 1.35",
             run,
-            "Write 1.36",
+            "Set kubernetes.version to 1.36",
             run,
             "# Build",
             "gpuc build",
@@ -65,32 +65,39 @@ fn a_version_is_reached_over_those_between() {
         ],
     );
     let next = edited("eks-flux", "version: \"1.34\"", "version: \"1.35\"");
-    assert!(!steps(&next).contains("Write 1.35"), "{}", steps(&next));
+    assert!(
+        !steps(&next).contains("Set kubernetes.version to 1.35"),
+        "{}",
+        steps(&next)
+    );
 }
 
 #[test]
-fn a_version_that_cannot_be_taken_back_is_no_step_of_the_scripts() {
+fn irreversible_version_is_not_a_step_of_the_scripts() {
     let found = edited("gke-service", "version: \"1.34\"", "version: \"1.33\"");
     in_order(
         &found,
-        &["not to be had in place", "another cluster of another name"],
+        &[
+            "cannot be downgraded in place",
+            "new cluster with another name",
+        ],
     );
     assert!(
-        !steps(&found).contains("stops every script"),
+        !steps(&found).contains("Every script stops"),
         "{}",
         steps(&found)
     );
 }
 
 #[test]
-fn nodes_that_follow_by_themselves_are_waited_for() {
+fn automatic_node_upgrades_are_awaited() {
     let found = edited("gke-service", "version: \"1.34\"", "version: \"1.35\"");
     in_order(
         &found,
         &[
             "gpuc build",
             "cloud/apply.sh\n",
-            "Nodes follow by themselves",
+            "Nodes are upgraded automatically",
             "get nodes",
         ],
     );
@@ -102,7 +109,7 @@ fn nodes_that_follow_by_themselves_are_waited_for() {
 }
 
 #[test]
-fn a_host_that_leaves_loses_all_that_gpuc_put_on_it() {
+fn removed_host_loses_everything_from_gpuc() {
     let name = "on-prem-infiniband";
     let found = edited(
         name,
@@ -122,7 +129,7 @@ fn a_host_that_leaves_loses_all_that_gpuc_put_on_it() {
 }
 
 #[test]
-fn nobody_is_billed_for_hosts_of_their_own() {
+fn own_hosts_have_no_cost() {
     let name = "on-prem-infiniband";
     let text = example(name);
     let head = "  - name: head\n    hosts: [head-01]\n    nodes: {count: 1}\n";
@@ -150,7 +157,7 @@ const TO: &str = "autoscaler: karpenter";
 const FROM: &str = "autoscaler: clusterAutoscaler";
 
 #[test]
-fn karpenter_takes_a_pool_over_from_the_scripts() {
+fn karpenter_takes_over_a_pool_from_scripts() {
     let found = edited("eks-scale-0-5", FROM, TO);
     in_order(
         &found,
@@ -165,14 +172,14 @@ fn karpenter_takes_a_pool_over_from_the_scripts() {
         ],
     );
     assert!(
-        !steps(&found).contains("add a pool beside it"),
+        !steps(&found).contains("add a second pool"),
         "{}",
         steps(&found)
     );
 }
 
 #[test]
-fn the_scripts_take_pools_over_from_karpenter() {
+fn scripts_take_over_pools_from_karpenter() {
     let found = edited("eks-karpenter", TO, FROM);
     in_order(
         &found,
@@ -186,23 +193,23 @@ fn the_scripts_take_pools_over_from_karpenter() {
         ],
     );
     assert!(
-        !steps(&found).contains("add a pool beside it"),
+        !steps(&found).contains("add a second pool"),
         "{}",
         steps(&found)
     );
 }
 
-/// The example with Karpenter, brought by Flux.
+/// The example with Karpenter, deployed by Flux.
 fn by_flux() -> String {
     let text = example("eks-karpenter");
     text + "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n"
 }
 
 #[test]
-fn a_pool_of_karpenters_goes_with_its_object_and_the_object_with_a_tool_that_prunes() {
+fn karpenter_pool_is_deleted_with_its_object() {
     let gone = |text: &str| {
         let batch = text.find("  - name: batch\n").unwrap();
-        let next = text.find("  # Karpenter knows GPUs").unwrap();
+        let next = text.find("  # Karpenter counts full GPUs").unwrap();
         of_texts(text, &format!("{}{}", &text[..batch], &text[next..]))
     };
     let by_hand = gone(&example("eks-karpenter"));
@@ -214,7 +221,7 @@ fn a_pool_of_karpenters_goes_with_its_object_and_the_object_with_a_tool_that_pru
         ],
     );
     assert!(
-        said(&by_hand).contains("goes on making nodes"),
+        said(&by_hand).contains("keeps creating nodes"),
         "{}",
         said(&by_hand)
     );
@@ -225,7 +232,7 @@ fn a_pool_of_karpenters_goes_with_its_object_and_the_object_with_a_tool_that_pru
         steps(&pruned)
     );
     assert!(
-        said(&pruned).contains("as soon as Flux has removed"),
+        said(&pruned).contains("as soon as Flux has pruned"),
         "{}",
         said(&pruned)
     );
@@ -242,14 +249,14 @@ fn a_pool_of_karpenters_goes_with_its_object_and_the_object_with_a_tool_that_pru
 pub(super) const FLUX: &str = "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
 const ARGO: &str = "gitops: {argocd: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
 
-/// What differs when another tool brings an example.
+/// The differences if another GitOps controller deploys an example.
 fn brought(before: &str, after: &str) -> Diff {
     let text = example("eks-teams");
     of_texts(&format!("{text}{before}"), &format!("{text}{after}"))
 }
 
 #[test]
-fn a_tool_leaves_everything_before_another_one_takes_over() {
+fn old_controller_is_detached_before_the_new_one() {
     let suspend = "kubectl patch --kustomize \"$folder\" --type merge --patch '{\"spec\": {\"suspend\": true}}'";
     let leave = "kubectl patch --kustomize argocd/apps --type merge --patch '{\"metadata\": {\"finalizers\": null}}'";
     let begin = |folder| format!("kubectl apply --server-side --kustomize {folder}");
@@ -275,7 +282,7 @@ fn a_tool_leaves_everything_before_another_one_takes_over() {
 }
 
 #[test]
-fn what_nothing_prunes_stays_and_its_command_is_named() {
+fn unpruned_objects_stay_and_have_a_command() {
     let text = example("gke-service");
     let job = text.find("  - name: reindex\n").unwrap();
     let end = text[job + 3..]
@@ -294,7 +301,7 @@ fn what_nothing_prunes_stays_and_its_command_is_named() {
     assert_eq!(job_of(&kept).impact, Impact::Nothing);
     let because = job_of(&kept).because.unwrap();
     assert!(
-        because.contains("it stays as it is until `kubectl delete cronjob`"),
+        because.contains("it stays until `kubectl delete cronjob`"),
         "{because}"
     );
     in_order(&kept, &["kubectl delete cronjob reindex --namespace "]);

@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use gpuc::compile::{Compilation, Options};
-use gpuc::diag::Levels;
-use gpuc::diff::render::{Format, LONGEST, render, schema};
-use gpuc::diff::{ClusterFate, Diff, FileChange, Pair, apply, diff, is_known};
-use gpuc::lock::LOCK_FILE;
-use gpuc::plan::Delivery;
-use gpuc::resolve::Choices;
-use gpuc::source::Sources;
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_compile::lock::LOCK_FILE;
+use gpuc_diff::diff::render::{Format, LONGEST, render, schema};
+use gpuc_diff::diff::{ClusterFate, Diff, FileChange, Pair, apply, diff, is_known};
+use gpuc_model::plan::Delivery;
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::Levels;
+use gpuc_syntax::source::Sources;
 
 use super::{of_texts, run};
-use crate::corpus::cases;
+use crate::corpus::{Case, cases};
+use crate::sample;
 use crate::support::repository;
 
 fn compared(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &|_| Choices::default(),
     };
@@ -48,14 +50,36 @@ fn nothing_differs_from_itself() {
     }
 }
 
-/// Any two clusters will do: more differs than in any pull request.
+/// Pairs of neighbours of the corpus: more differs than in any pull request.
+fn neighbours() -> Vec<[&'static Case; 2]> {
+    let cases = cases().iter().filter(|case| !case.name.starts_with("GPUC"));
+    let cases: Vec<_> = cases.collect();
+    cases.windows(2).map(|pair| [pair[0], pair[1]]).collect()
+}
+
+/// One pair for each cloud and delivery method.
 #[test]
 fn one_tree_becomes_the_other_and_every_line_is_accounted_for() {
-    let cases: Vec<_> = cases()
-        .iter()
-        .filter(|case| !case.name.starts_with("GPUC"))
-        .collect();
-    for pair in cases.windows(2) {
+    let name = |[one, other]: &[&Case; 2]| format!("{} to {}", one.name, other.name);
+    let kind = |[_, other]: &[&Case; 2]| {
+        let delivery = match &other.plan().delivery {
+            Delivery::Script => "script",
+            Delivery::Gitops { tool, .. } => tool,
+        };
+        format!("{} {delivery}", other.cluster().cloud.facts().key)
+    };
+    assert_trees_become_each_other(&sample::one_of_each(neighbours(), name, kind));
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_every_tree_becomes_the_next_and_every_line_is_accounted_for() {
+    assert_trees_become_each_other(&neighbours());
+}
+
+fn assert_trees_become_each_other(pairs: &[[&Case; 2]]) {
+    assert!(pairs.len() >= 5, "only {} pairs", pairs.len());
+    for pair in pairs {
         let (one, other) = (pair[0].compilation(), pair[1].compilation());
         for (before, after) in [
             (Some(one), Some(other)),
@@ -152,7 +176,17 @@ fn many(pools: usize, most: usize) -> String {
 
 #[test]
 fn a_comment_is_never_too_long() {
-    for pools in [1, 60, 3000] {
+    assert_comments_fit(&[1, 60, 300]);
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_a_comment_on_3000_pools_is_not_too_long() {
+    assert_comments_fit(&[3000]);
+}
+
+fn assert_comments_fit(counts: &[usize]) {
+    for &pools in counts {
         let found = run(of_texts(&many(pools, 2), &many(pools, 20)));
         assert_eq!(
             found.clusters[0]

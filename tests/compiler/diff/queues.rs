@@ -1,4 +1,4 @@
-//! Queues that leave, and clusters that come and go.
+//! Removed queues, and added and removed clusters.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
@@ -7,7 +7,7 @@ use super::{command, diff_of};
 const NAME: &str = "eks-queues";
 
 #[test]
-fn a_queue_lets_its_jobs_end_before_others_are_promised_what_it_has() {
+fn queue_drains_before_its_quota_is_reassigned() {
     let hold = "kubectl patch clusterqueues.kueue.x-k8s.io research --type merge --patch \
                 '{\"spec\": {\"stopPolicy\": \"Hold\"}}'";
     let look = "kubectl get workloads.kueue.x-k8s.io --all-namespaces";
@@ -27,12 +27,12 @@ fn a_queue_lets_its_jobs_end_before_others_are_promised_what_it_has() {
     assert_eq!(steps(&renamed).matches(delete).count(), 1);
     let text = example(NAME) + FLUX;
     let pushed = of_texts(&text, &text.replacen("name: research", "name: science", 1));
-    in_order(&pushed, &[hold, look, "gpuc build", "Push, or merge"]);
+    in_order(&pushed, &[hold, look, "gpuc build", "Push or merge"]);
     assert!(!steps(&pushed).contains(delete), "{}", steps(&pushed));
 }
 
 #[test]
-fn no_job_waits_for_a_kueue_that_is_gone() {
+fn no_job_waits_for_a_removed_kueue() {
     let text = example(NAME);
     let queues = text.find("queueing: kueue\n").unwrap();
     let monitoring = text.find("monitoring:\n").unwrap();
@@ -44,7 +44,7 @@ fn no_job_waits_for_a_kueue_that_is_gone() {
             "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
             "./install.sh",
             "kubectl delete clusterqueue research",
-            "Only if nobody in the cluster needs kueue",
+            "Only if kueue is no longer needed",
             "helm uninstall kueue --namespace kueue-system",
         ],
     );
@@ -55,23 +55,23 @@ fn no_job_waits_for_a_kueue_that_is_gone() {
             "such jobs stay suspended",
             "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
             "gpuc build",
-            "Push, or merge",
-            "Only if nobody in the cluster needs kueue",
+            "Push or merge",
+            "Only if kueue is no longer needed",
             "kubectl delete helmreleases.helm.toolkit.fluxcd.io eks-queues-kueue",
         ],
     );
 }
 
 #[test]
-fn a_tool_is_told_of_a_new_cluster_once() {
+fn new_cluster_is_registered_once() {
     in_order(
         &diff_of(None, Some(&(example(NAME) + FLUX))),
         &[
             "gpuc build",
             "cloud/apply.sh\n",
-            "tell Flux of the tree, once",
+            "register the tree with Flux once",
             "kubectl apply --server-side --kustomize flux\n",
-            "Wait until Flux has brought it",
+            "Wait until Flux has synced it",
             "cloud/verify.sh",
         ],
     );
@@ -87,7 +87,7 @@ fn a_tool_is_told_of_a_new_cluster_once() {
 }
 
 #[test]
-fn a_cluster_that_is_gone_is_removed_by_the_scripts_that_the_base_has() {
+fn removed_cluster_is_torn_down_with_scripts_of_the_base() {
     let folder = command::committed();
     std::fs::remove_file(folder.path().join("gpu-cluster.yaml")).unwrap();
     std::fs::remove_dir_all(folder.path().join("clusters")).unwrap();
@@ -120,19 +120,19 @@ fn a_cluster_that_is_gone_is_removed_by_the_scripts_that_the_base_has() {
 }
 
 #[test]
-fn what_waits_starts_through_a_queue_that_is_made_again() {
+fn pending_jobs_start_through_the_recreated_queue() {
     let found = edited("eks-queues", "  - name: vision\n", "  - name: seeing\n");
     in_order(
         &found,
         &[
-            "Queue vision leaves",
-            "Jobs that wait in vision/default, vision-dev/default wait on, and start through",
+            "ClusterQueue vision is removed",
+            "Jobs queued in vision/default, vision-dev/default stay queued, and start through",
             "kubectl delete localqueue default --namespace vision",
             "./install.sh",
         ],
     );
     assert!(
-        !steps(&found).contains("anew where they shall run"),
+        !steps(&found).contains("submit them again"),
         "{}",
         steps(&found)
     );
@@ -158,10 +158,10 @@ fn placed(level: &str) -> String {
 }
 
 #[test]
-fn what_kueue_keeps_goes_after_what_uses_it() {
+fn objects_with_finalizers_are_deleted_after_their_users() {
     // A topology that leaves: flavors that name it cannot be changed, and queues keep these.
     let order = [
-        "What cannot be changed in place is made anew",
+        "Objects that cannot be changed in place are recreated",
         "ClusterQueue vision and ResourceFlavor pool-slices",
         "\"stopPolicy\": \"Hold\"",
         "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
@@ -201,7 +201,7 @@ fn what_kueue_keeps_goes_after_what_uses_it() {
         &[
             "\"stopPolicy\": \"Hold\"",
             "gpuc build",
-            "Push, or merge",
+            "Push or merge",
             "kubectl delete clusterqueue product",
             "kubectl delete resourceflavor pool-slices",
         ],
@@ -209,7 +209,7 @@ fn what_kueue_keeps_goes_after_what_uses_it() {
 }
 
 #[test]
-fn flavors_leave_when_queues_did() {
+fn flavors_are_deleted_after_their_queues() {
     let text = example(NAME);
     let from = text.find("queueing: kueue\n").unwrap();
     let to = text.find("monitoring:\n").unwrap();
@@ -217,7 +217,7 @@ fn flavors_leave_when_queues_did() {
     in_order(
         &of_texts(&text, &gone),
         &[
-            "The order counts: Kueue keeps a flavor while a queue names it",
+            "The order matters: Kueue keeps a ResourceFlavor while a ClusterQueue uses it",
             "kubectl delete localqueue",
             "kubectl delete clusterqueue research",
             "kubectl delete resourceflavor pool-train",

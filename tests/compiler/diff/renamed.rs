@@ -1,14 +1,14 @@
-//! A cluster of another name: on which clouds it is another cluster then, and what becomes of the one that is there.
+//! Renamed clusters: on which clouds the new name means another cluster, and the fate of the existing one.
 
 use std::fs;
 
-use gpuc::diff::{ClusterFate, Diff, Impact};
+use gpuc_diff::diff::{ClusterFate, Diff, Impact};
 
 use super::command::{commit, committed, edit, git, gpuc, said};
 use super::of_texts;
 use super::plan::{edited, example, in_order, steps};
 
-/// What differs when an example's cluster gets another name.
+/// The differences if an example's cluster is renamed.
 fn renamed(example_of: &str, more: &str) -> Diff {
     let text = example(example_of) + more;
     let (head, rest) = text.split_once("\nmetadata:").unwrap();
@@ -25,7 +25,7 @@ fn impact(diff: &Diff, kind: &str, fate: ClusterFate) -> Impact {
 }
 
 #[test]
-fn a_cluster_that_gpuc_makes_is_made_anew_and_the_old_one_stays() {
+fn managed_cluster_is_recreated_and_the_old_one_stays() {
     for (name, kind) in [
         ("quickstart", "EKS cluster"),
         ("gke-service", "GKE cluster"),
@@ -48,14 +48,14 @@ fn a_cluster_that_gpuc_makes_is_made_anew_and_the_old_one_stays() {
         in_order(
             &found,
             &[
-                "cannot be renamed: other is another one",
-                "Leave the gpu-cluster.yaml of",
+                "cannot be renamed: other is a new one",
+                "Restore the gpu-cluster.yaml of",
                 "gpuc build\n",
                 "cloud/apply.sh\n",
                 "./install.sh",
                 "cloud/verify.sh",
                 "Move the work",
-                "remove it from its own folder",
+                "remove it from its own directory",
                 "cloud/teardown.sh\n",
             ],
         );
@@ -64,7 +64,7 @@ fn a_cluster_that_gpuc_makes_is_made_anew_and_the_old_one_stays() {
 }
 
 #[test]
-fn a_cluster_that_somebody_else_made_is_the_same_under_another_name_in_the_file() {
+fn existing_cluster_is_the_same_under_a_new_name() {
     for name in ["eks-existing", "aks-spot", "on-prem-dgx"] {
         let found = renamed(name, "");
         assert_eq!(found.formerly.as_deref(), Some(name));
@@ -76,7 +76,7 @@ fn a_cluster_that_somebody_else_made_is_the_same_under_another_name_in_the_file(
         in_order(
             &found,
             &[
-                "another folder now, other: that of",
+                "directory of the tree is now other: the directory",
                 "gpuc build --prune",
                 "./install.sh",
             ],
@@ -90,7 +90,7 @@ fn a_cluster_that_somebody_else_made_is_the_same_under_another_name_in_the_file(
 }
 
 #[test]
-fn a_cluster_of_another_name_in_the_cloud_is_another_one() {
+fn existing_cluster_with_another_cloud_name_is_another() {
     let found = edited(
         "eks-existing",
         "existing: {name: platform}",
@@ -104,9 +104,9 @@ fn a_cluster_of_another_name_in_the_cloud_is_another_one() {
     in_order(
         &found,
         &[
-            "The cluster that is there cannot become this",
-            "Make what the other cluster needs",
-            "remove what gpuc made for it",
+            "The existing cluster cannot be changed like this",
+            "Create the resources for the other cluster",
+            "remove the resources that gpuc created for it",
         ],
     );
     // Without a name of its own it is called as the file says.
@@ -117,7 +117,7 @@ fn a_cluster_of_another_name_in_the_cloud_is_another_one() {
 }
 
 #[test]
-fn a_tool_leaves_what_it_brought_before_it_hears_another_name() {
+fn controller_is_detached_before_a_rename() {
     let by = |tool: &str| {
         format!(
             "gitops: {{{tool}: {{repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}}}\n"
@@ -131,7 +131,7 @@ fn a_tool_leaves_what_it_brought_before_it_hears_another_name() {
     in_order(
         &found,
         &[
-            "make Flux leave all that runs",
+            "make Flux keep all running resources",
             "gpuc build --prune",
             "apply --server-side --kustomize flux",
         ],
@@ -140,7 +140,7 @@ fn a_tool_leaves_what_it_brought_before_it_hears_another_name() {
     in_order(
         &found,
         &[
-            "make Argo CD leave all that runs",
+            "make Argo CD keep all running resources",
             "gpuc build --prune",
             "apply --server-side --kustomize argocd",
         ],
@@ -153,7 +153,7 @@ fn a_tool_leaves_what_it_brought_before_it_hears_another_name() {
             "cannot be renamed",
             "gpuc build\n",
             "cloud/apply.sh\n",
-            "tell Flux of it, in the new cluster",
+            "register the tree with Flux, in the new cluster",
         ],
     );
 }
@@ -161,7 +161,7 @@ fn a_tool_leaves_what_it_brought_before_it_hears_another_name() {
 const NAME: (&str, &str) = ("metadata: {name: eks-teams}", "metadata: {name: other}");
 
 #[test]
-fn one_name_that_left_a_file_and_one_that_came_are_one_cluster() {
+fn single_rename_in_a_file_is_one_cluster() {
     for moved in [false, true] {
         let folder = committed();
         let folder = folder.path();
@@ -173,20 +173,23 @@ fn one_name_that_left_a_file_and_one_that_came_are_one_cluster() {
             "gpu-cluster.yaml"
         };
         let found = said(&gpuc(folder, &["diff", file]));
-        assert!(found.contains("other, eks-teams in HEAD ("), "{found}");
-        for words in ["a new cluster", "gone since"] {
+        assert!(
+            found.contains("other, formerly eks-teams in HEAD ("),
+            "{found}"
+        );
+        for words in ["a new cluster", "removed since"] {
             assert!(!found.contains(words), "{words}: {found}");
         }
         let comment = said(&gpuc(folder, &["diff", "--format", "markdown", file]));
         assert!(
-            comment.contains("#### other (was eks-teams): "),
+            comment.contains("#### other (formerly eks-teams): "),
             "{comment}"
         );
     }
 }
 
 #[test]
-fn a_folder_is_a_base_for_another_name_too() {
+fn folder_can_be_a_base_for_a_rename() {
     let folder = committed();
     let base = tempfile::TempDir::new().unwrap();
     let file = "gpu-cluster.yaml";
@@ -195,13 +198,13 @@ fn a_folder_is_a_base_for_another_name_too() {
     let base = base.path().to_str().unwrap();
     let found = said(&gpuc(folder.path(), &["diff", "--base", base]));
     assert!(
-        found.contains(&format!("other, eks-teams in {base}")),
+        found.contains(&format!("other, formerly eks-teams in {base}")),
         "{found}"
     );
 }
 
 #[test]
-fn two_names_that_left_a_file_are_guessed_at_by_nobody() {
+fn two_renames_are_not_guessed() {
     let folder = committed();
     let folder = folder.path();
     let path = folder.join("gpu-cluster.yaml");
@@ -212,9 +215,12 @@ fn two_names_that_left_a_file_are_guessed_at_by_nobody() {
     fs::write(&path, one.replace(NAME.0, NAME.1)).unwrap();
     let found = said(&gpuc(folder, &["diff"]));
     assert!(found.contains("other, a new cluster"), "{found}");
-    assert_eq!(found.matches("gone since HEAD").count(), 2, "{found}");
+    assert_eq!(found.matches("removed since HEAD").count(), 2, "{found}");
     // One that stays is itself.
     fs::write(&path, format!("{one}---\n{}", one.replace(NAME.0, NAME.1))).unwrap();
     let found = said(&gpuc(folder, &["diff"]));
-    assert!(found.contains("other, second in HEAD ("), "{found}");
+    assert!(
+        found.contains("other, formerly second in HEAD ("),
+        "{found}"
+    );
 }

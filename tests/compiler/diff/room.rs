@@ -1,24 +1,24 @@
-//! Pools that cannot be beside what takes their place: they leave first, or leave the input first.
+//! Pools that cannot exist next to their replacement: they are removed first, or renamed in the input.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
-const NOT_BESIDE: &str = "add a pool beside it";
+const NOT_BESIDE: &str = "add a second pool";
 
-fn edited_text(text: &str, from: &str, to: &str) -> gpuc::diff::Diff {
+fn edited_text(text: &str, from: &str, to: &str) -> gpuc_diff::diff::Diff {
     assert!(text.contains(from), "{from}");
     of_texts(text, &text.replace(from, to))
 }
 
 #[test]
-fn a_full_reservation_has_no_machines_for_another_pool() {
+fn full_reservation_has_no_machines_for_another_pool() {
     let placed = "      placement: compact\n";
     let found = edited("gke-training-a3", placed, "");
     in_order(
         &found,
         &[
             "gpuc build",
-            "Pool train leaves before anything takes its place: its reservation",
+            "Remove pool train before its replacement is created: its reservation",
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "gcloud container node-pools delete train",
             "cloud/apply.sh\n",
@@ -41,7 +41,7 @@ fn a_full_reservation_has_no_machines_for_another_pool() {
     in_order(
         &found,
         &[
-            "Reservation a3-mega holds 4 machines, of which train may have 4. The new pool other needs 2,",
+            "Reservation a3-mega has 4 machines, of which train may use 4. The new pool other needs 2,",
         ],
     );
     // One that holds twice as many has room for both.
@@ -51,7 +51,7 @@ fn a_full_reservation_has_no_machines_for_another_pool() {
 }
 
 #[test]
-fn a_pool_of_a_reservation_leaves_before_its_successor_of_another_name_comes() {
+fn reserved_pool_is_removed_before_its_renamed_successor() {
     for tool in ["", FLUX] {
         let text = example("eks-operator-h100") + tool;
         let found = edited_text(&text, "name: train\n", "name: learn\n");
@@ -71,7 +71,7 @@ fn a_pool_of_a_reservation_leaves_before_its_successor_of_another_name_comes() {
 }
 
 #[test]
-fn scripts_make_nodes_when_those_of_the_reservation_are_gone() {
+fn scripts_create_nodes_after_reserved_ones_are_gone() {
     let from = "    zones: [us-east-1a]\n    nodes: {min: 0, max: 2}\n";
     let to = "    zones: [us-east-1a]\n    nodes: {count: 2}\n";
     let text = example("eks-karpenter");
@@ -90,7 +90,7 @@ fn scripts_make_nodes_when_those_of_the_reservation_are_gone() {
             "gpuc build",
             "Right before the push",
             "kubectl drain -l 'gpuc.dev/pool=train,karpenter.sh/nodepool'",
-            "Push, or merge",
+            "Push or merge",
             "Wait until the nodes of pool train are gone",
             "cloud/apply.sh\n",
             "cloud/verify.sh",
@@ -101,7 +101,7 @@ fn scripts_make_nodes_when_those_of_the_reservation_are_gone() {
 const VERSION: &str = "version: \"1.34\"";
 
 #[test]
-fn a_version_goes_up_when_nodes_that_cannot_follow_are_gone() {
+fn version_is_upgraded_after_incompatible_nodes_are_gone() {
     let found = edited("eks-operator-h100", VERSION, "version: \"1.35\"");
     let delete = "eksctl delete nodegroup --cluster=eks-operator-h100 --name=train";
     in_order(
@@ -121,7 +121,7 @@ fn a_version_goes_up_when_nodes_that_cannot_follow_are_gone() {
         &[
             "leave it out of gpu-cluster.yaml until the last",
             delete,
-            "Write 1.35",
+            "Set kubernetes.version to 1.35",
             "--allow-disruption",
             "# Build",
         ],
@@ -129,17 +129,14 @@ fn a_version_goes_up_when_nodes_that_cannot_follow_are_gone() {
 }
 
 #[test]
-fn such_nodes_have_another_name_in_the_input_where_both_have_machines() {
+fn incompatible_nodes_are_renamed_if_both_have_machines() {
     let text = example("eks-operator-h100");
     let reserved = text.find("    capacity:\n").unwrap();
     let image = text.find("    # An image without a driver").unwrap();
     let bought = format!("{}{}", &text[..reserved], &text[image..]);
     let raised = bought.replace(VERSION, "version: \"1.35\"");
     let found = of_texts(&bought, &raised);
-    in_order(
-        &found,
-        &["give it another name there", "gpuc build", "cloud/apply.sh"],
-    );
+    in_order(&found, &["rename it there", "gpuc build", "cloud/apply.sh"]);
     assert!(!steps(&found).contains(NOT_BESIDE), "{}", steps(&found));
     let renamed = raised.replace("name: train\n", "name: learn\n");
     in_order(
@@ -160,7 +157,7 @@ fn such_nodes_have_another_name_in_the_input_where_both_have_machines() {
         &[
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "gpuc build",
-            "Push, or merge",
+            "Push or merge",
         ],
     );
     assert!(
@@ -171,12 +168,12 @@ fn such_nodes_have_another_name_in_the_input_where_both_have_machines() {
 }
 
 #[test]
-fn the_pool_that_a_cluster_was_made_with_is_deleted_when_another_one_took_over() {
+fn original_pool_is_deleted_after_its_replacement_serves() {
     let machine = "machine: Standard_D4s_v5";
     let found = edited("aks-mig-a100", machine, "machine: Standard_D8s_v5");
     in_order(
         &found,
-        &["it is the one that the cluster was made with: give it another name"],
+        &["it was created together with the cluster: rename it"],
     );
     assert!(!steps(&found).contains(NOT_BESIDE), "{}", steps(&found));
     let delete = "az aks nodepool delete --subscription 00000000-1111-2222-3333-444444444444 --resource-group \
@@ -221,23 +218,23 @@ fn the_pool_that_a_cluster_was_made_with_is_deleted_when_another_one_took_over()
 }
 
 #[test]
-fn a_full_reservation_has_no_machines_for_scripts_beside_what_made_its_nodes() {
+fn full_reservation_has_no_machines_for_scripts() {
     let (from, to) = ("autoscaler: karpenter", "autoscaler: clusterAutoscaler");
     let found = edited("eks-karpenter", from, to);
     in_order(
         &found,
         &[
             "gpuc build",
-            "Pool train leaves before anything takes its place: its reservation",
+            "Remove pool train before its replacement is created: its reservation",
             "kubectl delete nodepools.karpenter.sh train",
             "cloud/apply.sh\n",
             "./install.sh",
-            "When the nodes that the scripts made for pool infer serve",
+            "When the nodes that the scripts created for pool infer are ready",
         ],
     );
     let said = steps(&found);
     assert!(
-        !said.contains("scripts made for pool train serve"),
+        !said.contains("scripts created for pool train are ready"),
         "{said}"
     );
     let text = example("eks-karpenter");
@@ -246,11 +243,11 @@ fn a_full_reservation_has_no_machines_for_scripts_beside_what_made_its_nodes() {
         "id: cr-0123456789abcdef0, count: 4",
     );
     let found = edited_text(&large, from, to);
-    in_order(&found, &["scripts made for pool train serve"]);
+    in_order(&found, &["scripts created for pool train are ready"]);
 }
 
 #[test]
-fn a_pool_that_leaves_first_is_drained_once_and_its_job_ends_before() {
+fn pool_that_is_removed_first_is_drained_once() {
     let text = example("eks-operator-h100");
     let os = text.find("    os: {family: Ubuntu").unwrap();
     let end = os + text[os..].find('\n').unwrap() + 1;

@@ -1,4 +1,4 @@
-//! Teams of another name: what they have in their namespaces moves before it is out of reach.
+//! Renamed teams: the contents of their namespaces move before access is lost.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
@@ -7,7 +7,7 @@ const LIST: &str = "kubectl get all,configmaps,secrets,persistentvolumeclaims --
 const DELETE: &str = "kubectl delete namespace product";
 
 #[test]
-fn work_moves_between_two_names_of_a_team() {
+fn workloads_move_to_a_renamed_namespace() {
     let found = edited("eks-teams", "- name: product", "- name: goods");
     in_order(
         &found,
@@ -15,18 +15,18 @@ fn work_moves_between_two_names_of_a_team() {
             "gpuc build",
             "./install.sh",
             "cloud/verify.sh",
-            "Move what shall go on from namespace product to goods",
+            "Move the workloads that you still need from namespace product to goods",
             LIST,
             "kubectl delete rolebinding team-submit --namespace product",
             "kubectl delete resourcequota team --namespace product",
-            "Only when nobody wants anything in namespace product",
+            "Only if nothing in namespace product",
             DELETE,
         ],
     );
 }
 
 #[test]
-fn a_tool_takes_nobody_away_from_their_work() {
+fn gitops_controller_does_not_interrupt_users() {
     for tool in [FLUX.to_owned(), FLUX.replace("flux", "argocd")] {
         let text = example("eks-teams") + &tool;
         let renamed = text.replace("- name: product", "- name: goods");
@@ -34,29 +34,39 @@ fn a_tool_takes_nobody_away_from_their_work() {
         in_order(
             &found,
             &[
-                "Leave it in gpu-cluster.yaml for now, under team product beside goods",
+                "Leave it in gpu-cluster.yaml for now, under team product next to goods",
                 "gpuc build",
-                "Push, or merge",
-                "Move what shall go on",
+                "Push or merge",
+                "Move the workloads that you still need",
                 LIST,
                 DELETE,
             ],
         );
-        assert!(steps(&found).contains("Then take product out of gpu-cluster.yaml"));
+        assert!(steps(&found).contains("Then remove product from gpu-cluster.yaml"));
         // A team that leaves and has no other name is asked before.
         let from = text.find("  - name: product").unwrap();
         let to = text[from..].find("\n# ").unwrap() + from + 1;
         let gone = of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
         in_order(
             &gone,
-            &["let it end", LIST, "gpuc build", "Push, or merge", DELETE],
+            &[
+                "wait until they finish",
+                LIST,
+                "gpuc build",
+                "Push or merge",
+                DELETE,
+            ],
         );
-        assert!(!steps(&gone).contains("Move what"), "{}", steps(&gone));
+        assert!(
+            !steps(&gone).contains("Move the workloads"),
+            "{}",
+            steps(&gone)
+        );
     }
 }
 
 #[test]
-fn namespaces_that_stay_move_nothing() {
+fn kept_namespaces_move_nothing() {
     let found = edited("eks-teams", "- name: vision\n", "- name: sight\n");
     assert!(
         !steps(&found).contains("delete namespace"),

@@ -1,4 +1,4 @@
-//! Files in submodules: a revision of the repository around them has only a commit of each.
+//! Files in submodules: a revision of the parent repository has only the commit of each.
 
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ fn words(output: &std::process::Output) -> String {
 }
 
 #[test]
-fn a_cluster_in_a_submodule_is_not_told_as_new() {
+fn cluster_in_a_submodule_is_not_new() {
     let outer = outer();
     let output = gpuc(
         outer.path(),
@@ -43,7 +43,7 @@ fn a_cluster_in_a_submodule_is_not_told_as_new() {
     let hint = words(&output);
     assert!(said(&output).contains("plugin-restarted"), "{hint}");
     assert!(
-        hint.contains("sub is a submodule, and HEAD~1 names a commit of its own"),
+        hint.contains("sub is a submodule, and HEAD~1 is a commit of the submodule's"),
         "{hint}"
     );
     assert!(hint.contains("rev-parse 'HEAD~1:sub')\"`"), "{hint}");
@@ -80,7 +80,7 @@ fn a_cluster_in_a_submodule_is_not_told_as_new() {
 }
 
 #[test]
-fn a_submodule_that_is_new_brings_new_clusters() {
+fn new_submodule_adds_new_clusters() {
     let outer = outer();
     git(outer.path(), &["checkout", "-q", "--orphan", "other"]);
     git(

@@ -1,12 +1,12 @@
-//! Edits of every section on every cloud, and what each does at worst.
+//! Edits of every section on every cloud, and the worst impact of each.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::LazyLock;
 
-use gpuc::cloud::CLOUDS;
-use gpuc::diff::{Diff, Impact};
-use gpuc::plan::Change;
+use gpuc_clouds::CLOUDS;
+use gpuc_diff::diff::{Diff, Impact};
+use gpuc_model::plan::Change;
 
 use super::of_texts;
 use crate::support::repository;
@@ -65,7 +65,7 @@ const ROWS: &[Row] = &[
     (EKS, "reservation: {id: cr-0123456789abcdef1, count: 2}", "reservation: {id: cr-0123456789abcdef9, count: 2}", Replaced, "capacity reservation"),
     (EKS, "    network: {efa: {}}\n    stack: {extras: [gdrcopy, gds]}\n", "    stack: {extras: [gdrcopy, gds]}\n", Replaced, "EFA"),
     (EKS, "placement: {group: near}", "placement: {group: far}", Replaced, "placement group"),
-    (EKS, "maxPods: 60", "maxPods: 70", Replaced, "most pods on a node"),
+    (EKS, "maxPods: 60", "maxPods: 70", Replaced, "max pods per node"),
     (EKS, "localDisks: scratch\n    stack: {devicePlugin: cloud}", "stack: {devicePlugin: cloud}", Replaced, "local disks"),
     (EKS_CUSTOM, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", Replaced, "Kubernetes version of the image"),
     (EKS, "vpc: {cidr: 10.20.0.0/16}", "vpc: {cidr: 10.30.0.0/16}", Replaced, "VPC range"),
@@ -79,7 +79,7 @@ const ROWS: &[Row] = &[
     (EKS, "autoRepair: true", "autoRepair: false", Nothing, "EKS add-on"),
     (EKS, "taints: [{key: spot, value: \"yes\", effect: NoExecute}]", "taints: [{key: spot, value: \"yes\", effect: NoSchedule}]", PluginRestarted, "DaemonSet"),
     (EKS, "replicas: 4}", "replicas: 8}", PluginRestarted, "sharing"),
-    (EKS, "endpoint: private", "endpoint: publicAndPrivate", Nothing, "API server's endpoint"),
+    (EKS, "endpoint: private", "endpoint: publicAndPrivate", Nothing, "API server endpoint"),
     (EKS, "tags: {team: research}", "tags: {team: vision}", Nothing, "tags"),
     (EKS, "iops: 6000, throughputMiB: 500", "iops: 7000, throughputMiB: 500", Nothing, "StorageClass"),
     (EKS, "temperatureCelsius: 83", "temperatureCelsius: 80", WatchedDifferently, "PrometheusRule"),
@@ -100,20 +100,20 @@ const ROWS: &[Row] = &[
     (AKS, "machine: Standard_NC4as_T4_v3\n    nodes: {min: 0, max: 8}", "machine: Standard_NC8as_T4_v3\n    nodes: {min: 0, max: 8}", Replaced, "VM size"),
     (AKS, "capacity: {spot: {eviction: delete, maxPrice: 0.25}}", "capacity: onDemand", Replaced, "priority"),
     (AKS, "eviction: delete", "eviction: deallocate", Replaced, "eviction policy"),
-    (AKS, "maxPrice: 0.25", "maxPrice: 0.5", Replaced, "highest spot price"),
+    (AKS, "maxPrice: 0.25", "maxPrice: 0.5", Replaced, "maximum spot price"),
     (AKS, "zones: [\"1\", \"2\"]", "zones: [\"1\"]", Replaced, "zones"),
     (AKS, "virtualNetworks/v/subnets/nodes", "virtualNetworks/v/subnets/others", Replaced, "subnet"),
     (AKS, "capacityReservationGroups/h100", "capacityReservationGroups/h200", Replaced, "capacity reservation group"),
     (AKS, "proximityPlacementGroups/near", "proximityPlacementGroups/far", Replaced, "proximity placement group"),
     (AKS, "diskGiB: 500", "diskGiB: 600", Replaced, "disk size"),
     (AKS, "localDisks: boot\n", "diskGiB: 256\n", Replaced, "disk type"),
-    (AKS, "dedicatedTo: research", "dedicatedTo: vision", WorkloadRestarted, "pool train: taints"),
-    (AKS, "count: 2\n    maxPods: 60", "count: 2\n    maxPods: 80", Replaced, "pods on a node"),
+    (AKS, "dedicatedTo: research", "dedicatedTo: vision", WorkloadRestarted, "pool train: scheduling taints"),
+    (AKS, "count: 2\n    maxPods: 60", "count: 2\n    maxPods: 80", Replaced, "maximum pods per node"),
     (AKS_SMALL, "stack: {", "stack: {driver: operator, ", Replaced, "GPU driver"),
     (AKS, "layout: [{profile: 1g.10gb, count: 7}]", "layout: [{profile: 2g.20gb, count: 3}]", Replaced, "GPU instance profile"),
     (AKS, "location: westeurope", "location: northeurope", Replaced, "location"),
     (AKS, "privateCluster: true", "privateCluster: false", Replaced, "private API server"),
-    (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "upgrades by AKS"),
+    (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "automatic upgrades"),
     (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
     // A range to a count and back: the fewest and the most decide.
     (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", WorkloadRestarted, "pool slices: nodes"),
@@ -124,7 +124,7 @@ const ROWS: &[Row] = &[
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
     (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
-    // What evicts is worse than what is advertised anew.
+    // An eviction is worse than a change of advertised resources.
     (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     // What only a new GKE node pool can have.
@@ -134,11 +134,11 @@ const ROWS: &[Row] = &[
     (GKE, "capacity: {spot: {}}", "capacity: onDemand", Replaced, "spot capacity"),
     (GKE, "reservation: {id: blocks, count: 2}", "reservation: {id: others, count: 2}", Replaced, "reservation"),
     (GKE, "network: {placement: {group: near}}", "network: {placement: {group: far}}", Replaced, "placement"),
-    (GKE, "maxPods: 64", "maxPods: 32", Replaced, "most pods on a node"),
+    (GKE, "maxPods: 64", "maxPods: 32", Replaced, "maximum pods per node"),
     (GKE, "network: projects/host/global/networks/shared", "network: projects/host/global/networks/other", Replaced, "network"),
     (GKE, "subnetworks/nodes", "subnetworks/others", Replaced, "subnetwork"),
     (GKE, "privateNodes: true", "privateNodes: false", Replaced, "private nodes"),
-    (GKE, "{network: gpu-0, subnetwork: gpu-0}", "{network: gpu-9, subnetwork: gpu-9}", Replaced, "networks of the interfaces for GPUs"),
+    (GKE, "{network: gpu-0, subnetwork: gpu-0}", "{network: gpu-9, subnetwork: gpu-9}", Replaced, "networks of the GPU interfaces"),
     (GKE, "      gpudirect:\n        interfaces:\n          - {network: gpu-0, subnetwork: gpu-0}\n          - {network: gpu-1, subnetwork: gpu-1}\n          - {network: gpu-2, subnetwork: gpu-2}\n          - {network: gpu-3, subnetwork: gpu-3}\n", "", Replaced, "Dataplane V2"),
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
@@ -172,9 +172,9 @@ const ROWS: &[Row] = &[
     // Fewer nodes of those that a cloud picks.
     (SMALLEST, "nodes: {count: 2}, sharing", "nodes: {count: 1}, sharing", WorkloadRestarted, "pool infer: nodes"),
     (GKE_SMALL, "zones: [us-central1-a, us-central1-b] # not", "zones: [us-central1-a] # not", WorkloadRestarted, "pool infer: zones"),
-    // Nodes that somebody else made.
-    (BY_HAND, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", PluginRestarted, "pool gpu-a: labels that pick its nodes"),
-    (BY_HAND, "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n", "", PluginRestarted, "pool gpu-a: taints"),
+    // Nodes that gpuc did not create.
+    (BY_HAND, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", PluginRestarted, "pool gpu-a: node selector"),
+    (BY_HAND, "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n", "", PluginRestarted, "pool gpu-a: scheduling taints"),
     // Stored data.
     (RACK, "retentionDays: 30", "retentionDays: 7", Deleted, "prometheusSpec.retention"),
     (RACK, "retentionDays: 30", "retentionDays: 60", ServiceRestarted, "prometheusSpec.retention"),
@@ -195,8 +195,8 @@ const ROWS: &[Row] = &[
     (EKS_THERE, "version: \"1.33\"", "version: \"1.34\"", NodesRecreated, "pool"),
     (GKE_SMALL, "releaseChannel: stable", "releaseChannel: rapid", NodesRecreated, "release channel"),
     // What makes nodes is exchanged.
-    (KARPENTER, "autoscaler: karpenter", "autoscaler: clusterAutoscaler", Replaced, "pool batch infer train: what makes its nodes"),
-    (SCALED, "autoscaler: clusterAutoscaler", "autoscaler: karpenter", Replaced, "what makes its nodes"),
+    (KARPENTER, "autoscaler: karpenter", "autoscaler: clusterAutoscaler", Replaced, "pool batch infer train: node provisioner"),
+    (SCALED, "autoscaler: clusterAutoscaler", "autoscaler: karpenter", Replaced, "node provisioner"),
     // Hosts of one's own.
     (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", WorkloadRestarted, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", WorkloadRestarted, "pool dgx"),
@@ -229,7 +229,7 @@ const ROWS: &[Row] = &[
     (WORKLOADS, "workloads:\n", "workloads:\n  - {name: one-more, job: {image: \"registry.example.com/model:1.0.0\", cpu: 2}}\n", Added, "Job"),
 ];
 
-/// What an edit does beside the worst that it does.
+/// The other impacts of an edit.
 #[rustfmt::skip] // One edit a line.
 const ALSO: &[Row] = &[
     (QUEUES, "nodes: {count: 6}", "nodes: {count: 5}", QuotaCut, "Cohort teams: spec.resourceGroups[nvidia.com/gpu.shared]"),
@@ -242,7 +242,7 @@ const ALSO: &[Row] = &[
 ];
 
 #[test]
-fn what_else_an_edit_does() {
+fn side_effects_of_edits() {
     let mut wrong = Vec::new();
     for row in ALSO {
         let (file, _, to, impact, what) = row;
@@ -267,7 +267,7 @@ fn what_else_an_edit_does() {
 
 /// A line for each change: `nothing pool infer: nodes`.
 fn said(found: &Diff) -> Vec<String> {
-    let line = |change: &gpuc::diff::Change| {
+    let line = |change: &gpuc_diff::diff::Change| {
         let fields = change.fields.iter().map(|field| field.path.as_str());
         format!(
             "{} {} {}: {}",
@@ -294,7 +294,7 @@ fn differs(row: &Row) -> Result<Diff, String> {
     }
 }
 
-/// What differs by each row.
+/// The differences by row.
 fn all() -> &'static [Result<Diff, String>] {
     static ALL: LazyLock<Vec<Result<Diff, String>>> =
         LazyLock::new(|| ROWS.iter().map(differs).collect());
@@ -302,7 +302,7 @@ fn all() -> &'static [Result<Diff, String>] {
 }
 
 #[test]
-fn each_edit_does_what_it_does_and_is_blamed_for_it() {
+fn edits_have_their_impact_and_cause() {
     let mut wrong = Vec::new();
     for (row, found) in ROWS.iter().zip(all()) {
         let (file, _, to, impact, what) = row;
@@ -343,7 +343,7 @@ fn each_edit_does_what_it_does_and_is_blamed_for_it() {
 /// wanted of the cloud itself, as another gpuc would.
 const ALWAYS_THE_SAME: &[(&str, &str)] = &[(AKS, "network")];
 
-/// What differs where another value of a field is wanted.
+/// The differences if another value of a field is desired.
 fn wanted_otherwise(file: &str, field: &str) -> Diff {
     let text = fs::read_to_string(repository().join(file)).unwrap();
     let mut sides = super::sides(&text, &text).unwrap();
@@ -360,7 +360,7 @@ fn wanted_otherwise(file: &str, field: &str) -> Diff {
 }
 
 #[test]
-fn what_no_edit_changes_is_judged_by_the_same_table() {
+fn changes_without_an_edit_use_the_same_table() {
     for (file, field) in ALWAYS_THE_SAME {
         let found = wanted_otherwise(file, field);
         assert_eq!(found.worst, Some(Replaced), "{field} in {file}");
@@ -368,7 +368,7 @@ fn what_no_edit_changes_is_judged_by_the_same_table() {
 }
 
 #[test]
-fn every_field_that_cannot_be_changed_is_tried() {
+fn immutable_fields_are_all_covered() {
     let mut seen = BTreeSet::new();
     let others: Vec<Diff> = ALWAYS_THE_SAME
         .iter()

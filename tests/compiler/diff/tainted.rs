@@ -1,10 +1,10 @@
-//! Taints that change: what serves the GPUs tolerates what nodes have, before, meanwhile and afterwards.
+//! Changed taints: the components that serve the GPUs tolerate the taints of nodes before, during and after the change.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
 #[test]
-fn an_old_taint_stays_beside_the_new_until_nodes_have_that() {
+fn old_taint_stays_until_nodes_have_the_new_one() {
     let found = edited(
         "aks-mig-a100",
         "value: gpu, effect: NoSchedule",
@@ -13,14 +13,14 @@ fn an_old_taint_stays_beside_the_new_until_nodes_have_that() {
     in_order(
         &found,
         &[
-            "sku=gpu:NoSchedule to sku=gpu:NoExecute at one moment",
-            "keep the old beside the new",
+            "sku=gpu:NoSchedule to sku=gpu:NoExecute at the same time",
+            "keep the old taints next to the new ones",
             "gpuc build",
             "./install.sh",
-            "have their taints",
+            "apply the taints",
             "cloud/apply.sh\n",
             "cloud/verify.sh",
-            "Take sku=gpu:NoSchedule of pool slices out of gpu-cluster.yaml",
+            "Remove sku=gpu:NoSchedule of pool slices from gpu-cluster.yaml",
             "gpuc build",
             "cloud/apply.sh\n",
             "./install.sh",
@@ -35,7 +35,7 @@ fn an_old_taint_stays_beside_the_new_until_nodes_have_that() {
 }
 
 #[test]
-fn a_taint_that_excludes_the_old_one_comes_to_empty_nodes() {
+fn incompatible_taint_is_added_to_empty_nodes() {
     let found = edited(
         "aks-mig-a100",
         "{key: sku, value: gpu,",
@@ -46,23 +46,26 @@ fn a_taint_that_excludes_the_old_one_comes_to_empty_nodes() {
         &[
             "gpuc build",
             "a taint has another value, and a node cannot have both",
-            "All of its nodes at once",
+            "Drain all of its nodes at once",
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "cloud/apply.sh\n",
             "./install.sh",
             "kubectl uncordon -l 'gpuc.dev/pool=slices'",
         ],
     );
-    assert_eq!(found.worst, Some(gpuc::diff::Impact::WorkloadRestarted));
+    assert_eq!(
+        found.worst,
+        Some(gpuc_diff::diff::Impact::WorkloadRestarted)
+    );
     assert!(
-        !steps(&found).contains("beside the new"),
+        !steps(&found).contains("next to the new ones"),
         "{}",
         steps(&found)
     );
 }
 
 #[test]
-fn nodes_are_empty_where_a_toleration_restarts_their_driver() {
+fn nodes_are_drained_if_a_toleration_restarts_their_driver() {
     let found = edited(
         "eks-operator-h100",
         "value: \"true\", effect: NoSchedule",
@@ -73,20 +76,20 @@ fn nodes_are_empty_where_a_toleration_restarts_their_driver() {
         &[
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "./install.sh",
-            "have their taints",
+            "apply the taints",
             "cloud/apply.sh\n",
             "kubectl uncordon -l 'gpuc.dev/pool=train'",
         ],
     );
     assert!(
-        !steps(&found).contains("beside the new"),
+        !steps(&found).contains("next to the new ones"),
         "{}",
         steps(&found)
     );
 }
 
 #[test]
-fn a_taint_leaves_nodes_before_it_is_no_longer_tolerated() {
+fn taint_is_removed_before_its_toleration() {
     let off = "kubectl taint nodes -l gpuc.dev/pool=train gpuc.dev/dedicated-to:NoSchedule-\n";
     let text = example("eks-karpenter");
     let open = text.replace("    dedicatedTo: research\n", "");
@@ -100,19 +103,19 @@ fn a_taint_leaves_nodes_before_it_is_no_longer_tolerated() {
     );
     in_order(
         &of_texts(&format!("{text}{FLUX}"), &format!("{open}{FLUX}")),
-        &["gpuc build", "kubectl taint nodes", "Push, or merge"],
+        &["gpuc build", "kubectl taint nodes", "Push or merge"],
     );
     let tainted = ", taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]";
     let text =
         example("quickstart").replace("name: infer", &format!("name: infer{tainted}")) + FLUX;
     in_order(
         &of_texts(&text, &text.replace(tainted, "")),
-        &["gpuc build", "cloud/apply.sh\n", "Push, or merge"],
+        &["gpuc build", "cloud/apply.sh\n", "Push or merge"],
     );
 }
 
 #[test]
-fn taints_of_nodes_that_gpuc_did_not_make_are_changed_by_hand() {
+fn taints_of_existing_nodes_are_changed_manually() {
     let taint = "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n";
     let text = example("eks-existing");
     let open = text.replacen(taint, "", 1);

@@ -1,10 +1,10 @@
-//! Workloads of another name or namespace, where nothing removes the old ones: both run until somebody does.
+//! Renamed or moved workloads if nothing prunes the old ones: both run until the user deletes them.
 
 use super::of_texts;
 use super::plan::{FLUX, edited, example, in_order, steps};
 
 #[test]
-fn a_service_of_another_name_does_not_run_twice_for_long() {
+fn renamed_service_runs_twice_only_briefly() {
     let (from, to) = ("  - name: embeddings\n", "  - name: embedder\n");
     let found = edited("gke-service", from, to);
     in_order(
@@ -12,9 +12,9 @@ fn a_service_of_another_name_does_not_run_twice_for_long() {
         &[
             "gpuc build",
             "./install.sh",
-            "Deployment search/embeddings is search/embedder now",
-            "both run, each on GPUs of its own, until you delete the old one",
-            "embeddings.search.svc is embedder.search.svc now",
+            "Deployment search/embeddings is renamed to search/embedder",
+            "both run on separate GPUs until you delete the old one",
+            "embeddings.search.svc becomes embedder.search.svc",
             "kubectl delete deployment embeddings --namespace search",
             "kubectl delete service embeddings --namespace search",
             "cloud/verify.sh",
@@ -22,22 +22,25 @@ fn a_service_of_another_name_does_not_run_twice_for_long() {
     );
     let said = steps(&found);
     assert_eq!(said.matches("delete deployment").count(), 1, "{said}");
-    assert!(!said.contains("nobody needs"), "{said}");
+    assert!(
+        !said.contains("removed from the tree and are no longer needed"),
+        "{said}"
+    );
     let text = example("gke-service") + FLUX;
     let pushed = of_texts(&text, &text.replace(from, to));
     assert!(!steps(&pushed).contains("both run"), "{}", steps(&pushed));
 }
 
 #[test]
-fn a_schedule_in_another_namespace_does_not_begin_twice() {
+fn moved_schedule_does_not_start_twice() {
     let text = example("gke-service");
     let found = of_texts(&text, &text.replace("search-batch", "search-jobs"));
     in_order(
         &found,
         &[
             "gpuc build",
-            "CronJob search-batch/reindex is search-jobs/reindex now",
-            "both do the same work",
+            "CronJob search-batch/reindex is renamed to search-jobs/reindex",
+            "both would do the same work",
             "kubectl delete cronjob reindex --namespace search-batch",
             "./install.sh",
         ],

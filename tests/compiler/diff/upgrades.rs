@@ -1,11 +1,11 @@
-//! What moves because gpuc, a chart or an image moved, apart from what the user changed.
+//! Changes caused by a newer gpuc, chart or image, separate from the user's changes.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use gpuc::diff::render::{Format, render};
-use gpuc::diff::{Committed, Diff, Impact, Pair, diff};
-use gpuc::lock::Lock;
+use gpuc_compile::lock::Lock;
+use gpuc_diff::diff::render::{Format, render};
+use gpuc_diff::diff::{Committed, Diff, Impact, Pair, diff};
 
 use super::{options, run, sides};
 use crate::support::repository;
@@ -28,8 +28,10 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
     let (mut files, mut lock) = (files.collect(), lock.clone());
     change(&mut files, &mut lock);
     for (path, contents) in &files {
-        lock.files
-            .insert(path.clone(), gpuc::lock::digest(contents.as_bytes()));
+        lock.files.insert(
+            path.clone(),
+            gpuc_compile::lock::digest(contents.as_bytes()),
+        );
     }
     let committed = Committed {
         lock_text: lock.to_json(),
@@ -47,14 +49,14 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
 }
 
 #[test]
-fn a_tree_of_this_gpuc_has_nothing_to_upgrade() {
+fn current_tree_needs_no_upgrade() {
     let found = since(|_, _| {});
     assert!(found.upgrades.is_empty() && found.upgraded.is_empty());
     assert!(!found.changes.is_empty());
 }
 
 #[test]
-fn an_older_chart_is_told_apart_from_what_the_user_changed() {
+fn older_chart_is_separate_from_user_changes() {
     let found = since(|files, lock| {
         lock.gpuc = "0.0.9".to_owned();
         for pin in lock.pins.charts.values_mut() {
@@ -106,11 +108,14 @@ fn an_older_chart_is_told_apart_from_what_the_user_changed() {
             plan: false,
         },
     );
-    assert!(said.contains("because this moved"), "{said}");
+    assert!(
+        said.contains("Not caused by an edit of the input"),
+        "{said}"
+    );
 }
 
 #[test]
-fn an_object_that_an_older_gpuc_wrote_otherwise_is_named() {
+fn object_of_older_gpuc_is_named() {
     let found = since(|files, _| {
         let path = files
             .keys()

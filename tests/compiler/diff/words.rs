@@ -1,9 +1,9 @@
-//! What a row says of its change: what made it, what stays, and what only reads as if it left.
+//! The texts of changes: cause, effects, and values that only seem to be removed.
 
 use std::fs;
 
-use gpuc::diff::render::{Format, LONGEST, render};
-use gpuc::diff::{Change, ClusterFate, Diff, Impact, Step};
+use gpuc_diff::diff::render::{Format, LONGEST, render};
+use gpuc_diff::diff::{Change, ClusterFate, Diff, Impact, Step};
 
 use super::command::{commit, committed, edit, git, gpuc, said};
 use super::plan::{edited, example, steps};
@@ -22,7 +22,7 @@ fn because<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
 }
 
 #[test]
-fn what_cannot_be_changed_is_said_whatever_else_differs() {
+fn immutable_fields_are_always_reported() {
     let found = edited("aks-mig-a100", "type: blob-nfs", "type: blob-fuse");
     let class = change(&found, "StorageClass", "datasets");
     assert!(class.fields.len() > 1, "{:?}", class.fields);
@@ -34,20 +34,23 @@ fn what_cannot_be_changed_is_said_whatever_else_differs() {
 }
 
 #[test]
-fn a_volume_of_metrics_that_shrinks_is_not_made_larger_by_hand() {
+fn shrunk_metrics_volume_is_not_resized_manually() {
     let shrinks = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 100}");
     let words = because(&shrinks, "Helm release", "kube-prometheus-stack");
     assert!(
-        words.contains("stays 200Gi") && !words.contains("larger"),
+        words.contains("stays 200Gi") && !words.contains("resize"),
         "{words}"
     );
     let grows = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 300}");
     let words = because(&grows, "Helm release", "kube-prometheus-stack");
-    assert!(words.contains("make its claim larger by hand"), "{words}");
+    assert!(
+        words.contains("resize its PersistentVolumeClaim by hand"),
+        "{words}"
+    );
 }
 
 #[test]
-fn nodes_above_a_lower_maximum_are_emptied_where_the_cloud_takes_some() {
+fn nodes_above_a_lower_maximum_are_drained() {
     let kept = edited(
         "gke-service",
         "nodes: {min: 0, max: 6}",
@@ -63,7 +66,7 @@ fn nodes_above_a_lower_maximum_are_emptied_where_the_cloud_takes_some() {
 }
 
 #[test]
-fn a_workload_of_another_name_runs_twice_until_the_old_one_is_deleted() {
+fn renamed_workload_runs_twice_until_deleted() {
     let found = edited(
         "gke-service",
         "  - name: embeddings\n",
@@ -93,29 +96,29 @@ fn a_workload_of_another_name_runs_twice_until_the_old_one_is_deleted() {
 }
 
 #[test]
-fn another_distribution_is_another_cluster_or_a_mistake_in_the_file() {
+fn distribution_change_is_a_new_cluster_or_a_mistake() {
     let found = edited("on-prem-dgx", "distribution: kubeadm", "distribution: rke2");
     let words = because(&found, "cluster", "itself");
     assert!(words.contains("unless the file was wrong"), "{words}");
 }
 
 #[test]
-fn a_taint_of_another_value_leaves_a_gap_that_its_row_tells() {
+fn changed_taint_value_reports_its_gap() {
     let found = edited("aks-argocd", "value: gpu, effect", "value: t4, effect");
     let words = because(&found, "Helm release", "nvidia-device-plugin-infer");
-    assert!(words.contains("from the scripts' run until"), "{words}");
-    // A taint beside the one that is there leaves none.
+    assert!(words.contains("between the run of the scripts"), "{words}");
+    // A taint in addition to the existing one leaves none.
     let found = edited(
         "aks-argocd",
         "taints: [{",
         "taints: [{key: more, value: yet, effect: NoSchedule}, {",
     );
     let words = because(&found, "Helm release", "nvidia-device-plugin-infer");
-    assert!(!words.contains("from the scripts' run"), "{words}");
+    assert!(!words.contains("between the run of the scripts"), "{words}");
 }
 
 #[test]
-fn a_value_that_leaves_for_the_charts_own_is_said_to() {
+fn value_reset_to_the_chart_default_is_reported() {
     let found = edited("eks-scale-0-5", "version: \"1.34\"", "version: \"1.35\"");
     let release = change(&found, "Helm release", "cluster-autoscaler");
     assert_eq!(release.fields[0].to, None, "{:?}", release.fields);
@@ -124,7 +127,7 @@ fn a_value_that_leaves_for_the_charts_own_is_said_to() {
 }
 
 #[test]
-fn no_row_tells_of_nothing() {
+fn every_row_has_a_change() {
     let text = example("eks-flux");
     let (head, _) = text.split_once("  flux:\n").unwrap();
     let argocd = "  argocd: {repository: \"ssh://git@git.example.com/acme/gitops.git\", branch: main, path: a}\n";
@@ -149,7 +152,7 @@ fn no_row_tells_of_nothing() {
 }
 
 #[test]
-fn as_many_steps_as_a_comment_holds_are_printed_and_the_rest_is_counted() {
+fn steps_beyond_the_comment_limit_are_counted() {
     let mut found = edited("eks-teams", "machine: g6e.xlarge", "machine: g6e.2xlarge");
     found.rollout = vec![
         Step {
@@ -176,9 +179,7 @@ fn as_many_steps_as_a_comment_holds_are_printed_and_the_rest_is_counted() {
         let told: Vec<usize> = comment
             .lines()
             .filter_map(|line| {
-                line.strip_suffix(
-                    " more steps had no room here: `gpuc diff --plan` shows them all.",
-                )
+                line.strip_suffix(" more steps omitted: `gpuc diff --plan` shows all of them.")
             })
             .map(|number| number.parse().unwrap())
             .collect();
@@ -202,7 +203,7 @@ fn small() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_machine_that_somebody_wrote_into_the_lock_is_not_the_inputs() {
+fn edited_lock_is_not_caused_by_the_input() {
     let folder = small();
     let path = folder.path();
     let lock = path.join("clusters/quickstart/gpuc.lock.json");
@@ -211,7 +212,7 @@ fn a_machine_that_somebody_wrote_into_the_lock_is_not_the_inputs() {
     assert_ne!(text, edited);
     fs::write(&lock, edited).unwrap();
     let told = said(&gpuc(path, &["diff"]));
-    let by = "by clusters/quickstart/gpuc.lock.json machines.infer, edited there: the input did not ask for it";
+    let by = "by clusters/quickstart/gpuc.lock.json machines.infer, edited in the lock: not requested by the input";
     assert!(told.contains(by), "{told}");
     // What the input did is still the input's.
     edit(path, "replicas: 4", "replicas: 2");
@@ -247,34 +248,34 @@ fn a_machine_that_somebody_wrote_into_the_lock_is_not_the_inputs() {
 }
 
 #[test]
-fn a_machine_that_another_card_needs_is_the_inputs() {
+fn machine_for_another_gpu_is_caused_by_the_input() {
     let folder = small();
     let path = folder.path();
     edit(path, "model: L4", "model: T4");
     assert!(gpuc(path, &["build", "-q"]).status.success());
     let told = said(&gpuc(path, &["diff"]));
     assert!(told.contains("machine type g6.xlarge → "), "{told}");
-    assert!(!told.contains("edited there"), "{told}");
+    assert!(!told.contains("edited in the lock"), "{told}");
 }
 
 #[test]
-fn a_cluster_in_another_file_is_told_of() {
+fn cluster_moved_to_another_file_is_reported() {
     let folder = committed();
     let path = folder.path();
     fs::create_dir_all(path.join("a")).unwrap();
     git(path, &["mv", "gpu-cluster.yaml", "a/gpu-cluster.yaml"]);
     let told = said(&gpuc(path, &["diff", "a"]));
     assert!(
-        told.contains("its file was gpu-cluster.yaml: gpuc.lock.json alone names the file"),
+        told.contains("the input file was gpu-cluster.yaml: only gpuc.lock.json records its path"),
         "{told}"
     );
     let still = committed();
     let told = said(&gpuc(still.path(), &["diff"]));
-    assert!(told.starts_with("1 cluster as in HEAD"), "{told}");
+    assert!(told.starts_with("1 cluster unchanged since HEAD"), "{told}");
 }
 
 #[test]
-fn whoever_wants_only_what_is_wrong_reads_what_closes_the_gate() {
+fn quiet_output_shows_what_fails_the_gate() {
     let folder = committed();
     let path = folder.path();
     edit(path, "machine: g6e.xlarge", "machine: g6e.2xlarge");
@@ -291,7 +292,7 @@ fn whoever_wants_only_what_is_wrong_reads_what_closes_the_gate() {
 }
 
 #[test]
-fn a_repository_without_a_commit_is_told_to_make_one() {
+fn repository_without_commits_gets_help() {
     let folder = tempfile::TempDir::new().unwrap();
     let path = folder.path();
     fs::write(path.join("gpu-cluster.yaml"), example("quickstart")).unwrap();
@@ -309,7 +310,7 @@ fn a_repository_without_a_commit_is_told_to_make_one() {
     commit(path);
     let told = wrong(&["diff", "--base", "HEAD~"]);
     assert!(
-        told.contains("first commit") && !told.contains("fetch"),
+        told.contains("history is shorter") && !told.contains("fetch"),
         "{told}"
     );
 }

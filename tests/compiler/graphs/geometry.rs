@@ -1,12 +1,12 @@
-//! Everything lies in what it belongs to, and nothing on anything else.
+//! Everything is inside its container, and nothing overlaps.
 
-use gpuc::graph::layout::{WIDTH, picture};
-use gpuc::graph::scene::{Frame, Rect};
+use gpuc_diff::graph::layout::{WIDTH, picture};
+use gpuc_diff::graph::scene::{Frame, Rect};
 
 use super::{called, pictures};
 
 #[test]
-fn nothing_overlaps_and_nothing_sticks_out() {
+fn nothing_overlaps_or_overflows() {
     let mut wrong = Vec::new();
     for (name, views) in pictures() {
         let page = picture(&views);
@@ -55,7 +55,7 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
         }
         let others = frame.texts[index + 1..]
             .iter()
-            .map(gpuc::graph::scene::Text::rect);
+            .map(gpuc_diff::graph::scene::Text::rect);
         let inner = frame.frames.iter().map(|it| it.rect);
         for other in others.chain(inner).filter(|other| other.overlaps(&rect)) {
             wrong.push(here(&format!(
@@ -88,7 +88,7 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
 }
 
 /// Whether a line, which leaves and arrives level, goes through a rectangle: its bends are between its ends across.
-fn crosses(line: &gpuc::graph::scene::Line, rect: &Rect) -> bool {
+fn crosses(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
     (0..=40).any(|step| {
         let t = f64::from(step) / 40.0;
         let bend = |a: f64, b: f64, c: f64, d: f64| {
@@ -105,8 +105,8 @@ fn crosses(line: &gpuc::graph::scene::Line, rect: &Rect) -> bool {
 
 /// A slice is as wide as its share of the card's memory.
 #[test]
-fn slices_are_drawn_to_scale() {
-    use gpuc::graph::palette::Role;
+fn mig_devices_are_drawn_to_scale() {
+    use gpuc_diff::graph::palette::Role;
     let page = picture(&super::example("eks-queues"));
     let mut widths = Vec::new();
     collect(&page, &mut |frame| {
@@ -127,9 +127,9 @@ fn collect(frame: &Frame, each: &mut dyn FnMut(&Frame)) {
     }
 }
 
-/// What does not fit is told in full when somebody points at it.
+/// A text that does not fit is shown in full as a tooltip.
 #[test]
-fn a_name_that_is_cut_is_told_in_full() {
+fn truncated_names_have_a_full_title() {
     let long = "a-very-long-name-".repeat(20);
     let page = picture(&[called(&long)]);
     let mut cut = 0;

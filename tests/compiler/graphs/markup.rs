@@ -1,9 +1,9 @@
-//! What is written is XML that another reader reads, shows text that can be read, and brings nothing from elsewhere.
+//! Graphs are valid XML, have legible text, and load nothing from elsewhere.
 
 use std::collections::BTreeMap;
 
-use gpuc::graph::palette::Colour;
-use gpuc::graph::{self, View};
+use gpuc_diff::graph::palette::Colour;
+use gpuc_diff::graph::{self, View};
 use roxmltree::{Document, Node};
 
 use super::{NAMES, called, pictures};
@@ -12,7 +12,7 @@ const SVG: &str = "http://www.w3.org/2000/svg";
 
 /// The text's colour and its ground's are read from the file itself, in light and in dark.
 #[test]
-fn all_text_can_be_read_in_light_and_dark() {
+fn text_is_legible_in_light_and_dark() {
     let mut least = f64::MAX;
     for (name, views) in pictures() {
         let svg = graph::svg(&views);
@@ -86,7 +86,7 @@ fn text_of(document: &Document<'_>, tag: &str) -> String {
 }
 
 #[test]
-fn names_are_nothing_but_text() {
+fn names_are_escaped() {
     for name in NAMES {
         let view = called(name);
         let svg = graph::svg(std::slice::from_ref(&view));
@@ -132,7 +132,7 @@ fn page_is_sound(html: &str, name: &str) {
 }
 
 #[test]
-fn pages_of_fleets_are_sound() {
+fn fleet_pages_are_valid() {
     for (name, views) in pictures() {
         page_is_sound(&graph::html(&views), &name);
     }
@@ -155,7 +155,7 @@ fn only_known_tags(document: &Document<'_>, name: &str) {
 
 /// A picture is read where there is no network, and shown by sites that let nothing else through.
 #[test]
-fn nothing_comes_from_elsewhere() {
+fn nothing_is_loaded_from_elsewhere() {
     for (name, views) in pictures() {
         for text in [graph::svg(&views), graph::html(&views)] {
             let text = text.replace(SVG, "");
@@ -177,7 +177,7 @@ fn nothing_comes_from_elsewhere() {
 }
 
 #[test]
-fn a_picture_tells_what_it_shows() {
+fn graph_has_a_text_description() {
     let view: Vec<View> = super::example("eks-queues");
     let svg = graph::svg(&view);
     let document = Document::parse(&svg).unwrap();
@@ -200,7 +200,7 @@ fn a_picture_tells_what_it_shows() {
     for part in [
         "Pool train: 2–4 nodes",
         "8 nvidia.com/gpu",
-        "research has 16 kept and 28 at most",
+        "research has 16 guaranteed and a limit of 28",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
@@ -208,7 +208,7 @@ fn a_picture_tells_what_it_shows() {
 
 /// What is drawn of a huge cluster stays a picture.
 #[test]
-fn a_huge_cluster_is_summed_up() {
+fn huge_clusters_are_summarized() {
     let svg = graph::svg(&[super::huge(3000)]);
     assert!(svg.len() < 400_000, "{}", svg.len());
     assert!(

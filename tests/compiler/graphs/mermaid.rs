@@ -1,14 +1,14 @@
-//! Flowcharts of Mermaid's: every line is of the few kinds that are written, and nothing in a name is more than text.
+//! Mermaid flowcharts: every line is of a known kind, and names are escaped.
 
 use std::collections::BTreeSet;
 
-use gpuc::graph::{self, MERMAID_MOST};
+use gpuc_diff::graph::{self, MERMAID_MOST};
 
 use super::{NAMES, called, huge, pictures};
 
 /// Every picture, and what they have in common.
 #[test]
-fn every_line_is_of_a_known_kind() {
+fn lines_are_of_known_kinds() {
     for (name, views) in pictures() {
         let chart = graph::mermaid(&views, MERMAID_MOST);
         assert!(chart.len() <= MERMAID_MOST, "{name}: {}", chart.len());
@@ -17,7 +17,7 @@ fn every_line_is_of_a_known_kind() {
 }
 
 #[test]
-fn the_check_finds_what_is_wrong() {
+fn invalid_lines_are_detected() {
     for wrong in [
         "flowchart LR\n  c0p0[\"a\" b\"]:::pool\n  classDef pool fill:#000000,stroke:#000000,color:#000000\n",
         "flowchart LR\n  c0p0 -->|\"x\"| c0p1\n",
@@ -134,16 +134,16 @@ fn quoted(text: &str) -> Result<(), String> {
 }
 
 #[test]
-fn names_are_nothing_but_text() {
+fn names_are_escaped() {
     for name in NAMES {
         let chart = graph::mermaid(&[called(name)], MERMAID_MOST);
         sound(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
     }
 }
 
-/// A chart keeps within what it is told, and says what it leaves out.
+/// A chart keeps to its limits, and says how much it omits.
 #[test]
-fn a_chart_is_as_large_as_is_asked_for() {
+fn chart_size_is_limited() {
     for most in [600, 2000, 10_000, 100_000] {
         let chart = graph::mermaid(&[huge(3000)], most);
         assert!(
@@ -164,15 +164,15 @@ fn a_chart_is_as_large_as_is_asked_for() {
 }
 
 #[test]
-fn teams_hang_on_what_they_may_use() {
+fn teams_are_linked_to_their_pools() {
     let chart = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
     for line in [
-        "c0p1 -->|\"8 a node\"| c0p1o0",
-        "c0p1o0 -->|\"16 kept, up to 28\"| c0t0",
+        "c0p1 -->|\"8 per node\"| c0p1o0",
+        "c0p1o0 -->|\"16 guaranteed, max 28\"| c0t0",
         "c0t0(\"research\"):::team",
         "c0p3o1([\"nvidia.com/mig-3g.20gb<br/>8\"]):::slice",
     ] {
         assert!(chart.contains(line), "{line}\n{chart}");
     }
-    assert!(!chart.contains("all together"), "{chart}");
+    assert!(!chart.contains("total"), "{chart}");
 }

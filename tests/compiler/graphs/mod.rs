@@ -1,4 +1,4 @@
-//! Pictures of clusters: everything has its place and its room, can be read in light and dark, and is nothing but text.
+//! Graphs of clusters: layout, legibility in light and dark, and plain text.
 
 mod geometry;
 mod markup;
@@ -8,11 +8,11 @@ mod needs_mermaid;
 
 use std::collections::BTreeMap;
 
-use gpuc::graph::{self, OfferView, Placed, PoolView, StepView, TeamView, View};
-use gpuc::plan::{PromiseSummary, PromisedSummary, What};
+use gpuc_diff::graph::{self, OfferView, Placed, PoolView, StepView, TeamView, View};
+use gpuc_model::plan::{PromiseSummary, PromisedSummary, What};
 
 use crate::corpus::{Case, cases};
-use crate::golden::{compile_example, examples};
+use crate::golden::compiled_examples;
 use crate::support::expect_files;
 
 /// What there is to show of a case.
@@ -23,7 +23,7 @@ pub(crate) fn view(case: &Case) -> View {
 
 /// What there is to show of an example's clusters.
 fn example(name: &str) -> Vec<View> {
-    let outcome = compile_example(&examples()[name]);
+    let outcome = &compiled_examples()[name];
     let views = outcome.compilations.iter().map(|one| {
         let (cluster, plan) = (one.cluster.as_ref().unwrap(), one.plan.as_ref().unwrap());
         View::of(cluster, &plan.summary, &plan.steps)
@@ -180,7 +180,7 @@ pub(crate) fn huge(pools: u32) -> View {
 }
 
 #[test]
-fn pictures_are_the_committed_ones() {
+fn graphs_match_golden_files() {
     let mut wanted = BTreeMap::new();
     for name in ["eks-queues", "fleet", "on-prem-mps"] {
         let views = example(name);
@@ -198,7 +198,7 @@ fn pictures_are_the_committed_ones() {
 }
 
 #[test]
-fn the_same_cluster_is_the_same_picture() {
+fn graphs_are_deterministic() {
     for name in ["eks-queues", "fleet"] {
         assert_eq!(graph::svg(&example(name)), graph::svg(&example(name)));
         assert_eq!(graph::html(&example(name)), graph::html(&example(name)));
@@ -207,7 +207,7 @@ fn the_same_cluster_is_the_same_picture() {
 
 /// What is on a pool is what the compiler plans for it, not what the picture believes.
 #[test]
-fn what_is_shown_is_what_is_built() {
+fn graph_shows_what_is_built() {
     let view = example("eks-queues").remove(0);
     let pools: Vec<_> = view
         .pools

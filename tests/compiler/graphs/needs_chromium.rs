@@ -1,10 +1,10 @@
-//! Pictures as a real browser draws them: text within its box, nothing on anything else, readable in light and dark.
+//! Graphs in a real browser: text fits its box, nothing overlaps, and it is legible in light and dark.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-use gpuc::graph;
-use gpuc::graph::palette::{Colour, Role, Theme};
+use gpuc_diff::graph;
+use gpuc_diff::graph::palette::{Colour, Role, Theme};
 
 use super::{NAMES, called, example, pictures};
 
@@ -96,7 +96,7 @@ fn page(pictures: &[String]) -> String {
 
 #[test]
 #[ignore = "needs chromium"]
-fn pictures_hold_in_a_browser() {
+fn graphs_fit_in_a_browser() {
     let shown = pictures().into_iter().filter(|(name, _)| {
         let is_text = name.starts_with("examples/") || name.starts_with("tests/");
         is_text || name.starts_with("huge") || name.starts_with("fleet")
@@ -109,7 +109,7 @@ fn pictures_hold_in_a_browser() {
 /// Names of any script keep to their boxes as well, whatever font the browser takes for them.
 #[test]
 #[ignore = "needs chromium"]
-fn hostile_names_hold_in_a_browser() {
+fn hostile_names_fit_in_a_browser() {
     let shown: Vec<_> = NAMES
         .iter()
         .map(|name| graph::svg(&[called(name)]))
@@ -120,7 +120,7 @@ fn hostile_names_hold_in_a_browser() {
 /// The pages themselves, wide, and as narrow as a telephone: what does not fit scrolls within the page.
 #[test]
 #[ignore = "needs chromium"]
-fn pages_hold_in_a_browser() {
+fn pages_fit_in_a_browser() {
     for name in ["eks-queues", "fleet", "on-prem-mps"] {
         for width in [1280, 500] {
             holds(name, &graph::html(&example(name)), width);
@@ -131,7 +131,7 @@ fn pages_hold_in_a_browser() {
 /// Shown by `<img>`, as a README does it, a picture follows the theme as well, and loads nothing.
 #[test]
 #[ignore = "needs chromium"]
-fn an_image_follows_the_theme() {
+fn images_follow_the_theme() {
     let svg = graph::svg(&example("eks-queues"));
     let mut data = String::new();
     for byte in svg.bytes() {
@@ -151,7 +151,7 @@ fn an_image_follows_the_theme() {
 /// A box that is too small for its text is found.
 #[test]
 #[ignore = "needs chromium"]
-fn the_measuring_finds_what_is_wrong() {
+fn overflows_are_detected() {
     let svg = graph::svg(&example("eks-queues"));
     let wider = svg.replacen("font-size=\"24\"", "font-size=\"240\"", 1);
     let faint = svg.replace(".gpuc-soft{fill:#4d5968}", ".gpuc-soft{fill:#c0c8d0}");

@@ -1,9 +1,9 @@
-//! Mermaid's own parser reads every flowchart.
+//! Mermaid's own parser accepts every flowchart.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use gpuc::graph::{self, MERMAID_MOST};
+use gpuc_diff::graph::{self, MERMAID_MOST};
 
 use super::{huge, pictures};
 use crate::needs;
@@ -14,7 +14,7 @@ const MERMAID: &str = "GPUC_MERMAID";
 
 #[test]
 #[ignore = "needs node, and mermaid and jsdom in the folder GPUC_MERMAID"]
-fn every_chart_is_read() {
+fn charts_are_parsed() {
     let mut charts: Vec<_> = pictures()
         .iter()
         .map(|(name, views)| (name.clone(), graph::mermaid(views, MERMAID_MOST)))

@@ -28,7 +28,7 @@ impl Base {
                 .is_none(),
         };
         let dotted = leaf.dotted();
-        // What nodes have for pods is a fact that somebody looked up, whoever made them.
+        // The allocatable resources of nodes are a measured fact, whoever created the nodes.
         let is_fact = dotted.starts_with("nodePools.allocatable.");
         is_fact || (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&dotted.as_str())
     }

@@ -151,7 +151,7 @@ impl Leaf {
                 continue;
             }
             let at = schema_at(schema, path);
-            // Another choice stands where this one shall be.
+            // Another choice stands in the place of this one.
             let (parent, key) = (&path[..length - 1], &path[length - 1]);
             let choice = schema_at(schema, parent).get("oneOf").is_some();
             if let (true, Step::Key(tag)) = (choice, key) {

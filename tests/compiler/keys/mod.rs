@@ -3,6 +3,8 @@
 //! Every key of the JSON Schema is tried on every base of every cloud, and every key of a pool on every pool of the
 //! base. A base may hold the key already; then its value is changed. Otherwise the key is added, with the containers
 //! that it needs, and compared with the same containers without it.
+//!
+//! The default test tries every key on one base and one pool. The exhaustive test tries all of them.
 
 mod bases;
 mod leaves;
@@ -12,6 +14,7 @@ mod workloads;
 use rayon::prelude::*;
 use serde_json::Value;
 
+use crate::sample;
 use crate::support::{Outcome, compile_text};
 use bases::{BASES, Base, values};
 use leaves::{Kind, Leaf};
@@ -27,23 +30,47 @@ fn the_bases_build() {
 }
 
 #[test]
-fn no_key_is_accepted_and_ignored() {
-    let schema = gpuc::schema::value();
+fn no_key_of_the_sample_is_accepted_and_ignored() {
+    assert_no_key_is_ignored(|cases| {
+        let name = |(base, leaf): &(usize, Leaf)| format!("{} {leaf}", BASES[*base].name);
+        sample::one_of_each(cases, name, |(_, leaf)| leaf.dotted())
+    });
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_no_key_is_accepted_and_ignored() {
+    assert_no_key_is_ignored(|cases| cases);
+}
+
+/// Tries the selected keys, each with the index of its base.
+fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, Leaf)>) {
+    let schema = gpuc_syntax::schema::value();
     let leaves = leaves::of(&schema);
     assert!(leaves.len() > 100, "the schema was not understood");
-    let ignored: Vec<_> = BASES
-        .iter()
-        .flat_map(|base| {
-            let root = base.value();
-            let whole = compile(&root, &[]);
-            let leaves = leaves.iter().flat_map(|leaf| leaf.in_every_pool(&root));
-            let leaves = leaves.filter(|leaf| base.speaks_of(leaf));
-            let leaves: Vec<_> = leaves.collect();
-            let cases = leaves.par_iter();
-            let cases = cases.filter_map(|leaf| complaint(base, (&root, &whole), leaf, &schema));
-            cases.collect::<Vec<_>>()
-        })
-        .collect();
+    let compiled = BASES.par_iter().map(|base| {
+        let root = base.value();
+        let whole = compile(&root, &[]);
+        (root, whole)
+    });
+    let compiled: Vec<_> = compiled.collect();
+    let cases = BASES.iter().zip(&compiled).enumerate();
+    let cases = cases.flat_map(|(index, (base, (root, _)))| {
+        let leaves = leaves.iter().flat_map(|leaf| leaf.in_every_pool(root));
+        let leaves = leaves.filter(|leaf| base.speaks_of(leaf));
+        leaves.map(move |leaf| (index, leaf)).collect::<Vec<_>>()
+    });
+    let selected = select(cases.collect());
+    assert!(
+        selected.len() > 100,
+        "only {} keys are tried",
+        selected.len()
+    );
+    let ignored = selected.par_iter().filter_map(|(index, leaf)| {
+        let (root, whole) = &compiled[*index];
+        complaint(&BASES[*index], (root, whole), leaf, &schema)
+    });
+    let ignored: Vec<_> = ignored.collect();
     assert!(
         ignored.is_empty(),
         "{} keys are accepted and ignored:\n{}",
@@ -100,7 +127,7 @@ fn complaint(
             same.push(candidate);
         }
     }
-    // Of the words of a choice, one may be the default that nobody wrote.
+    // Of the keywords of a choice, one may be the default that is not written.
     let free = usize::from(now.is_none() && matches!(leaf.kind, Kind::Words(_)));
     (same.len() > free).then(|| {
         let same: Vec<_> = same.iter().map(Value::to_string).collect();
@@ -179,7 +206,8 @@ impl Compiled {
     fn files(&self, with_readme: bool) -> Vec<(String, String)> {
         let files = self.outcome.files().into_iter();
         let counts = |path: &str| {
-            !path.ends_with(gpuc::lock::LOCK_FILE) && (with_readme || !path.ends_with("README.md"))
+            !path.ends_with(gpuc_compile::lock::LOCK_FILE)
+                && (with_readme || !path.ends_with("README.md"))
         };
         files.filter(|(path, _)| counts(path)).collect()
     }

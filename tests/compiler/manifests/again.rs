@@ -1,8 +1,8 @@
-//! One run of `--fix` is enough: another one finds nothing more to do.
+//! `--fix` is idempotent: a second run changes nothing.
 
 use super::mend;
 
-/// Texts, and what they are mended to in one run.
+/// Texts, and their fixed versions after one run.
 const MENDED: &[(&str, &str)] = &[
     (
         "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x, 'namespace': other}\n\
@@ -19,7 +19,7 @@ const MENDED: &[(&str, &str)] = &[
         "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x}\n? spec\n: containers:\n  - name: c\n    \
          image: a/a:1\n    resources: {limits: {\"nvidia.com/gpu\": '1'}}\n",
     ),
-    // What is misspelt is called by its name, and no second list is written beside it.
+    // What is misspelt is called by its name, and no second list is written next to it.
     (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  \
          toleration: [{key: nvidia.com/gpu, operator: Exists}]\n  containers:\n  - name: c\n    image: a/a:1\n    \
@@ -39,7 +39,7 @@ const MENDED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn one_run_reaches_what_a_second_one_leaves_alone() {
+fn fixes_are_idempotent() {
     for (text, after) in MENDED {
         let (mended, _) = mend("a.yaml", text);
         assert_eq!(&mended, after);

@@ -1,11 +1,12 @@
-//! What objects allow of themselves, by the annotation `gpuc.dev/allow`.
+//! Findings that an object allows with the annotation `gpuc.dev/allow`.
 
-use gpuc::diag::{Levels, Report, Severity, apply};
-use gpuc::manifests::{self, Manifests};
+use gpuc_manifests as manifests;
+use gpuc_manifests::Manifests;
+use gpuc_syntax::diag::{Levels, Report, Severity, apply};
 
 use super::{LAB, cluster};
 
-/// An image that moves beside GPUs, which is a warning.
+/// An image with a moving tag in a GPU pod, which is a warning.
 const POD: &str = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:latest\", \
     resources: {limits: {nvidia.com/gpu: 1}}}]";
 
@@ -27,7 +28,7 @@ fn template(on_object: &str, on_template: &str) -> String {
     )
 }
 
-/// The ids and levels of what is found.
+/// The ids and severities of the findings.
 fn found(text: &str, deny: &[&str]) -> Vec<(&'static str, Severity)> {
     let mut outcome = cluster(LAB);
     let (mut manifests, mut report) = (Manifests::default(), Report::default());
@@ -43,7 +44,7 @@ fn found(text: &str, deny: &[&str]) -> Vec<(&'static str, Severity)> {
 }
 
 #[test]
-fn an_object_allows_its_own_warnings() {
+fn object_can_allow_its_own_warnings() {
     let floating = ("GPUC4016", Severity::Warning);
     assert_eq!(found(&pod("", POD), &[]), [floating]);
     for allow in ["manifest-image-floating", "GPUC4016", " GPUC4016 ,"] {
@@ -58,7 +59,7 @@ fn an_object_allows_its_own_warnings() {
 }
 
 #[test]
-fn words_that_allow_nothing_are_found() {
+fn unused_allow_annotations_are_reported() {
     let plain = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
     resources: {limits: {nvidia.com/gpu: 1}}}]";
     let unused = ("GPUC4089", Severity::Warning);

@@ -1,8 +1,8 @@
-//! What pods may ask of the disk of a node: what holds containers' files there.
+//! Ephemeral storage: what pods can request of the disk of a node.
 
 use crate::support::compile_text;
 
-/// A pool on a cloud's cluster, and the most of the disk that a pod may ask for, if that is known.
+/// A pool on a cloud's cluster, and the largest request for disk that fits, if known.
 const POOLS: &[(&str, &str, Option<&str>)] = &[
     (AWS, "machine: g6.xlarge", Some("100Gi")),
     (AWS, "machine: g6.xlarge, diskGiB: 300", Some("300Gi")),
@@ -31,7 +31,7 @@ const AZURE: &str = "azure: {subscription: 00000000-1111-2222-3333-444444444444,
                      location: eastus, cluster: {create: {}}}";
 const HOSTS: &str = "onPrem: {context: demo}";
 
-/// Whether a pod that asks for so much of the disk is more than a node has.
+/// Whether a pod that requests this much of the disk exceeds the node.
 fn is_refused(cloud: &str, pool: &str, asked: &str) -> bool {
     let system = if cloud == HOSTS { "hosts: [a]" } else { "" };
     let system = match cloud {
@@ -68,7 +68,7 @@ fn is_refused(cloud: &str, pool: &str, asked: &str) -> bool {
 }
 
 #[test]
-fn no_pod_has_more_of_a_disk_than_there_is() {
+fn ephemeral_storage_is_limited_by_the_disk() {
     for (cloud, pool, most) in POOLS {
         match most {
             Some(most) => {

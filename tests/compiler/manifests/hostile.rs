@@ -1,8 +1,8 @@
-//! Whatever stands in a file, it is read or said, in bounded time.
+//! Any file content is read or reported, in bounded time.
 
 use std::fmt::Write;
 
-use gpuc::manifests::Why;
+use gpuc_manifests::Why;
 use proptest::prelude::*;
 
 use super::{check, mend};
@@ -12,7 +12,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tole
                    {nvidia.com/gpu: 1}\n";
 
 #[test]
-fn line_ends_and_marks_stay() {
+fn line_endings_and_byte_order_marks_stay() {
     let crlf = format!("\u{feff}{}", POD.replace('\n', "\r\n"));
     let (after, count) = mend("a.yaml", &crlf);
     assert_eq!(count, 1);
@@ -53,7 +53,7 @@ fn aliases_are_followed_and_not_written_through() {
 }
 
 #[test]
-fn what_is_no_manifest_is_said() {
+fn files_without_manifests_are_reported() {
     let why = |text: &str| check("a.yaml", text).1.passed_over.pop().map(|it| it.why);
     assert_eq!(
         why("spec:\n  {{- toYaml .Values.spec | nindent 2 }}\n"),
@@ -70,7 +70,7 @@ fn what_is_no_manifest_is_said() {
 }
 
 #[test]
-fn wrong_shapes_are_no_panic() {
+fn wrong_shapes_do_not_panic() {
     for shape in [
         "1",
         "[]",
@@ -110,7 +110,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_change_of_a_manifest_is_read_or_said(at in 0..POD.len(), put in "[-a-c0-9:{}\\[\\],&*!|>'\"#% \t\n\r~]{0,6}") {
+    fn any_mutation_is_read_or_reported(at in 0..POD.len(), put in "[-a-c0-9:{}\\[\\],&*!|>'\"#% \t\n\r~]{0,6}") {
         let mut text = POD.to_owned();
         text.insert_str(at, &put);
         let (after, _) = mend("a.yaml", &text);

@@ -1,11 +1,11 @@
-//! Kustomize: what a kustomization patches is nobody's mistake as it stands; everything else is looked at.
+//! Kustomize: objects that a kustomization patches are not reported; all others are checked.
 
 use super::{LAB, cluster};
 
 const POD: &str = "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: \
                    [{name: c, image: 'r.example.com/a:1', resources: {limits: {nvidia.com/gpu: 1}}}]}}}";
 
-/// The files in which something was found.
+/// The files with findings.
 fn found(kustomization: &str) -> Vec<String> {
     let deployment = |name: &str| {
         format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\n{POD}\n")
@@ -39,7 +39,7 @@ fn found(kustomization: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_kustomization_patches_is_left_to_what_is_built() {
+fn patched_objects_are_left_to_the_built_output() {
     let (one, two) = ("k/base/one.yaml", "k/base/two.yaml");
     for (patches, expected) in [
         ("", &[one, two][..]),

@@ -1,4 +1,4 @@
-//! However a manifest is laid out, mending adds what is missing and takes nothing away.
+//! For any layout of a manifest, fixes add the missing fields and remove nothing.
 
 use std::fmt::Write;
 
@@ -6,25 +6,25 @@ use proptest::prelude::*;
 
 use super::{check, mend};
 
-/// How a manifest is laid out.
+/// The layout of a manifest.
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Debug)]
 struct Layout {
-    /// Blanks of a level.
+    /// The indentation of a level.
     step: usize,
-    /// Whether lists stand below their keys without blanks.
+    /// Whether lists are not indented below their keys.
     flush: bool,
-    /// Whether resources stand on one line.
+    /// Whether resources are on one line.
     flow: bool,
     /// Whether there are comments and empty lines.
     comments: bool,
-    /// Whether lines end as on Windows.
+    /// Whether lines end with CRLF.
     windows: bool,
-    /// Whether the file ends in the middle of a line.
+    /// Whether the file has no final newline.
     cut: bool,
     /// Whether the containers are the last part of the pod.
     last: bool,
-    /// Whether the pod tolerates something already: nothing, on a line, or as a block.
+    /// The existing tolerations of the pod: none, on one line, or as a block.
     tolerations: u8,
 }
 
@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn what_is_missing_is_added_and_nothing_else_changes(layout in layouts()) {
+    fn only_missing_fields_are_added(layout in layouts()) {
         let text = layout.text();
         let (before, _) = check("a.yaml", &text);
         prop_assert_eq!(before.codes(), ["GPUC4002", "GPUC4004", "GPUC4013"]);

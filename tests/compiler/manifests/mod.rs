@@ -1,5 +1,5 @@
-//! Manifests of others: every mistake is found at its line and nothing else, what can be mended is mended and the rest
-//! of the file stays as it is; good manifests, those that gpuc makes among them, are left in peace.
+//! User manifests: every mistake is found at its line and nothing else; fixes change only what is wrong; good
+//! manifests, including those that gpuc generates, have no findings.
 
 mod again;
 mod allowed;
@@ -16,9 +16,10 @@ mod services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use gpuc::diag::{Diagnostic, Report};
-use gpuc::manifests::{self, Manifests, Mended};
-use gpuc::source::Sources;
+use gpuc_manifests as manifests;
+use gpuc_manifests::{Manifests, Mended};
+use gpuc_syntax::diag::{Diagnostic, Report};
+use gpuc_syntax::source::Sources;
 
 use crate::corpus::cases;
 use crate::support::{Outcome, compile_text, expect_files, files_below, repository};
@@ -28,7 +29,7 @@ const FOLDER: &str = "tests/compiler/manifests";
 /// The cluster of which manifests are whose file is not called after another one.
 const LAB: &str = "lab.yaml";
 
-/// The clusters that manifests here are for.
+/// The clusters of these manifests.
 fn clusters() -> &'static BTreeMap<String, String> {
     static TEXTS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| files("clusters"));
     &TEXTS
@@ -43,14 +44,14 @@ fn cluster(path: &str) -> Outcome {
     outcome
 }
 
-/// The findings of a manifest, and what was passed over.
+/// The findings of a manifest, and the skipped parts.
 fn check(path: &str, text: &str) -> (Outcome, Manifests) {
     let mut outcome = cluster(path);
     let manifests = outcome.add_manifests(&[(path, text)]);
     (outcome, manifests)
 }
 
-/// What mending makes of a text, and of how many findings.
+/// The fixed text, and the number of fixed findings.
 fn mend(path: &str, text: &str) -> (String, usize) {
     let outcome = cluster(path);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
@@ -66,7 +67,7 @@ fn files(folder: &str) -> BTreeMap<String, String> {
     files
 }
 
-/// The findings that a text says it has: `# expect CODE…` at the end of a line.
+/// The expected findings of a text: `# expect CODE…` at the end of a line.
 fn expected(text: &str) -> BTreeSet<(usize, String)> {
     let lines = text.lines().enumerate();
     let marked =
@@ -85,7 +86,7 @@ fn found(outcome: &Outcome) -> BTreeSet<(usize, String)> {
 }
 
 #[test]
-fn mistakes_are_found_at_their_lines_and_no_others() {
+fn mistakes_are_found_at_their_lines_only() {
     let mut codes = BTreeSet::new();
     for (path, text) in files("mistakes") {
         let (outcome, _) = check(&path, &text);
@@ -103,7 +104,7 @@ fn mistakes_are_found_at_their_lines_and_no_others() {
 }
 
 #[test]
-fn findings_say_where_the_cluster_stands_against_it() {
+fn findings_refer_to_the_cluster_file() {
     let (outcome, _) = check("a.yaml", &files("mistakes")["places.yaml"]);
     for finding in &outcome.findings {
         let mut labels = finding.labels.iter();
@@ -115,12 +116,12 @@ fn findings_say_where_the_cluster_stands_against_it() {
     }
 }
 
-/// Findings of a file that show, and are mended, only after others: a pod that asked for a misspelt resource lacks a
-/// toleration once it asks for the right one.
+/// Findings that appear only after others are fixed: a pod that requests a misspelled resource lacks a toleration only
+/// after the name is corrected.
 const LATER: &[(&str, usize)] = &[("custom.yaml", 1)];
 
 #[test]
-fn mended_files_are_the_committed_ones() {
+fn fixed_files_match_golden_files() {
     let mut mended = BTreeMap::new();
     for (path, text) in files("mistakes") {
         let (after, count) = mend(&path, &text);
@@ -143,7 +144,7 @@ fn mended_files_are_the_committed_ones() {
     expect_files(&format!("{FOLDER}/fixed"), &mended);
 }
 
-/// Every line that no finding's edit replaces is there still, in the same order.
+/// Every line that no fix replaces is kept, in the same order.
 fn only_lines_of_findings_differ(path: &str, text: &str, after: &str) {
     let mut may_differ = BTreeSet::new();
     let mut text_now = text.to_owned();
@@ -169,7 +170,7 @@ fn only_lines_of_findings_differ(path: &str, text: &str, after: &str) {
 }
 
 #[test]
-fn good_manifests_are_left_in_peace() {
+fn good_manifests_have_no_findings() {
     for (path, text) in files("good") {
         let (outcome, manifests) = check(&path, &text);
         assert!(outcome.findings.is_empty(), "{path}:\n{}", outcome.text());
@@ -179,7 +180,7 @@ fn good_manifests_are_left_in_peace() {
 }
 
 #[test]
-fn what_gpuc_makes_has_no_findings() {
+fn generated_manifests_have_no_findings() {
     let mut looked_at = 0;
     for case in cases() {
         let cluster = case.cluster();

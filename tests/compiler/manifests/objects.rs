@@ -1,4 +1,4 @@
-//! What the API server refuses of objects that make no pods, at the words of the text.
+//! Violations of the API server's rules in objects without pods, at their locations.
 
 use super::check;
 
@@ -48,7 +48,7 @@ fn manifest(head: &str) -> (String, String) {
 }
 
 #[test]
-fn what_is_refused_is_found_at_its_words() {
+fn violations_have_their_locations() {
     let mut wrong = Vec::new();
     let mistakes = mistakes();
     assert!(mistakes.len() > 60);
@@ -77,7 +77,7 @@ fn what_is_refused_is_found_at_its_words() {
 
 /// From 1.36 on.
 #[test]
-fn newer_versions_take_services_that_begin_with_a_digit() {
+fn newer_versions_accept_service_names_with_a_digit() {
     let service =
         "apiVersion: v1\nkind: Service\nmetadata: {name: 8b}\nspec: {ports: [{port: 80}]}\n";
     let found = |minor: &str| {

@@ -1,9 +1,9 @@
-//! What is shared by aliases, counted by quotas and queues, or made by controllers that gpuc knows little of.
+//! Values shared by aliases, pods counted by quotas and queues, and pods of little-known controllers.
 
 use super::{LAB, check, clusters, found, mend};
 use crate::support::{Outcome, compile_text};
 
-/// A Job of the team's.
+/// A Job of the team.
 fn job(spec: &str, ask: &str) -> String {
     format!(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, namespace: research-dev}}\nspec:\n  {spec}\n  template:\n    \
@@ -38,7 +38,7 @@ fn two(first: &str, second: &str) -> String {
 }
 
 #[test]
-fn what_an_alias_uses_is_found_once_and_left_to_the_user() {
+fn aliased_values_are_reported_once_and_not_fixed() {
     let ask = "{requests: {nvidia.com/gpu: 1}}";
     let shared = two(&format!("&r {ask}"), "*r");
     assert_eq!(codes_of(&shared), ["GPUC4002"]);
@@ -52,7 +52,7 @@ fn what_an_alias_uses_is_found_once_and_left_to_the_user() {
 }
 
 #[test]
-fn whole_gpus_are_not_made_shares() {
+fn full_gpus_are_not_replaced_by_replicas() {
     let lab = &clusters()[LAB];
     let shares = lab.replace(
         "    hosts: [train-1, train-2]\n",
@@ -78,7 +78,7 @@ fn whole_gpus_are_not_made_shares() {
 }
 
 #[test]
-fn a_job_has_no_more_pods_than_it_completes_and_none_while_it_is_suspended() {
+fn job_pods_are_limited_by_completions_and_suspension() {
     let ask = "nvidia.com/gpu";
     assert_eq!(codes_of(&job("parallelism: 16", ask)), ["GPUC4080"]);
     assert_eq!(
@@ -92,7 +92,7 @@ fn a_job_has_no_more_pods_than_it_completes_and_none_while_it_is_suspended() {
 }
 
 #[test]
-fn a_team_with_a_quota_has_none_of_what_it_does_not_name() {
+fn resources_outside_the_quota_are_zero() {
     assert_eq!(
         codes_of(&job("parallelism: 1", "nvidia.com/mig-1g.6gb")),
         ["GPUC4010"]
@@ -100,7 +100,7 @@ fn a_team_with_a_quota_has_none_of_what_it_does_not_name() {
 }
 
 #[test]
-fn queues_add_tolerations_and_mend_no_names() {
+fn queues_add_tolerations_but_fix_no_names() {
     let lab = &clusters()[LAB];
     let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
     let good = job("parallelism: 1", "nvidia.com/gpu")
@@ -142,7 +142,7 @@ fn queues_add_tolerations_and_mend_no_names() {
 }
 
 #[test]
-fn the_pool_that_is_named_is_the_nearest() {
+fn nearest_pool_is_suggested() {
     let selector =
         "nodeSelector: {gpuc.dev/pool: slices, kubernetes.io/arch: arm64}\n      containers";
     let text = job("parallelism: 1", "nvidia.com/gpu").replace("containers", selector);
@@ -151,7 +151,7 @@ fn the_pool_that_is_named_is_the_nearest() {
 }
 
 #[test]
-fn pods_of_other_controllers_are_looked_into_or_said() {
+fn pods_of_other_controllers_are_checked_or_reported() {
     let workflow = |step: &str| {
         format!(
             "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {{name: a}}\nspec:\n  templates:\n  - name: a\n    \
@@ -169,7 +169,7 @@ fn pods_of_other_controllers_are_looked_into_or_said() {
 }
 
 #[test]
-fn what_meets_in_one_place_is_mended_one_after_the_other() {
+fn overlapping_fixes_are_applied_in_turn() {
     let pod = |name: &str, resources: &str| {
         format!(
             "apiVersion: v1
@@ -194,7 +194,7 @@ spec:
         assert_eq!(check("a.yaml", &after).0.codes(), Vec::<&str>::new());
         assert_eq!(mend("a.yaml", &after), (after.clone(), 0));
     }
-    // Others beside it are mended too.
+    // Other findings next to it are fixed too.
     let (after, _) = mend(
         "a.yaml",
         &format!(

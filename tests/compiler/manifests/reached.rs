@@ -1,8 +1,8 @@
-//! Wherever a known kind of object asks for GPUs, it is looked into, or said that it is not.
+//! Every location where a known kind can request GPUs is checked, or reported as unchecked.
 
 use super::check;
 
-/// What is asked for, which no pool offers.
+/// A resource that no pool advertises.
 const ASK: &str = "{limits: {nvidia.com/gpu.type: 1}}";
 
 /// An object's group with version, its kind, and its parts with `@` where the resources of a container stand.
@@ -329,7 +329,7 @@ fn object(group: &str, kind: &str, rest: &str, ask: &str) -> String {
 }
 
 #[test]
-fn every_place_is_looked_into_or_said() {
+fn locations_are_checked_or_reported() {
     for (group, kind, rest) in PLACES {
         let text = object(group, kind, rest, ASK);
         let found = codes(&text);
@@ -352,7 +352,7 @@ fn every_place_is_looked_into_or_said() {
 }
 
 #[test]
-fn what_counts_or_labels_gpus_asks_for_none() {
+fn gpu_counts_and_labels_are_not_requests() {
     for (group, kind, rest) in [
         ("v1", "Node", "status: {capacity: {nvidia.com/gpu: 8}}"),
         (
@@ -402,7 +402,7 @@ fn what_counts_or_labels_gpus_asks_for_none() {
 }
 
 #[test]
-fn texts_are_looked_into_at_their_lines() {
+fn embedded_texts_are_checked_at_their_lines() {
     let workflow = |template: &str| {
         format!(
             "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {{name: a}}\nspec:\n  templates:\n  - name: a\n{template}"

@@ -1,7 +1,7 @@
-//! What the API server refuses is refused in manifests and in patches alike, at the same words of the text; what it
-//! takes is left in peace in both.
+//! The API server's rules apply to manifests and patches alike, at the same locations, and valid objects have no
+//! findings in either.
 
-use gpuc::diag::Diagnostic;
+use gpuc_syntax::diag::Diagnostic;
 
 use super::check;
 use crate::support::{Outcome, compile_text};
@@ -37,10 +37,10 @@ fn mistakes() -> Vec<Mistake<'static>> {
     mistakes.collect()
 }
 
-/// Where a Job has its pod.
+/// The path of the pod in a Job.
 const POD: &str = "spec.template.spec";
 
-/// Near to mistakes, and taken.
+/// Valid cases that are similar to mistakes.
 const TAKEN: &[&str] = &[
     "resources: {limits: {cpu: 1.5, memory: 1e9, ephemeral-storage: 10G}, requests: {cpu: 500m}}",
     "resources: {requests: {memory: 2048Mi}, limits: {memory: 2Gi}}",
@@ -145,7 +145,7 @@ fn at<'o>(outcome: &'o Outcome, found: &Diagnostic) -> &'o str {
 }
 
 #[test]
-fn what_is_refused_in_manifests_is_refused_in_patches() {
+fn manifests_and_patches_are_rejected_alike() {
     let mut wrong = Vec::new();
     let mistakes = mistakes();
     assert!(mistakes.len() > 50);
@@ -183,7 +183,7 @@ fn what_is_refused_in_manifests_is_refused_in_patches() {
 }
 
 #[test]
-fn what_kubernetes_takes_is_taken() {
+fn valid_objects_are_accepted() {
     for text in TAKEN {
         for outcome in [in_manifest(text), in_patch(text)] {
             let own = outcome.findings.iter();
@@ -195,7 +195,7 @@ fn what_kubernetes_takes_is_taken() {
 
 /// A pod without a volume that gpuc's own container mounts.
 #[test]
-fn a_patch_takes_no_volume_from_under_a_mount() {
+fn patch_cannot_remove_a_mounted_volume() {
     let patched = |patch: &str| {
         let outcome = in_patch("tty: true");
         let text = outcome
@@ -212,7 +212,7 @@ fn a_patch_takes_no_volume_from_under_a_mount() {
     assert!(
         outcome
             .text()
-            .contains("the pod has no volume of this name"),
+            .contains("the pod has no volume with this name"),
         "{}",
         outcome.text()
     );
@@ -220,9 +220,9 @@ fn a_patch_takes_no_volume_from_under_a_mount() {
     assert!(!outcome.codes().contains(&"GPUC3012"), "{}", outcome.text());
 }
 
-/// Parts of objects, for kustomize to lay over others.
+/// Partial objects, for kustomize overlays.
 #[test]
-fn nothing_is_missing_in_a_part() {
+fn partial_objects_miss_nothing() {
     for part in [
         "spec: {replicas: 3}",
         "spec: {template: {spec: {tolerations: [{effect: NoSchedule}], nodeSelector: {a: b}}}}",
@@ -242,9 +242,9 @@ fn nothing_is_missing_in_a_part() {
     }
 }
 
-/// What stands in another file may be laid over this one.
+/// Another file can be an overlay of this one.
 #[test]
-fn what_is_laid_over_an_object_may_bring_what_it_lacks() {
+fn overlay_can_add_missing_fields() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: \
                'r.example.com/a:1', tyt: true, volumeMounts: [{name: data, mountPath: /data}]}]\n";
     let found = |more: &str| {

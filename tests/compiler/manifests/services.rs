@@ -1,4 +1,4 @@
-//! What services of several manifests take together, and what proves nothing.
+//! The combined requests of several manifests, and cases that are not certain.
 
 use super::{LAB, clusters};
 use crate::support::{Outcome, compile_text};
@@ -6,7 +6,7 @@ use crate::support::{Outcome, compile_text};
 const POD: &str = "spec: {tolerations: [{operator: Exists}], containers: [{name: a, image: 'r.example.com/a:1', \
                    resources: {limits: {nvidia.com/gpu: 2}}}]}";
 
-/// A controller whose pods ask for two GPUs each; the lab has sixteen, and the team of `research-dev` may have eight.
+/// A controller whose pods request two GPUs each; the lab has sixteen, and the team of `research-dev` may have eight.
 fn controller(kind: &str, metadata: &str, spec: &str) -> String {
     let template = format!("template: {{metadata: {{labels: {{app: a}}}}, {POD}}}");
     let (group, spec) = match kind {
@@ -52,14 +52,14 @@ fn of(cluster: &str, files: &[String], expected: &[&str]) {
 }
 
 #[test]
-fn a_team_has_no_more_than_it_may_have() {
+fn team_quota_is_enforced() {
     let lab = &clusters()[LAB];
     let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
     let ours = |name: &str, replicas| deployment(name, "research-dev", replicas);
     for cluster in [lab, &queued] {
         of(cluster, &[ours("a", 2), ours("b", 2)], &[]);
         of(cluster, &[ours("a", 2), ours("b", 3)], &["GPUC4038"]);
-        // What one asks for alone is another finding.
+        // The requests of a single pod are another finding.
         of(cluster, &[ours("a", 5)], &["GPUC4010"]);
         // Jobs wait for their turn.
         let job = controller("Job", "name: j, namespace: research-dev", "parallelism: 4");
@@ -76,7 +76,7 @@ fn a_team_has_no_more_than_it_may_have() {
 }
 
 #[test]
-fn a_pool_has_no_more_than_its_nodes() {
+fn pool_capacity_is_enforced() {
     let lab = &clusters()[LAB];
     let all = |files: &[String], expected: &[&str]| of(lab, files, expected);
     let one = |replicas| deployment("a", "x", replicas);
@@ -100,7 +100,7 @@ fn a_pool_has_no_more_than_its_nodes() {
 }
 
 #[test]
-fn what_operators_make_counts_as_their_kinds_say() {
+fn operator_pods_are_counted_by_kind() {
     let lab = &clusters()[LAB];
     let served = |name: &str, more: &str| {
         format!(
@@ -153,7 +153,7 @@ fn what_operators_make_counts_as_their_kinds_say() {
 }
 
 #[test]
-fn zones_are_counted_where_they_are_known() {
+fn zones_are_counted_if_known() {
     let eks = &clusters()["eks.yaml"];
     let zones = |zones: &str| {
         let taints = "    taints: [{key: nvidia.com/gpu";
@@ -173,7 +173,7 @@ fn zones_are_counted_where_they_are_known() {
 }
 
 #[test]
-fn pods_that_wait_for_each_other_run_at_once() {
+fn pods_that_start_together_are_counted_at_once() {
     let lab = &clusters()[LAB];
     let job = |group: &str, kind: &str, metadata: &str, spec: &str| {
         format!(
@@ -213,7 +213,7 @@ fn pods_that_wait_for_each_other_run_at_once() {
 }
 
 #[test]
-fn queues_take_pods_that_start_together_from_one_pool() {
+fn queued_pod_sets_need_one_pool() {
     // A team that may have twelve GPUs of one pool and four of another.
     let queues = &clusters()["queues.yaml"];
     let one = "namespace: research";
@@ -230,7 +230,7 @@ fn queues_take_pods_that_start_together_from_one_pool() {
     };
     of(queues, &[groups(4, 4)], &[]);
     of(queues, &[groups(1, 13)], &["GPUC4081"]);
-    // Elsewhere nothing counts, and a queue of somebody's counts what nobody knows.
+    // Elsewhere nothing counts, and the limits of a foreign queue are unknown.
     let job = |metadata: &str, parallelism: u32| {
         let spec = format!("parallelism: {parallelism}");
         pod(controller("Job", &format!("name: a, {metadata}"), &spec))
@@ -242,7 +242,7 @@ fn queues_take_pods_that_start_together_from_one_pool() {
 }
 
 #[test]
-fn what_is_not_certain_counts_for_nothing() {
+fn uncertain_pods_are_not_counted() {
     let lab = &clusters()[LAB];
     let all = |files: &[String]| of(lab, files, &[]);
     let many = deployment("a", "x", 50);
@@ -264,7 +264,7 @@ fn what_is_not_certain_counts_for_nothing() {
         &[many.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
     );
-    // An autoscaler brings as many as it keeps at least, whatever is written.
+    // An autoscaler starts at least its minimum, whatever `replicas` says.
     let few = many.replace("replicas: 50", "replicas: 1");
     let eight = autoscaler(", minReplicas: 8").replace("maxReplicas: 9", "maxReplicas: 8");
     all(&[few.clone(), eight]);

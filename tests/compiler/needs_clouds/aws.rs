@@ -1,4 +1,4 @@
-//! The real `aws`: its parser and its parameter validation take every command.
+//! The real `aws`: its parser and parameter validation accept every command.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{argv, other_commands, resources};
 use crate::needs::{self, PYTHON};
 
-/// What `describe-nodegroup` and `describe-cluster` show, as far as commands ask for it.
+/// What `describe-nodegroup` and `describe-cluster` show, as far as commands query it.
 fn observed() -> Value {
     json!({
         "nodegroup": {
@@ -33,7 +33,7 @@ fn observed() -> Value {
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with awscli, and jq"]
-fn aws_takes_every_command() {
+fn commands_are_accepted() {
     let python = needs::path(PYTHON);
     let group_or_cluster = observed();
     let machines = json!(["i-0123456789abcdef0"]);
@@ -43,7 +43,7 @@ fn aws_takes_every_command() {
     let mut commands = Vec::new();
     for (name, resource) in resources("aws") {
         let observed = match resource.kind.name {
-            "nodes of Karpenter" => &machines,
+            "Karpenter nodes" => &machines,
             _ => &group_or_cluster,
         };
         let made = resource.create.iter().chain(&resource.delete);

@@ -1,4 +1,4 @@
-//! The real `az`, without a network: every command is taken, and what it makes reads back as what was wanted.
+//! The real `az`, without a network: every command is accepted, and created resources read back as desired.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::needs::{self, CLOUD_OFFLINE, PYTHON};
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with azure-cli, GPUC_CLOUD_OFFLINE and jq"]
-fn az_takes_every_command_and_shows_what_was_wanted() {
+fn commands_are_accepted_and_show_the_desired_values() {
     let offline = needs::path(CLOUD_OFFLINE).join("az_offline.py");
     let python = needs::path(PYTHON);
     let pools = [true, false].map(|on| {

@@ -1,4 +1,4 @@
-//! The clouds' own command lines take every command that scripts run, and ask the cloud for what was wanted.
+//! The clouds' own command lines accept every command of the scripts, and their requests have the desired values.
 
 mod aws;
 mod az;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::sync::Mutex;
 
-use gpuc::plan::{Command, Resource, ResourceKind, Word};
+use gpuc_model::plan::{Command, Resource, ResourceKind, Word};
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
@@ -134,7 +134,7 @@ pub(crate) fn resources(program: &str) -> Vec<(String, &'static Resource)> {
 
 /// The commands that are no resource's: who is asked, and how to get a kubeconfig.
 pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
-    use gpuc::plan::Credentials;
+    use gpuc_model::plan::Credentials;
     let mut found = Vec::new();
     for case in cases() {
         let provisioning = &case.plan().provisioning;

@@ -1,8 +1,8 @@
-//! Everything that scripts would ask of a cloud's CLI, and what to make of the answers.
+//! All commands that scripts run with a cloud's CLI, and the evaluation of the results.
 
 use std::collections::BTreeSet;
 
-use gpuc::plan::{Command, Field, Resource};
+use gpuc_model::plan::{Command, Field, Resource};
 use serde_json::{Value, json};
 
 use super::{argv, jq_of_all, other_commands, resources};

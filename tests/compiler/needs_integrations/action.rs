@@ -26,7 +26,7 @@ fn bodies(work: &Work) -> Vec<String> {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
+fn pull_request_comment_is_updated() {
     let work = Work::with(more_gpus);
     // Others may write what they like, and the marker too.
     let theirs = json!([
@@ -83,7 +83,7 @@ fn a_pull_request_has_one_comment_that_is_kept_up_to_date() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn findings_are_annotations_and_a_document_for_code_scanning() {
+fn findings_are_annotations_and_sarif() {
     let work = Work::with(no_such_gpu);
     let ran = pull(&work, &[]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
@@ -93,7 +93,7 @@ fn findings_are_annotations_and_a_document_for_code_scanning() {
         "{}",
         ran.log
     );
-    let upload = &ran.given["Show the findings in code scanning"];
+    let upload = &ran.given["Upload findings to code scanning"];
     let sarif = fs::read_to_string(&upload["sarif_file"]).unwrap();
     let sarif: Value = serde_json::from_str(&sarif).unwrap();
     let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
@@ -104,14 +104,14 @@ fn findings_are_annotations_and_a_document_for_code_scanning() {
     );
     let bodies = bodies(&work);
     assert!(
-        bodies[0].starts_with(&format!("{MARKER}### What gpuc finds\n\n**1 error**")),
+        bodies[0].starts_with(&format!("{MARKER}### Findings\n\n**1 error**")),
         "{bodies:?}"
     );
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_tree_that_is_stale_fails_after_the_report() {
+fn stale_tree_fails_after_the_report() {
     let work = Work::with(stale);
     let ran = pull(&work, &[]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
@@ -130,7 +130,7 @@ fn a_tree_that_is_stale_fails_after_the_report() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_warning_beside_a_stale_tree_is_shown_once() {
+fn warning_next_to_stale_tree_is_shown_once() {
     let warns = gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags");
@@ -147,7 +147,7 @@ fn a_warning_beside_a_stale_tree_is_shown_once() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn manifests_paths_and_warnings_are_passed_on() {
+fn manifest_paths_and_warnings_are_passed_on() {
     let work = Work::with(|folder| {
         more_gpus(folder);
         let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n  - name: c\n    \
@@ -183,7 +183,7 @@ fn manifests_paths_and_warnings_are_passed_on() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_long_comment_is_cut_where_it_may_be() {
+fn long_comments_are_truncated_safely() {
     let work = Work::with(more_gpus);
     let table = "| pool `ü` | drained |\n".repeat(60);
     let long = format!(
@@ -199,7 +199,7 @@ fn a_long_comment_is_cut_where_it_may_be() {
         "{body}"
     );
     assert!(body.ends_with(
-        "[the summary of the run](https://github.com/acme/gitops/actions/runs/99) has the rest.\n"
+        "[the summary of the run](https://github.com/acme/gitops/actions/runs/99) contains the rest.\n"
     ));
     assert!(ran.summary.contains("</details>"));
     // What is folded or drawn is there as a whole or not at all.
@@ -213,7 +213,7 @@ fn a_long_comment_is_cut_where_it_may_be() {
             let body = &bodies(&work)[0];
             let rest = body.strip_prefix(&format!("{MARKER}{whole}\n"));
             assert!(
-                rest.is_some_and(|rest| rest.starts_with("This is not all")),
+                rest.is_some_and(|rest| rest.starts_with("This comment is shortened")),
                 "{body}"
             );
         }
@@ -226,14 +226,14 @@ fn a_long_comment_is_cut_where_it_may_be() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_token_that_may_not_write_fails_nothing() {
+fn read_only_token_does_not_fail() {
     for refused in ["all", "GET", "POST"] {
         let work = Work::with(more_gpus);
         work.set("GH", "refuses", json!(refused));
         let ran = pull(&work, &[]);
         assert_eq!(ran.failed, None, "{refused}: {}", ran.log);
         assert!(
-            ran.log.contains("the job's summary has what it would say"),
+            ran.log.contains("the job's summary contains its text"),
             "{}",
             ran.log
         );
@@ -248,11 +248,11 @@ fn a_token_that_may_not_write_fails_nothing() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_push_has_a_summary_and_no_comment() {
+fn push_has_a_summary_and_no_comment() {
     let work = Work::with(more_gpus);
     let ran = run(&work, &[HAS_GPUC], false);
     assert_eq!(ran.failed, None, "{}", ran.log);
-    assert_eq!(ran.summary, "gpuc finds nothing wrong.\n\n");
+    assert_eq!(ran.summary, "gpuc found no problems.\n\n");
     assert!(!ran.log.contains("::notice"), "{}", ran.log);
     assert_eq!(work.state("GH")["calls"], json!([]));
     assert!(work.read("diff/calls").is_empty());
@@ -272,7 +272,7 @@ fn a_push_has_a_summary_and_no_comment() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn the_impact_of_a_change_fails_where_it_is_asked_to() {
+fn impact_gate_fails() {
     let work = Work::with(more_gpus);
     work.answers("### Pool `gpu` is replaced\n", 1);
     assert_eq!(pull(&work, &[]).failed, None);
@@ -302,7 +302,7 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn words_of_strangers_are_never_obeyed() {
+fn untrusted_text_is_not_executed() {
     let hostile = "a b; touch pwned; $(touch pwned) `touch pwned` ::set-output name=code::0 ##[set-output name=code]0";
     let work = Work::with(|folder| {
         let text = crate::cli::GOOD.replace(
@@ -356,7 +356,7 @@ fn words_of_strangers_are_never_obeyed() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn without_a_gpuc_one_is_built_from_the_source_of_the_action() {
+fn missing_binary_is_built_from_source() {
     let work = Work::with(more_gpus);
     let ran = run(&work, &[], true);
     assert_eq!(ran.failed, None, "{}", ran.log);
@@ -372,7 +372,7 @@ fn without_a_gpuc_one_is_built_from_the_source_of_the_action() {
         )),
         "{calls}"
     );
-    let cache = &ran.given["Look for one that was built before"];
+    let cache = &ran.given["Restore gpuc from the cache"];
     let (key, sum) = cache["key"].rsplit_once('-').unwrap();
     assert_eq!(key, "gpuc-Linux-X64-self-hosted");
     assert!(

@@ -1,4 +1,4 @@
-//! The image of gpuc: what `compiler/Containerfile` promises, as far as it can be seen without building it.
+//! The container image of gpuc: the properties of `compiler/Containerfile` that can be checked without building it.
 
 use std::fs;
 use std::process::Command;
@@ -25,7 +25,7 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn bases_are_pinned_and_nobody_is_root() {
+fn base_images_are_pinned_and_non_root() {
     let lines = lines();
     let mut stages: Vec<Vec<&str>> = Vec::new();
     for line in &lines {
@@ -68,7 +68,7 @@ fn bases_are_pinned_and_nobody_is_root() {
 
 /// What the jobs for GitLab call is in the image.
 #[test]
-fn the_image_has_what_pipelines_need() {
+fn image_has_the_tools_of_pipelines() {
     let install = lines()
         .into_iter()
         .find(|line| line.contains("apt-get install"))
@@ -83,7 +83,7 @@ fn the_image_has_what_pipelines_need() {
 
 #[test]
 #[ignore = "needs ldd"]
-fn gpuc_asks_for_no_library_that_its_smallest_base_lacks() {
+fn binary_needs_only_libraries_of_its_base() {
     let output = Command::new("ldd")
         .arg(env!("CARGO_BIN_EXE_gpuc"))
         .output()

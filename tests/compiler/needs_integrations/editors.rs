@@ -1,4 +1,4 @@
-//! What an editor knows of a file that `gpuc init` wrote: yaml-language-server, which VS Code's YAML extension runs.
+//! Editor support for a file from `gpuc init`: yaml-language-server, which VS Code's YAML extension runs.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +9,8 @@ use super::NODE_MODULES;
 use crate::cli::Place;
 use crate::needs;
 
-/// Opens a file as an editor does, asks for the words that may stand at a line's beginning, and prints both answers.
-/// The server is told of no setting, and of no way to fetch anything.
+/// Opens a file as an editor does, requests the keywords that may stand at a line's beginning, and prints both answers.
+/// The server gets no settings, and no way to fetch anything.
 const EDITOR: &str = r#"
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -59,7 +59,7 @@ send({ id: "begin", method: "initialize", params: { processId: process.pid, root
 
 #[test]
 #[ignore = "needs node and yaml-language-server: see tests/README.md"]
-fn an_editor_checks_and_completes_what_init_wrote() {
+fn starter_is_validated_and_completed() {
     let server = needs::path(NODE_MODULES).join("yaml-language-server/bin/yaml-language-server");
     for cloud in ["aws", "on-prem"] {
         let place = Place::empty();

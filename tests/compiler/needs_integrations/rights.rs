@@ -1,4 +1,4 @@
-//! What stands in front of scripts: pins, rights, and where values go.
+//! The safety of the integrations: pins, permissions, and the handling of values.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::yaml;
 use crate::support::repository;
 
 #[test]
-fn what_the_action_uses_is_pinned_by_commit_with_the_version_beside() {
+fn actions_are_pinned_by_commit() {
     let text = fs::read_to_string(repository().join("action.yml")).unwrap();
     let uses: Vec<_> = text
         .lines()
@@ -25,7 +25,7 @@ fn what_the_action_uses_is_pinned_by_commit_with_the_version_beside() {
 }
 
 #[test]
-fn every_script_of_the_action_is_run_by_it_and_is_there() {
+fn scripts_exist_and_are_used() {
     let action = yaml("action.yml");
     let mut run: Vec<_> = action["runs"]["steps"]
         .as_array()
@@ -53,7 +53,7 @@ fn every_script_of_the_action_is_run_by_it_and_is_there() {
 }
 
 #[test]
-fn every_input_is_read_and_documented() {
+fn inputs_are_used_and_documented() {
     let text = fs::read_to_string(repository().join("action.yml")).unwrap();
     let docs = fs::read_to_string(repository().join("docs/integrations.md")).unwrap();
     for (name, input) in yaml("action.yml")["inputs"].as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! As much of GitHub's runner as `action.yml` needs: expressions, steps, outputs, and what it takes for a command.
+//! A model of GitHub's runner for `action.yml`: expressions, steps, outputs, and workflow commands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -142,7 +142,7 @@ fn shell(
     (output.status.success(), outputs.collect())
 }
 
-/// What the runner would do at somebody else's word: anything but showing annotations. It takes for a command what
+/// Workflow commands that the runner would obey: anything but showing annotations. It takes for a command what
 /// begins with `::`, or has `##[` anywhere, until the word that `stop-commands` gave.
 ///
 /// src/Runner.Common/ActionCommand.cs of actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0

@@ -1,8 +1,8 @@
-//! What code scanning is given, against SARIF's own schema.
+//! The SARIF output and SARIF's own schema.
 
 use std::fs;
 
-use gpuc::diag::render::{Format, Options, render};
+use gpuc_syntax::diag::render::{Format, Options, render};
 use serde_json::Value;
 
 use crate::cli::{GOOD, Place};
@@ -33,7 +33,7 @@ fn wrong(validator: &jsonschema::Validator, document: &Value) -> Vec<String> {
 
 #[test]
 #[ignore = "needs SARIF's schema: see tests/README.md"]
-fn every_finding_is_valid_sarif() {
+fn findings_are_valid_sarif() {
     let validator = validator();
     let (mut fixes, mut related) = (0, 0);
     for code in gpuc::codes() {
@@ -70,7 +70,7 @@ fn every_finding_is_valid_sarif() {
 
 #[test]
 #[ignore = "needs SARIF's schema: see tests/README.md"]
-fn a_repository_with_findings_has_paths_of_its_own() {
+fn paths_are_relative_to_the_repository() {
     let validator = validator();
     let place = Place::empty();
     place.write(

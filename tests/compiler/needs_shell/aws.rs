@@ -1,6 +1,6 @@
 //! EKS.
 
-use gpuc::plan::{Field, Resource};
+use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
@@ -73,7 +73,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "VPC" => network["vpcId"] = json!("vpc-0ffffffffffffffff"),
         "subnets" => network["subnetIds"] = json!(["subnet-0ffffffffffffffff"]),
         "security groups" => network["securityGroupIds"] = json!(["sg-0ffffffffffffffff"]),
-        "API server's endpoint" => {
+        "API server endpoint" => {
             let now = field.want["endpointPublicAccess"].as_bool().unwrap();
             network["endpointPublicAccess"] = json!(!now);
         }
@@ -111,7 +111,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             group["tags"]["gpuc.dev/efa"] = json!(other);
         }
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
-        "most pods on a node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
+        "max pods per node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
         "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.33"),
         "labels" => group["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
@@ -122,7 +122,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             group["tags"]["extra"] = json!("tag");
             group["tags"]["gpuc.dev/tags"] = json!("extra");
         }
-        "the autoscaler's picture of a node" => {
+        "Cluster Autoscaler node template" => {
             let other = "k8s.io/cluster-autoscaler/node-template/label/gpuc.dev/other";
             group["tags"][other] = json!("label");
         }
@@ -130,10 +130,10 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             let now = field.want == "scratch";
             group["tags"]["gpuc.dev/local-disks"] = json!(if now { "none" } else { "scratch" });
         }
-        "how nodes are replaced in an upgrade" => {
+        "upgrade settings" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
         }
-        "repair of broken nodes" => {
+        "node repair" => {
             let now = field.want.as_bool().unwrap();
             group["nodeRepairConfig"] = json!({"enabled": !now});
         }
@@ -148,7 +148,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn a_cluster_is_made_once() {
+fn cluster_is_created_once() {
     let state = life::is_made_once(&RICH);
     let eks = &state["eks"];
     let cluster = &eks["clusters"]["rich"];
@@ -184,7 +184,7 @@ fn a_cluster_is_made_once() {
     let reservation = &train["capacityReservation"]["capacityReservationTarget"];
     assert_eq!(reservation["capacityReservationID"], "cr-0123456789abcdef0");
     assert_eq!(eks["nodegroups"]["train"]["capacityType"], "CAPACITY_BLOCK");
-    // eksctl's own device plugin would stand beside gpuc's.
+    // eksctl's own device plugin would run next to gpuc's.
     assert_eq!(state["objects"], json!({}));
     assert_eq!(
         state["contexts"],
@@ -195,7 +195,7 @@ fn a_cluster_is_made_once() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn an_existing_cluster_gets_its_pool() {
+fn existing_cluster_gets_its_pool() {
     let state = life::is_made_once(&EXISTING);
     let groups: Vec<_> = state["eks"]["nodegroups"]
         .as_object()
@@ -272,17 +272,17 @@ static SHARED: Shared = Shared {
         })
     },
     kept: &[
-        "EKS cluster rich: tags: not set by gpuc, and kept: bill to\n",
-        "EKS node group infer: tags: not set by gpuc, and kept: bill to\n",
-        "EKS node group infer: labels: not set by gpuc, and kept: theirs.dev/zone\n",
-        "EKS node group infer: taints: not set by gpuc, and kept: theirs:NO_EXECUTE\n",
+        "EKS cluster rich: tags: not managed by gpuc, kept: bill to\n",
+        "EKS node group infer: tags: not managed by gpuc, kept: bill to\n",
+        "EKS node group infer: labels: not managed by gpuc, kept: theirs.dev/zone\n",
+        "EKS node group infer: taints: not managed by gpuc, kept: theirs:NO_EXECUTE\n",
         "and kept: k8s.io/cluster-autoscaler/node-template/label/theirs\n",
     ],
 };
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_others_set_is_left_alone() {
+fn foreign_settings_are_unchanged() {
     let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
     let gpu = json!({"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"});
     let template = "k8s.io/cluster-autoscaler/node-template";
@@ -338,40 +338,40 @@ fn what_others_set_is_left_alone() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_is_mended() {
+fn drift_is_corrected() {
     life::every_field_occurs(&[&RICH, &EXISTING, &HOUSED, &KARPENTER]);
-    life::drift_is_mended(&RICH);
+    life::drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_in_an_existing_cluster_is_mended() {
-    life::drift_is_mended(&EXISTING);
-    life::drift_is_mended(&HOUSED);
+fn drift_in_an_existing_cluster_is_corrected() {
+    life::drift_is_corrected(&EXISTING);
+    life::drift_is_corrected(&HOUSED);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn somebody_elses_account_is_left_alone() {
+fn wrong_account_is_unchanged() {
     life::asks_who_it_talks_to(&RICH);
     life::an_outage_is_no_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn everything_is_looked_at_first() {
-    life::everything_is_looked_at_first(&RICH);
+fn everything_is_read_before_changes() {
+    life::everything_is_read_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn accidents_are_survived() {
+fn interruptions_are_survived() {
     life::survives_being_killed(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_was_made_is_taken_down() {
+fn teardown_deletes_what_was_created() {
     life::is_taken_down(&RICH);
     life::is_taken_down(&EXISTING);
 }
@@ -379,7 +379,7 @@ fn what_was_made_is_taken_down() {
 /// Machines that Karpenter made are in no node group. They go after nothing makes new ones, and before the cluster.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_karpenter_made_is_taken_down() {
+fn teardown_deletes_karpenter_nodes() {
     let stage = KARPENTER.applied();
     let mut world = stage.state();
     let machine = |cluster: &str, pool: &str| {
@@ -419,7 +419,7 @@ fn what_karpenter_made_is_taken_down() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn karpenters_stack_is_made_once_and_drift_is_mended() {
+fn karpenter_stack_is_created_once_and_drift_is_corrected() {
     let state = life::is_made_once(&KARPENTER);
     let groups = state["eks"]["nodegroups"].as_object().unwrap();
     assert_eq!(groups.keys().collect::<Vec<_>>(), ["system"]);
@@ -428,7 +428,7 @@ fn karpenters_stack_is_made_once_and_drift_is_mended() {
         template["Resources"]["Queue"]["Properties"]["QueueName"],
         "karpenter-karp"
     );
-    life::drift_is_mended(&KARPENTER);
+    life::drift_is_corrected(&KARPENTER);
     life::an_outage_is_no_absence(&KARPENTER);
     hostile::texts(&KARPENTER, None);
 }
@@ -442,7 +442,7 @@ fn health_is_verified() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn hostile_texts_are_refused_or_passed_on() {
+fn hostile_texts_are_rejected_or_passed_through() {
     hostile::texts(&RICH, None);
     hostile::texts(&EXISTING, Some("cloud"));
     hostile::texts(&HOUSED, Some("cloud"));

@@ -1,6 +1,6 @@
 //! AKS.
 
-use gpuc::plan::{Field, Resource};
+use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
@@ -14,7 +14,7 @@ static RICH: Case = Case {
         standin-state set-string aks.account.id 99999999-9999-9999-9999-999999999999
         standin-state set-string aks.account.name somebody-elses
         standin-state set aks.subscriptions '[]'",
-    settled: &["surge of an upgrade"],
+    settled: &["maximum surge"],
     drift,
 };
 
@@ -58,11 +58,11 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "tier" => cluster["sku"]["tier"] = json!("Free"),
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
-        "Blob Storage's driver" => {
+        "Blob Storage CSI driver" => {
             cluster["storageProfile"]["blobCsiDriver"]["enabled"] = json!(false);
         }
-        "upgrades by AKS" => cluster["autoUpgradeProfile"]["upgradeChannel"] = json!("rapid"),
-        "node images by AKS" => {
+        "automatic upgrades" => cluster["autoUpgradeProfile"]["upgradeChannel"] = json!("rapid"),
+        "automatic node image upgrades" => {
             cluster["autoUpgradeProfile"]["nodeOsUpgradeChannel"] = json!("Unmanaged");
         }
         "tags" => {
@@ -86,7 +86,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["scaleSetPriority"] = json!(other);
         }
         "eviction policy" => pool["scaleSetEvictionPolicy"] = json!("Deallocate"),
-        "highest spot price" => pool["spotMaxPrice"] = json!(77.0),
+        "maximum spot price" => pool["spotMaxPrice"] = json!(77.0),
         "zones" => pool["availabilityZones"] = json!(["3"]),
         "subnet" => pool["vnetSubnetId"] = json!("/subscriptions/other"),
         "capacity reservation group" => {
@@ -104,7 +104,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             };
             pool["osDiskType"] = json!(other);
         }
-        "pods on a node" => pool["maxPods"] = json!(9),
+        "maximum pods per node" => pool["maxPods"] = json!(9),
         "GPU driver" => {
             let other = if field.want == "Install" {
                 "None"
@@ -141,8 +141,8 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["tags"]["extra"] = json!("tag");
             pool["tags"]["gpuc-tags"] = json!("extra");
         }
-        "surge of an upgrade" => pool["upgradeSettings"]["maxSurge"] = json!("77%"),
-        "nodes missing in an upgrade" => pool["upgradeSettings"]["maxUnavailable"] = json!("77%"),
+        "maximum surge" => pool["upgradeSettings"]["maxSurge"] = json!("77%"),
+        "maximum unavailable nodes" => pool["upgradeSettings"]["maxUnavailable"] = json!("77%"),
         _ => return false,
     }
     true
@@ -150,7 +150,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn a_cluster_is_made_once() {
+fn cluster_is_created_once() {
     let state = life::is_made_once(&RICH);
     let aks = &state["aks"];
     assert_eq!(aks["groups"]["ml.(prod)"]["location"], "eastus");
@@ -203,7 +203,7 @@ fn a_cluster_is_made_once() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn an_existing_cluster_gets_its_pool() {
+fn existing_cluster_gets_its_pool() {
     let state = life::is_made_once(&EXISTING);
     let pools: Vec<_> = state["aks"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "nodepool1", "old"]);
@@ -253,16 +253,16 @@ static SHARED: Shared = Shared {
         })
     },
     kept: &[
-        "AKS cluster rich: tags: not set by gpuc, and kept: bill to\n",
-        "AKS node pool infer: tags: not set by gpuc, and kept: bill to\n",
-        "AKS node pool infer: labels: not set by gpuc, and kept: theirs.dev/zone\n",
-        "AKS node pool infer: taints: not set by gpuc, and kept: theirs=x:NoExecute\n",
+        "AKS cluster rich: tags: not managed by gpuc, kept: bill to\n",
+        "AKS node pool infer: tags: not managed by gpuc, kept: bill to\n",
+        "AKS node pool infer: labels: not managed by gpuc, kept: theirs.dev/zone\n",
+        "AKS node pool infer: taints: not managed by gpuc, kept: theirs=x:NoExecute\n",
     ],
 };
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_others_set_is_left_alone() {
+fn foreign_settings_are_unchanged() {
     let bill = "a=b 'c' $d\n;e";
     let spot = "kubernetes.azure.com/scalesetpriority";
     let of_spot = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule";
@@ -297,7 +297,7 @@ fn what_others_set_is_left_alone() {
 /// Azure takes tags for one whose names differ by case, and may show the case of whoever wrote first.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn tags_are_the_same_in_any_case() {
+fn tags_are_case_insensitive() {
     let stage = RICH.applied();
     let mut world = stage.state();
     let tags = world["aks"]["pools"]["infer"]["tags"]
@@ -318,7 +318,7 @@ fn tags_are_the_same_in_any_case() {
 /// What `az` cannot write back stops the script before that set is written, not after it is lost.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_az_cannot_keep_stops_the_script() {
+fn unsupported_by_az_stops_the_script() {
     for (set, theirs, why) in [
         (
             "tags",
@@ -343,39 +343,39 @@ fn what_az_cannot_keep_stops_the_script() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_is_mended() {
+fn drift_is_corrected() {
     life::every_field_occurs(&[&RICH, &EXISTING]);
-    life::drift_is_mended(&RICH);
+    life::drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_in_an_existing_cluster_is_mended() {
-    life::drift_is_mended(&EXISTING);
+fn drift_in_an_existing_cluster_is_corrected() {
+    life::drift_is_corrected(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn somebody_elses_subscription_is_left_alone() {
+fn wrong_subscription_is_unchanged() {
     life::asks_who_it_talks_to(&RICH);
     life::an_outage_is_no_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn everything_is_looked_at_first() {
-    life::everything_is_looked_at_first(&RICH);
+fn everything_is_read_before_changes() {
+    life::everything_is_read_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn accidents_are_survived() {
+fn interruptions_are_survived() {
     life::survives_being_killed(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_was_made_is_taken_down() {
+fn teardown_deletes_what_was_created() {
     life::is_taken_down(&RICH);
     life::is_taken_down(&EXISTING);
 }
@@ -389,7 +389,7 @@ fn health_is_verified() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn hostile_texts_are_refused_or_passed_on() {
+fn hostile_texts_are_rejected_or_passed_through() {
     hostile::texts(&RICH, None);
     hostile::texts(&EXISTING, Some("cloud"));
 }

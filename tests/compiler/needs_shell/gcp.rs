@@ -1,6 +1,6 @@
 //! GKE.
 
-use gpuc::plan::{Field, Resource};
+use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
@@ -53,7 +53,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "network" => cluster["network"] = json!("other"),
         "network policies" => cluster["networkConfig"]["datapathProvider"] = json!(null),
         "Dataplane V2" => cluster["networkConfig"]["datapathProvider"] = json!("LEGACY_DATAPATH"),
-        "several networks for pods" => {
+        "multi-networking" => {
             cluster["networkConfig"]["enableMultiNetworking"] = json!(null);
         }
         "subnetwork" => cluster["subnetwork"] = json!("other"),
@@ -66,10 +66,10 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "Kubernetes version of the control plane" => {
             cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
         }
-        "Cloud Storage's driver" => {
+        "Cloud Storage FUSE CSI driver" => {
             cluster["addonsConfig"]["gcsFuseCsiDriverConfig"]["enabled"] = json!(false);
         }
-        "Filestore's driver" => {
+        "Filestore CSI driver" => {
             cluster["addonsConfig"]["gcpFilestoreCsiDriverConfig"]["enabled"] = json!(false);
         }
         "maintenance window" => {
@@ -113,12 +113,12 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
                 "values": ["other"],
             });
         }
-        "networks of the interfaces for GPUs" => {
+        "networks of the GPU interfaces" => {
             let other = json!({"network": "other", "subnetwork": "other"});
             pool["networkConfig"]["additionalNodeNetworkConfigs"] = json!([other]);
         }
         "placement" => pool["placementPolicy"] = json!({"policyName": "other"}),
-        "most pods on a node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
+        "maximum pods per node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
         "node image" => {
             let now = field.want == "COS_CONTAINERD";
             let other = if now {
@@ -129,7 +129,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             config["imageType"] = json!(other);
         }
         "boot disk size" => config["diskSizeGb"] = json!(77),
-        "metadata that pods see" => {
+        "workload metadata" => {
             config["workloadMetadataConfig"]["mode"] = json!("GCE_METADATA");
         }
         "resource labels" => {
@@ -146,9 +146,9 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             config["taints"] = json!([other]);
         }
         "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),
-        "upgrades and repairs by GKE" => pool["management"]["autoUpgrade"] = json!(false),
+        "automatic upgrades and repairs" => pool["management"]["autoUpgrade"] = json!(false),
         "zones" => pool["locations"] = json!(["us-central1-f"]),
-        "nodes in each zone" => pool["initialNodeCount"] = json!(9),
+        "nodes per zone" => pool["initialNodeCount"] = json!(9),
         _ => return false,
     }
     true
@@ -156,7 +156,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn a_cluster_is_made_once() {
+fn cluster_is_created_once() {
     let state = life::is_made_once(&RICH);
     let gke = &state["gke"];
     let cluster = &gke["clusters"]["rich"];
@@ -214,7 +214,7 @@ fn a_cluster_is_made_once() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn an_existing_cluster_gets_its_pool() {
+fn existing_cluster_gets_its_pool() {
     let state = life::is_made_once(&EXISTING);
     let pools: Vec<_> = state["gke"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["default-pool", "infer", "old"]);
@@ -264,16 +264,16 @@ static SHARED: Shared = Shared {
         })
     },
     kept: &[
-        "GKE cluster rich: resource labels: not set by gpuc, and kept: billing\n",
-        "GKE node pool infer: resource labels: not set by gpuc, and kept: billing\n",
-        "GKE node pool infer: node labels: not set by gpuc, and kept: theirs.dev/zone\n",
-        "GKE node pool infer: taints: not set by gpuc, and kept: theirs:NO_EXECUTE\n",
+        "GKE cluster rich: resource labels: not managed by gpuc, kept: billing\n",
+        "GKE node pool infer: resource labels: not managed by gpuc, kept: billing\n",
+        "GKE node pool infer: node labels: not managed by gpuc, kept: theirs.dev/zone\n",
+        "GKE node pool infer: taints: not managed by gpuc, kept: theirs:NO_EXECUTE\n",
     ],
 };
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_others_set_is_left_alone() {
+fn foreign_settings_are_unchanged() {
     let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
     let planted = json!({
         "cluster": {"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3", "billing": "x1"},
@@ -300,14 +300,14 @@ fn what_others_set_is_left_alone() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_is_mended() {
+fn drift_is_corrected() {
     life::every_field_occurs(&[&RICH, &EXISTING, &DIRECT]);
-    life::drift_is_mended(&RICH);
+    life::drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn interfaces_for_gpus_are_made_once_and_their_drift_is_told() {
+fn gpu_interfaces_are_created_once_and_drift_is_reported() {
     let state = life::is_made_once(&DIRECT);
     let gke = &state["gke"];
     let shown = &gke["clusters"]["rich"]["networkConfig"];
@@ -320,38 +320,38 @@ fn interfaces_for_gpus_are_made_once_and_their_drift_is_told() {
         json!({"network": "gpu-3", "subnetwork": "gpu-3-sub"})
     );
     assert_eq!(pool["config"]["gvnic"], json!({"enabled": true}));
-    life::drift_is_mended(&DIRECT);
+    life::drift_is_corrected(&DIRECT);
     life::is_taken_down(&DIRECT);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_in_an_existing_cluster_is_mended() {
-    life::drift_is_mended(&EXISTING);
+fn drift_in_an_existing_cluster_is_corrected() {
+    life::drift_is_corrected(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn somebody_elses_project_is_left_alone() {
+fn wrong_project_is_unchanged() {
     life::asks_who_it_talks_to(&RICH);
     life::an_outage_is_no_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn everything_is_looked_at_first() {
-    life::everything_is_looked_at_first(&RICH);
+fn everything_is_read_before_changes() {
+    life::everything_is_read_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn accidents_are_survived() {
+fn interruptions_are_survived() {
     life::survives_being_killed(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_was_made_is_taken_down() {
+fn teardown_deletes_what_was_created() {
     life::is_taken_down(&RICH);
     life::is_taken_down(&EXISTING);
 }
@@ -365,7 +365,7 @@ fn health_is_verified() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn hostile_texts_are_refused_or_passed_on() {
+fn hostile_texts_are_rejected_or_passed_through() {
     hostile::texts(&RICH, None);
     hostile::texts(&EXISTING, Some("cloud"));
 }

@@ -1,8 +1,8 @@
-//! Whatever a user writes is refused where it stands, or reaches a program as it is.
+//! Any user text is rejected at its location, or reaches a program unchanged.
 
 use std::collections::BTreeMap;
 
-use gpuc::diag::Severity;
+use gpuc_syntax::diag::Severity;
 use serde_json::Value;
 
 use super::life::Case;
@@ -10,7 +10,7 @@ use super::stage::{Run, Stage};
 use super::verify;
 use crate::support::compile_text;
 
-/// Texts that mean something to a shell, to jq, to YAML, to printf, or to the parsers of command lines.
+/// Texts with special meaning to a shell, jq, YAML, printf, or command-line parsers.
 fn texts_that_hurt() -> Vec<String> {
     let mut texts = [
         "it's \"quoted\" `touch pwned`",
@@ -34,8 +34,8 @@ fn texts_that_hurt() -> Vec<String> {
     texts
 }
 
-/// Every text below a key of the file, or of all of it, keys of labels and tags included, is made hostile ones in turn.
-/// What gpuc takes is applied; nothing may be run by it, and every program must be given exactly what the plan says.
+/// Replaces each text below a key of the file, or in the whole file, including label and tag keys, by hostile ones.
+/// Accepted files are applied: no text may be executed, and programs must get exactly the arguments of the plan.
 pub(crate) fn texts(case: &Case, below: Option<&str>) {
     let config: Value = serde_yaml::from_str(case.config).unwrap();
     let mut places = Vec::new();
@@ -157,7 +157,7 @@ fn is_taken(config: &Value, place: &Place, text: &str) -> bool {
     false
 }
 
-/// What a text was, and what it is now.
+/// The old and the new text.
 type Renamed = Vec<(String, String)>;
 
 /// A file with one of the texts at each place that takes some, as many of them as go together.
@@ -256,7 +256,7 @@ fn applies(case: &Case, config: &mut Value, renamed: &Renamed) {
     is_quiet(&stage.run("teardown.sh", &["--yes", name]).went_well());
 }
 
-/// No shell stumbled.
+/// No shell reported a syntax error.
 fn is_quiet(run: &Run) {
     for words in [
         "command not found",

@@ -1,6 +1,6 @@
-//! `install.sh`: each step after what it needs, again without harm, and a stop with the name of what failed.
+//! `install.sh`: the order of steps, repeated runs, and the name of a failed step.
 
-use gpuc::plan::{Step, What};
+use gpuc_model::plan::{Step, What};
 use serde_json::Value;
 
 use super::stage::{Call, Run, Stage, With};
@@ -21,7 +21,7 @@ fn install(stage: &Stage, arguments: &[&str]) -> Run {
     stage.run("../install.sh", arguments)
 }
 
-/// The step that a call is of, and whether it only brings the step's kinds.
+/// The step of a call, and whether it installs only the step's CRDs.
 fn step<'s>(steps: &'s [Step], call: &Call) -> Option<(&'s str, bool)> {
     let word = |flag: &str| {
         let at = call.words.iter().position(|word| word == flag)?;
@@ -44,7 +44,7 @@ fn step<'s>(steps: &'s [Step], call: &Call) -> Option<(&'s str, bool)> {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn every_step_is_brought_in_order_and_again_without_harm() {
+fn steps_are_ordered_and_repeatable() {
     let stage = stage();
     let steps = &stage.plan.steps;
     assert!(
@@ -106,7 +106,7 @@ fn every_step_is_brought_in_order_and_again_without_harm() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn kinds_come_before_the_chart_that_has_them() {
+fn crds_are_applied_before_their_chart() {
     let stage = stage();
     let run = install(&stage, &[]).went_well();
     let calls: Vec<_> = run
@@ -129,7 +129,7 @@ fn kinds_come_before_the_chart_that_has_them() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn a_dry_run_shows_what_a_run_does_and_calls_nothing() {
+fn dry_run_shows_actions_and_calls_nothing() {
     let stage = stage();
     let dry = install(&stage, &["--dry-run"]).went_well();
     assert_eq!(dry.calls, []);
@@ -154,7 +154,7 @@ fn a_dry_run_shows_what_a_run_does_and_calls_nothing() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn a_failure_stops_with_the_name_of_its_step() {
+fn failure_names_its_step() {
     let stage = stage();
     let steps = &stage.plan.steps;
     for (place, failing) in steps.iter().enumerate() {
@@ -168,10 +168,7 @@ fn a_failure_stops_with_the_name_of_its_step() {
         };
         let run = stage.run_with("../install.sh", &[], &with);
         assert_ne!(run.code, 0, "{}", failing.name);
-        let said = format!(
-            "the step {} failed, and nothing after it was tried",
-            failing.name
-        );
+        let said = format!("step {} failed; later steps were not run", failing.name);
         assert!(run.said.contains(&said), "{}", run.said);
         let later = &steps[place + 1..];
         for call in run.calls.iter().filter_map(|call| step(steps, call)) {
@@ -187,7 +184,7 @@ fn a_failure_stops_with_the_name_of_its_step() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_something_else_made_is_taken_over_only_when_that_is_asked_for() {
+fn foreign_objects_are_adopted_only_on_request() {
     let text = CHARTS;
     let releases = Stage::new(text, "true").plan.releases.clone();
     let foreign = releases
@@ -212,7 +209,7 @@ fn what_something_else_made_is_taken_over_only_when_that_is_asked_for() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn the_cluster_is_asked_whose_it_is_before_anything_is_brought() {
+fn cluster_identity_is_checked_first() {
     let text = include_str!("aws.yaml");
     let stage = Stage::new(text, "standin-state set eks.account 999999999999");
     let run = install(&stage, &[]);
@@ -221,10 +218,10 @@ fn the_cluster_is_asked_whose_it_is_before_anything_is_brought() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn wrong_flags_are_refused() {
+fn invalid_flags_are_rejected() {
     let stage = stage();
     for (arguments, why) in [
-        (&["--force"][..], "does not know --force"),
+        (&["--force"][..], "unknown flag: --force"),
         (&["--context"], "--context needs a value"),
         (&["--context", "nowhere"], "does not exist"),
     ] {

@@ -1,19 +1,19 @@
-//! The life of a cluster: shown, made, made again, changed by others, cut short, taken down.
+//! The lifecycle of a cluster: dry run, creation, repeated runs, drift, interruptions, teardown.
 
 use std::collections::BTreeSet;
 
-use gpuc::plan::{self, Change, Field, Resource, Word};
+use gpuc_model::plan::{self, Change, Field, Resource, Word};
 use serde_json::Value;
 
 use super::stage::{Call, Run, Stage, With};
 
-/// A cloud, as these tests need it.
+/// A cloud, as required by these tests.
 pub(crate) struct Case {
     /// A `gpu-cluster.yaml`.
     pub(crate) config: &'static str,
-    /// What makes the world in which it is applied, as shell commands.
+    /// Shell commands that create the environment.
     pub(crate) before: &'static str,
-    /// What makes it another account, project, subscription or context, as shell commands.
+    /// Shell commands that change the account, project, subscription or context.
     pub(crate) elsewhere: &'static str,
     /// The fields that a first run changes on what is there by then.
     pub(crate) settled: &'static [&'static str],
@@ -22,12 +22,12 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The world before anything was applied.
+    /// The environment before the first run.
     pub(crate) fn stage(&self) -> Stage {
         Stage::new(self.config, self.before)
     }
 
-    /// The world after the first run.
+    /// The environment after the first run.
     pub(crate) fn applied(&self) -> Stage {
         let stage = self.stage();
         stage.run("apply.sh", &[]).went_well();
@@ -79,7 +79,7 @@ fn settles(case: &Case, stage: &Stage, call: &Call) -> bool {
     })
 }
 
-/// Lines of shell as words.
+/// Splits lines of shell into words.
 fn words(stage: &Stage, lines: &[String]) -> Vec<Vec<String>> {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let lines = lines.as_slice();
@@ -111,7 +111,7 @@ fn made_by_its_commands(case: &Case, stage: &Stage, run: &Run) {
     }
 }
 
-/// A script stops before anything else when it talks to somebody else's cloud.
+/// A script stops at once if it targets another account.
 pub(crate) fn asks_who_it_talks_to(case: &Case) {
     let stage = case.applied();
     stage
@@ -148,7 +148,7 @@ fn scripts(stage: &Stage) -> BTreeSet<String> {
         .collect()
 }
 
-/// An outage while a resource is looked at is not taken for its absence.
+/// A failed read of a resource does not count as its absence.
 pub(crate) fn an_outage_is_no_absence(case: &Case) {
     let stage = case.stage();
     let mut known = BTreeSet::new();
@@ -165,7 +165,7 @@ pub(crate) fn an_outage_is_no_absence(case: &Case) {
         };
         let script = format!("{}.sh", resource.script);
         let run = stage.run_with(&script, &[], &with);
-        run.was_refused("could not be looked at");
+        run.was_refused("cannot be read: command failed");
     }
 }
 
@@ -180,9 +180,9 @@ fn text(word: &Word) -> &str {
     }
 }
 
-/// Every field of every resource: what others changed is seen; what can be changed is, by the commands of that field
-/// and no others; what cannot stops the script with its reason.
-pub(crate) fn drift_is_mended(case: &Case) {
+/// Drift of every field of every resource is detected. Mutable fields are corrected, by the commands of that field
+/// only; immutable fields stop the script with the reason.
+pub(crate) fn drift_is_corrected(case: &Case) {
     let stage = case.applied();
     let resources = stage.plan.provisioning.resources.iter();
     for resource in resources.filter(|it| !it.is_only_removed()) {
@@ -226,7 +226,7 @@ pub(crate) fn drift_is_mended(case: &Case) {
     }
 }
 
-/// All that cannot be changed, and something that can beside it: every reason is told, and nothing is changed.
+/// Drift of all immutable fields and of a mutable one: every reason is reported, and nothing is changed.
 fn stops_for(case: &Case, stage: &Stage, resource: &Resource, fixed: &[&Field], free: &[&Field]) {
     if fixed.is_empty() {
         return;
@@ -238,7 +238,7 @@ fn stops_for(case: &Case, stage: &Stage, resource: &Resource, fixed: &[&Field], 
     }
     let script = format!("{}.sh", resource.script);
     let run = stage.run(&script, &["--allow-disruption"]);
-    let mut run = run.was_refused("it would have to be made anew");
+    let mut run = run.was_refused("immutable: requires replacement");
     for field in fixed {
         let name = format!(
             "{} {}: {}: ",
@@ -263,8 +263,8 @@ fn stops_for(case: &Case, stage: &Stage, resource: &Resource, fixed: &[&Field], 
     drop(run);
 }
 
-/// What cannot be changed in the last resource keeps `apply.sh` from changing the first.
-pub(crate) fn everything_is_looked_at_first(case: &Case) {
+/// An immutable difference in the last resource prevents `apply.sh` from changing the first.
+pub(crate) fn everything_is_read_before_changes(case: &Case) {
     let stage = case.applied();
     let resources = &stage.plan.provisioning.resources;
     let fixed = |resource: &Resource, fixed: bool| {
@@ -284,7 +284,7 @@ pub(crate) fn everything_is_looked_at_first(case: &Case) {
     let world = stage.state();
     for arguments in [vec![], vec!["--allow-disruption"], vec!["--dry-run"]] {
         let run = stage.run("apply.sh", &arguments);
-        run.was_refused("it would have to be made anew");
+        run.was_refused("immutable: requires replacement");
     }
     assert_eq!(stage.state(), world);
 }
@@ -304,7 +304,7 @@ fn drift(case: &Case, stage: &Stage, resource: &Resource, fields: &[&Field]) {
     stage.set_state(&world);
 }
 
-/// A script that dies after each of its changes is finished by the next run.
+/// A script that is interrupted after any of its changes is completed by the next run.
 pub(crate) fn survives_being_killed(case: &Case) {
     let stage = case.stage();
     let mut deaths = 0;
@@ -341,7 +341,8 @@ pub(crate) fn survives_being_killed(case: &Case) {
     );
 }
 
-/// Nothing is deleted without the cluster's name; then what gpuc made is, the last thing first; a second time nothing.
+/// Nothing is deleted without the cluster's name. With it, gpuc's resources are deleted in reverse order; a second run
+/// deletes nothing.
 pub(crate) fn is_taken_down(case: &Case) {
     let stage = case.applied();
     let made = stage.state();
@@ -381,13 +382,13 @@ pub(crate) fn is_taken_down(case: &Case) {
     assert_eq!(stage.state(), gone);
 }
 
-/// The commands that delete, the last resource's first.
+/// The delete commands, in reverse order of the resources.
 fn deletions(stage: &Stage) -> Vec<&plan::Command> {
     let resources = stage.plan.provisioning.resources.iter().rev();
     resources.flat_map(|resource| &resource.delete).collect()
 }
 
-/// Every field that the tables of a cloud know occurs in one of its files, so that the drift of each is tried.
+/// Every field in the tables of a cloud occurs in one of its files, so its drift is tested.
 pub(crate) fn every_field_occurs(cases: &[&Case]) {
     let stages: Vec<_> = cases
         .iter()

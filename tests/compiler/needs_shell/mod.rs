@@ -1,5 +1,4 @@
-//! The scripts, run: real bash, real jq, and stand-ins for the command lines of the clouds
-//! (`tests/standins/README.md`).
+//! The scripts in real bash with real jq, and fakes of the clouds' command lines (`tests/standins/README.md`).
 
 mod aws;
 mod azure;

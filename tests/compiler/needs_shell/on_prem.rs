@@ -1,6 +1,6 @@
-//! Machines of one's own.
+//! On-premises hosts.
 
-use gpuc::plan::{Field, Resource};
+use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
 use super::life::{self, Case};
@@ -71,27 +71,27 @@ fn nodes_are_labelled_once() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn drift_is_mended() {
+fn drift_is_corrected() {
     life::every_field_occurs(&[&RICH]);
-    life::drift_is_mended(&RICH);
+    life::drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn somebody_elses_cluster_is_left_alone() {
+fn wrong_cluster_is_unchanged() {
     life::asks_who_it_talks_to(&RICH);
     life::an_outage_is_no_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn accidents_are_survived() {
+fn interruptions_are_survived() {
     life::survives_being_killed(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn what_was_made_is_taken_down() {
+fn teardown_removes_what_was_set() {
     life::is_taken_down(&RICH);
 }
 
@@ -103,6 +103,6 @@ fn health_is_verified() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn hostile_texts_are_refused_or_passed_on() {
+fn hostile_texts_are_rejected_or_passed_through() {
     hostile::texts(&RICH, None);
 }

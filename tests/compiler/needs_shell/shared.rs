@@ -1,4 +1,4 @@
-//! What others put beside gpuc's labels, taints and tags stays; what gpuc put there and no longer wants goes.
+//! Externally managed labels, taints and tags are kept; those that gpuc set and no longer wants are removed.
 
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(crate) fn others_are_left_alone(shared: &Shared, planted: &Value, left: &Val
     next.run("apply.sh", &[]).went_well().changed_nothing();
     assert_eq!(next.state(), world);
 
-    // Nobody remembers what others set, though it is called as something that was gpuc's once.
+    // Externally set values are not recorded as gpuc's, even under a name that gpuc once used.
     change(&next, shared.plant);
     next.run("apply.sh", &[]).went_well().changed_nothing();
     let name: &str = &next.plan.cluster;

@@ -1,4 +1,4 @@
-//! A world for scripts: a tree on disk, real bash and jq, and stand-ins for the command lines of the clouds.
+//! The environment for scripts: a tree on disk, real bash and jq, and fakes of the clouds' command lines.
 
 use std::fs;
 use std::io::Write;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use gpuc::model::Cluster;
-use gpuc::plan::{self, Plan, Resource, Word};
+use gpuc_model::Cluster;
+use gpuc_model::plan::{self, Plan, Resource, Word};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -25,16 +25,16 @@ pub(crate) struct Stage {
     pub(crate) plan: Plan,
 }
 
-/// What became of a run.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) said: String,
-    /// The calls of stand-ins, in order.
+    /// The calls of fakes, in order.
     pub(crate) calls: Vec<Call>,
 }
 
-/// A call of a stand-in.
+/// A call of a fake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The program and its arguments.
@@ -43,12 +43,12 @@ pub(crate) struct Call {
     pub(crate) code: i64,
 }
 
-/// What differs from a plain run.
+/// The settings of a run that differ from the default.
 #[derive(Default)]
 pub(crate) struct With<'w> {
-    /// More of the environment.
+    /// Additional environment variables.
     pub(crate) environment: &'w [(&'w str, &'w str)],
-    /// What stands on standard input.
+    /// Standard input.
     pub(crate) input: &'w str,
 }
 
@@ -86,7 +86,7 @@ impl Stage {
         self.run_with(script, arguments, &With::default())
     }
 
-    /// The same, with something that differs.
+    /// Runs a script with other settings.
     pub(crate) fn run_with(&self, script: &str, arguments: &[&str], with: &With<'_>) -> Run {
         let script = self.tree().join("cloud").join(script);
         let mut words = vec![script.to_str().unwrap()];
@@ -94,7 +94,7 @@ impl Stage {
         self.shell("umask 077; exec \"$@\"", &words, with)
     }
 
-    /// Runs a shell script that may use the stand-ins.
+    /// Runs a shell script with access to the fakes.
     pub(crate) fn shell(&self, script: &str, arguments: &[&str], with: &With<'_>) -> Run {
         fs::write(self.log_path(), "").unwrap();
         let bin = repository().join("tests/standins/bin");
@@ -160,13 +160,13 @@ impl Stage {
         log.lines().map(call).collect()
     }
 
-    /// What the stand-ins know.
+    /// The state of the fakes.
     pub(crate) fn state(&self) -> Value {
         let text = fs::read_to_string(self.state_path()).unwrap();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Changes what the stand-ins know.
+    /// Changes the state of the fakes.
     pub(crate) fn set_state(&self, state: &Value) {
         fs::write(self.state_path(), state.to_string()).unwrap();
     }
@@ -178,20 +178,20 @@ impl Stage {
         asked.chain(looked).collect()
     }
 
-    /// The resources that a script makes and changes.
+    /// The resources that a script creates and changes.
     pub(crate) fn resources(&self, script: &str) -> impl Iterator<Item = &Resource> {
         let resources = self.plan.provisioning.resources.iter();
         let resources = resources.filter(|resource| !resource.is_only_removed());
         resources.filter(move |resource| resource.script == script)
     }
 
-    /// Whether a call is that of a command. What is known only at run time may be anything.
+    /// Whether a call matches a command. Arguments that are known only at run time match anything.
     pub(crate) fn is(&self, call: &Call, command: &plan::Command) -> bool {
         let cloud = self.tree().join("cloud");
         fits(&command.0, &call.words, &cloud)
     }
 
-    /// Whether the calls are those of the commands, in order and no others.
+    /// Whether the calls match the commands, in order and without others.
     pub(crate) fn are(&self, calls: &[Call], commands: &[&plan::Command]) -> bool {
         let mut pairs = calls.iter().zip(commands);
         calls.len() == commands.len() && pairs.all(|(call, command)| self.is(call, command))
@@ -218,7 +218,7 @@ impl Stage {
     }
 }
 
-/// Whether words are those of a command.
+/// Whether arguments match those of a command.
 fn fits(command: &[Word], words: &[String], cloud: &Path) -> bool {
     let Some((word, more)) = command.split_first() else {
         return words.is_empty();
@@ -238,25 +238,25 @@ fn fits(command: &[Word], words: &[String], cloud: &Path) -> bool {
 }
 
 impl Run {
-    /// The calls that are of the kind that changes something.
+    /// The calls that change something.
     pub(crate) fn mutating(&self) -> Vec<&Call> {
         self.calls.iter().filter(|call| call.mutates).collect()
     }
 
-    /// The run went well.
+    /// Asserts that the run succeeded.
     pub(crate) fn went_well(self) -> Self {
         assert_eq!(self.code, 0, "{}", self.said);
         self
     }
 
-    /// The run stopped before it changed anything, and said why.
+    /// Asserts that the run stopped before any change, with a reason.
     pub(crate) fn was_refused(self, why: &str) -> Self {
         assert!(self.code != 0, "it went on\n{}", self.said);
         assert!(self.said.contains(why), "not said: {why}\n{}", self.said);
         self.changed_nothing()
     }
 
-    /// The run changed nothing.
+    /// Asserts that the run changed nothing.
     pub(crate) fn changed_nothing(self) -> Self {
         let calls = self.mutating();
         assert!(calls.is_empty(), "{calls:#?}\n{}", self.said);

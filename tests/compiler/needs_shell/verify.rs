@@ -1,15 +1,15 @@
-//! Whether `verify.sh` sees what is well and what is not.
+//! `verify.sh` detects what is healthy and what is not.
 
 use std::collections::BTreeMap;
 
-use gpuc::plan::Expectation;
+use gpuc_model::plan::Expectation;
 use gpuc_schema::node_config::STARTUP_TAINT;
 use serde_json::{Value, json};
 
 use super::life::Case;
 use super::stage::Stage;
 
-/// A healthy cluster passes, with and without pods; each thing that ails it fails with its reason.
+/// A healthy cluster passes, with and without pods; each fault fails with its reason.
 pub(crate) fn healthy_and_not(case: &Case) {
     let stage = case.applied();
     let healthy = healthy(&stage);
@@ -34,7 +34,7 @@ pub(crate) fn healthy_and_not(case: &Case) {
     daemon_sets_that_ail(&stage, &healthy);
 }
 
-/// Each pool, and the name of a node of it.
+/// Each pool, with the name of one of its nodes.
 type Firsts<'e> = [(&'e Expectation, String)];
 
 fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
@@ -45,7 +45,7 @@ fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
         if fewest > 0 {
             let left = fewest - 1;
             told.push(format!(
-                "pool {pool}: {left} nodes are ready, and not {fewest} or more"
+                "pool {pool}: {left} nodes ready, expected at least {fewest}"
             ));
             world["nodes"].as_object_mut().unwrap().remove(name);
         }
@@ -67,7 +67,7 @@ fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
     for (expectation, name) in firsts {
         let pool = &expectation.pool;
         told.push(format!(
-            "pool {pool}: gpuc-runtime has yet to cut the GPUs of {name}, and keeps"
+            "pool {pool}: gpuc-runtime has not partitioned the GPUs of {name} yet; their"
         ));
         let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
         world["nodes"][name]["spec"]["taints"] = json!([taint]);
@@ -87,7 +87,7 @@ fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>)
         for (resource, count) in some {
             let has = count - 1;
             told.push(format!(
-                "pool {pool}: a node must have {count} {resource}: {name} has {has}"
+                "pool {pool}: expected {count} {resource} per node: {name} has {has}"
             ));
             world["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
@@ -100,7 +100,7 @@ fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>)
         for devices in &expectation.devices {
             let (class, count, has) = (&devices.class, devices.per_node, devices.per_node - 1);
             told.push(format!(
-                "pool {}: a node must have {count} devices of class {class}: {name} has {has}",
+                "pool {}: expected {count} devices of class {class} per node: {name} has {has}",
                 expectation.pool
             ));
             let slice = &mut world["objects"][format!("resourceslice//{name}")];
@@ -121,14 +121,14 @@ fn daemon_sets_that_ail(stage: &Stage, healthy: &Value) {
         })
     };
     for (status, ails) in [
-        (status(3, 0, 0, 0), "wants to run on no node"),
-        (status(3, 2, 2, 1), "is ready on 1 of 2 nodes"),
-        (status(3, 2, 1, 2), "is as it is written on 1 of 2 nodes"),
+        (status(3, 0, 0, 0), ": 0 desired pods"),
+        (status(3, 2, 2, 1), ": ready on 1 of 2 nodes"),
+        (status(3, 2, 1, 2), ": updated on 1 of 2 nodes"),
         (
             status(2, 2, 2, 2),
-            "was changed, and Kubernetes has not looked at it since",
+            ": the controller has not observed the latest generation",
         ),
-        (Value::Null, "is not there"),
+        (Value::Null, " not found"),
     ] {
         let mut told = Vec::new();
         let mut world = healthy.clone();
@@ -141,7 +141,7 @@ fn daemon_sets_that_ail(stage: &Stage, healthy: &Value) {
                 object["status"] = status.clone();
                 objects.insert(format!("daemonset/{namespace}/{name}"), object);
             }
-            told.push(format!("DaemonSet {namespace}/{name} {ails}"));
+            told.push(format!("DaemonSet {namespace}/{name}{ails}"));
         }
         fails(stage, &world, &told);
     }

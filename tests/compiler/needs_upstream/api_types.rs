@@ -1,17 +1,17 @@
-//! What gpuc knows of Kubernetes' types and words, held against the definitions that Kubernetes publishes.
+//! Kubernetes' types and enumerations, compared with the definitions that Kubernetes publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gpuc::api_server::{ENUMS, GONE};
-use gpuc::model::SUPPORTED;
+use gpuc_kubernetes::api_server::{ENUMS, GONE};
+use gpuc_model::SUPPORTED;
 use serde_json::{Value, json};
 
 use super::assert_none;
 use crate::needs::{self, PYTHON, UPSTREAM};
 use crate::support::{expect_file, repository};
 
-pub(super) const FILE: &str = "compiler/src/api_server/types/kubernetes.types";
+pub(super) const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/kubernetes.types";
 
 /// The objects that are looked at whole.
 const ROOTS: &[&str] = &[
@@ -98,7 +98,7 @@ fn holds(schema: &Value, to_do: &mut Vec<String>) -> String {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn types_are_kubernetes_own() {
+fn types_match_kubernetes() {
     let definitions = definitions();
     let mut to_do: Vec<_> = ROOTS
         .iter()
@@ -164,7 +164,7 @@ pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 /// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
 #[test]
 #[ignore = "needs GPUC_PYTHON"]
-fn fields_of_older_versions_are_known() {
+fn removed_fields_are_known() {
     let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
     let types = known(&file);
     let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
@@ -296,7 +296,7 @@ fn listed(text: &str) -> Vec<&str> {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn words_are_those_of_the_descriptions() {
+fn enum_values_match_the_descriptions() {
     let definitions = definitions();
     let definitions = definitions.as_object().unwrap();
     let (mut wrong, mut lists) = (Vec::new(), 0);

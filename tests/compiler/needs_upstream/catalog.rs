@@ -1,11 +1,11 @@
-//! Every row of the catalog says what the table of facts says.
+//! Every row of the catalog matches the tables of facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc::cloud::aws::machines as aws;
-use gpuc::cloud::azure::machines as azure;
-use gpuc::cloud::gcp::{attach, machines as gcp, partitions, zones};
-use gpuc::cloud::machine::{Machine, Status};
+use gpuc_clouds::aws::machines as aws;
+use gpuc_clouds::azure::machines as azure;
+use gpuc_clouds::gcp::{attach, machines as gcp, partitions, zones};
+use gpuc_model::cloud::machine::{Machine, Status};
 use gpuc_schema::gpu::{GpuModel, MODELS, Mig};
 use serde_json::{Map, Value, json};
 
@@ -316,7 +316,7 @@ fn azure_sizes() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn cards() {
+fn gpu_models() {
     let facts = needs::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let theirs = models.map(|it| {
@@ -379,7 +379,7 @@ fn counts(model: &GpuModel) -> BTreeMap<String, u64> {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn memory_that_was_observed() {
+fn observed_memory() {
     let facts = needs::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let wrong = models.filter_map(|it| {
@@ -393,7 +393,7 @@ fn memory_that_was_observed() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn mig_profiles_and_their_places() {
+fn mig_profiles_and_placements() {
     let facts = needs::json(FACTS, "mig_placements.json");
     let columns = [
         "smi_profile_id",
@@ -413,7 +413,7 @@ fn mig_profiles_and_their_places() {
         );
         let profiles = rows(&model["profiles"], "name", &columns).into_iter();
         let known = |(name, mut row): (String, Value)| {
-            // Where nobody has seen one, gpuc shows what the name says; the facts say nothing.
+            // For a machine that was never observed, gpuc shows the count in the name; the facts have none.
             let row_of = row.as_object_mut().unwrap();
             row_of.retain(|_, value| !value.is_null());
             (name, row)
@@ -459,7 +459,7 @@ fn profiles(mig: &Mig) -> impl Iterator<Item = (&'static str, Value)> {
 }
 
 #[test]
-fn a_difference_is_found() {
+fn differences_are_detected() {
     let row = |count: u32| Rows::from([("a".to_owned(), json!({"count": count}))]);
     assert_eq!(differences(&row(1), &row(1)).len(), 0);
     assert_eq!(differences(&row(1), &row(2)).len(), 1);

@@ -1,5 +1,5 @@
-//! Custom resources as their definitions say, made strict: the API server drops a field that a definition does not
-//! know, without a word, and here it is an error.
+//! Custom resources and their CRDs, made strict: a field that a CRD does not have is an error here, although the API
+//! server silently drops it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
     schemas
 }
 
-/// What pools with GPUDirect tell their cluster. Google Kubernetes Engine brings the definitions, no chart does.
+/// Networks of pools with GPUDirect. Google Kubernetes Engine installs the definitions, no chart does.
 ///
 /// Source: kubernetes/cloud-provider-gcp@0494afac `crd/config/crds/networking.gke.io_networks.yaml` and
 /// `networking.gke.io_gkenetworkparamsets.yaml`, what objects of the type `Device` may say.
@@ -126,7 +126,7 @@ fn strict(schema: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Alternatives name some of the fields that are there beside others: they refuse none.
+/// Alternatives name some of the fields that exist in addition to others: they reject none.
 fn loosened(alternatives: &Value) -> Value {
     let mut alternatives = alternatives.clone();
     for alternative in alternatives.as_array_mut().into_iter().flatten() {

@@ -1,18 +1,18 @@
-//! The types of custom resources, derived from the definitions that their projects publish.
+//! The types of custom resources, derived from the CRDs that their projects publish.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 
-use gpuc::api_server::GONE;
+use gpuc_kubernetes::api_server::GONE;
 use serde_json::Value;
 
 use super::api_types::{self, known};
 use crate::needs::{self, UPSTREAM};
 use crate::support::{expect_file, repository};
 
-const FILE: &str = "compiler/src/api_server/types/custom.types";
-const RULES: &str = "compiler/src/api_server/types/custom.rules";
+const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/custom.types";
+const RULES: &str = "compiler/crates/kubernetes/src/api_server/types/custom.rules";
 
 /// Whose definitions are read: the folder, what people call the project, and its kinds.
 const PROJECTS: &[(&str, &str, &[&str])] = &[
@@ -44,7 +44,7 @@ const PROJECTS: &[(&str, &str, &[&str])] = &[
     ("volcano.sh", "Volcano", &["Job", "PodGroup", "Queue"]),
 ];
 
-/// What definitions ask for and the projects' own webhooks bring before anybody asks.
+/// Required fields that the projects' own webhooks fill before validation.
 ///
 /// Sources: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go` and kubernetes-sigs/jobset
 /// `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
@@ -241,12 +241,12 @@ fn limits(schema: &Value) -> String {
     text
 }
 
-/// What the API server writes where nobody does.
+/// The API server's defaults.
 fn given(schema: &Value) -> String {
     let Some(given) = schema.get("default") else {
         return String::new();
     };
-    // Where a volume is mounted no rule asks for.
+    // No rule reads where a volume is mounted.
     if given.as_str().is_some_and(|it| it.starts_with('/')) {
         return String::new();
     }
@@ -288,7 +288,7 @@ fn count(schema: &Value) -> usize {
     below + made(schema).len()
 }
 
-/// The definitions of a project, and what `SOURCE` beside them says.
+/// The definitions of a project, and the content of `SOURCE` next to them.
 fn definitions(folder: &str) -> (Vec<Value>, String) {
     let folder = needs::path(UPSTREAM).join("crds").join(folder);
     let mut files: Vec<_> = fs::read_dir(&folder)
@@ -308,7 +308,7 @@ fn definitions(folder: &str) -> (Vec<Value>, String) {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn types_are_those_of_the_definitions() {
+fn types_match_the_crds() {
     let kubernetes = fs::read_to_string(repository().join(api_types::FILE)).unwrap();
     let mut text = "# Custom resources: the fields of each, `!` after those that an object must have, and what else \
                     their definitions say.\n# Derived by `needs_upstream::custom_types`; see there.\n"

@@ -1,6 +1,6 @@
-//! Every `ClusterConfig` is one that eksctl reads: by the JSON schema that eksctl prints.
+//! Every `ClusterConfig` is valid according to the JSON schema that eksctl prints.
 
-use gpuc::plan::Contents;
+use gpuc_model::plan::Contents;
 use serde_json::{Value, json};
 
 use super::assert_none;
@@ -9,7 +9,7 @@ use crate::needs::{self, FACTS};
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn cluster_configs_are_what_eksctl_schema_says() {
+fn cluster_configs_match_the_schema_of_eksctl() {
     let mut schema = needs::json(FACTS, "eksctl_schema.json");
     name_definitions_as_urls_may(&mut schema);
     let validator = jsonschema::draft7::new(&schema).unwrap();

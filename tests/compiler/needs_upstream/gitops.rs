@@ -1,13 +1,12 @@
-//! What Flux and Argo CD are told is what their own CRDs take.
+//! The objects for Flux and Argo CD match their CRDs.
 
 use std::collections::BTreeMap;
 
-use gpuc::plan::Delivery;
+use gpuc_model::plan::Delivery;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::assert_none;
-use super::crds;
+use super::{assert_none, crds};
 use crate::corpus::cases;
 
 /// Every object for a tool, with where it comes from.
@@ -50,7 +49,7 @@ impl Crds {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn objects_are_what_the_crds_say() {
+fn objects_match_the_crds() {
     let crds = Crds::all();
     let objects = objects();
     for kind in [
@@ -77,10 +76,10 @@ fn objects_are_what_the_crds_say() {
     assert_none(&wrong.collect::<Vec<_>>());
 }
 
-/// `docs/gitops.md` takes Flux away without removing anything, by suspending all that it was told of.
+/// `docs/gitops.md` takes Flux away without removing anything, by suspending all of its objects.
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn all_that_flux_is_told_of_can_be_suspended() {
+fn flux_objects_can_be_suspended() {
     let crds = Crds::all();
     let of_flux = |object: &Value| {
         object["apiVersion"]

@@ -1,4 +1,4 @@
-//! Every Helm value is one that the pinned chart reads. Helm itself ignores a key that it does not know.
+//! The pinned charts read every Helm value. Helm itself ignores unknown keys.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +120,8 @@ fn charts_know_every_key() {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn charts_are_pinned_to_the_version_that_was_looked_at() {
-    for chart in gpuc::chart::CHARTS {
+fn charts_are_pinned_to_the_verified_version() {
+    for chart in gpuc_compile::charts::CHARTS {
         let file = format!("charts/{}/Chart.yaml", folder(chart.name));
         let text = needs::text(UPSTREAM, &file);
         let description: Value = serde_yaml::from_str(&text).unwrap();
@@ -151,7 +151,7 @@ const PLUGIN_KEYS: &[&str] = &[
 ];
 
 #[test]
-fn the_plugin_reads_every_key_of_its_configuration() {
+fn plugin_reads_every_configuration_key() {
     let (mut wrong, mut seen) = (Vec::new(), 0);
     for case in cases() {
         let releases = case.plan().releases.iter();

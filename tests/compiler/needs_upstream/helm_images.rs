@@ -1,6 +1,6 @@
-//! The table of the charts' images says what their own values say.
+//! The table of the charts' images matches the charts' own values.
 
-use gpuc::chart::images::{ChartImage, Place, images};
+use gpuc_compile::charts::images::{ChartImage, Place, images};
 use serde_json::Value;
 
 use super::assert_none;
@@ -43,7 +43,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ),
     (
         "prometheusOperator/thanosImage/repository",
-        "the operator's default for sidecars that somebody asks for",
+        "the operator's default for sidecars that an object enables",
     ),
     (
         "vgpuManager/repository",
@@ -53,7 +53,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn images_are_the_charts_own() {
+fn images_match_the_charts() {
     let mut wrong = Vec::new();
     for (chart, folder, version) in CHARTS {
         let values = values(chart, folder);

@@ -1,9 +1,9 @@
-//! The lists of charts' keys are what today's derivation makes of the charts' own files.
+//! The lists of the charts' keys match those derived from the charts' own files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gpuc::chart::keys::Found;
+use gpuc_compile::charts::keys::Found;
 use serde_json::Value;
 
 use super::assert_none;
@@ -187,24 +187,26 @@ type Keys = BTreeMap<String, Key>;
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn lists_are_what_the_charts_say() {
+fn lists_match_the_charts() {
     let mut wrong = Vec::new();
     for (chart, folder, version) in CHARTS {
         let wanted = list(chart, folder, version);
-        let path = repository().join(format!("compiler/src/chart/keys/{chart}.keys"));
+        let path = repository().join(format!(
+            "compiler/crates/compile/src/charts/keys/{chart}.keys"
+        ));
         if blessing() {
             std::fs::write(&path, &wanted).unwrap();
         } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
             wrong.push(format!("{} is stale", path.display()));
         }
     }
-    let help = "UPDATE_EXPECT=1 writes them anew: \
+    let help = "UPDATE_EXPECT=1 regenerates them: \
         UPDATE_EXPECT=1 cargo test -p gpuc --test compiler -- --ignored needs_upstream::helm_keys";
     if !wrong.is_empty() {
         wrong.push(help.to_owned());
     }
     assert_none(&wrong);
-    let mut embedded: Vec<_> = gpuc::chart::keys::Keys::charts().collect();
+    let mut embedded: Vec<_> = gpuc_compile::charts::keys::Keys::charts().collect();
     embedded.sort_unstable();
     let listed: Vec<_> = CHARTS.iter().map(|(name, ..)| *name).collect();
     assert_eq!(embedded, listed);
@@ -213,7 +215,7 @@ fn lists_are_what_the_charts_say() {
 /// The lists as they are read, against the rows and schemas themselves: nothing got lost on the way.
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn lists_know_every_path_and_property() {
+fn lists_contain_every_path_and_property() {
     let mut wrong = Vec::new();
     for (chart, folder, _) in CHARTS {
         let mut paths: Vec<String> = match *chart {
@@ -230,7 +232,7 @@ fn lists_know_every_path_and_property() {
             let mut known = BETTER_KNOWN.iter();
             known.any(|(of, at, word, _)| of == chart && *at == path && *word == REFUSED)
         };
-        let keys = gpuc::chart::keys::Keys::of(chart).unwrap();
+        let keys = gpuc_compile::charts::keys::Keys::of(chart).unwrap();
         for path in paths {
             let parts: Vec<_> = path.split('/').collect();
             let is_unknown = matches!(keys.find(&parts), Found::Unknown { .. });

@@ -1,4 +1,4 @@
-//! The values of the chart `jupyterhub` pass the chart's own schema, which refuses what it does not know.
+//! The values of the chart `jupyterhub` match the chart's own schema, which rejects unknown keys.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::needs::{self, UPSTREAM};
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn values_are_what_the_chart_s_schema_says() {
+fn values_match_the_schema_of_the_chart() {
     let read = |file: &str| -> Value {
         let text = needs::text(UPSTREAM, &format!("charts/jupyterhub/{file}"));
         let yaml: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();

@@ -1,5 +1,5 @@
-//! Every object is one that Kubernetes takes: by its strict JSON schema, or by the definition of a custom resource,
-//! unknown fields refused.
+//! Every object is valid according to Kubernetes' strict JSON schema, or the CRD of a custom resource, without unknown
+//! fields.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ fn definitions(schema: &Value) -> BTreeMap<String, String> {
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn objects_are_what_kubernetes_schema_says() {
+fn objects_match_the_schema_of_kubernetes() {
     let mut schema = needs::json(UPSTREAM, "kubernetes/_definitions.json");
     schema["$id"] = json!(DEFINITIONS);
     let names = definitions(&schema);
@@ -111,7 +111,7 @@ const SINCE_1_34: &str = "resource.k8s.io/v1";
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with kubernetes-validate"]
-fn kubernetes_validate_takes_every_object() {
+fn kubernetes_validate_accepts_every_object() {
     let mut objects = with_a_mistake();
     // It knows no custom resources.
     objects.retain(|(_, value)| !is_custom(value));

@@ -1,4 +1,4 @@
-//! What gpuc does not decide of Kueue's configuration is the chart's default: the chart takes it whole.
+//! Kueue settings that gpuc does not set have the chart's defaults: the chart takes its configuration as a whole.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const OURS: &[&str] = &[
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
-fn what_is_not_decided_is_the_default() {
+fn unset_configuration_is_the_default() {
     let read = |text: &str| -> Value {
         let yaml: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
         serde_json::to_value(yaml).unwrap()

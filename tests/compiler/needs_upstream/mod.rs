@@ -1,4 +1,4 @@
-//! What gpuc writes and knows, held against schemas, charts and tables that others wrote.
+//! Generated files and tables, compared with external schemas, charts and tables.
 
 mod api_types;
 mod catalog;

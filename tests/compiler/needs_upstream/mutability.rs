@@ -1,10 +1,10 @@
-//! What becomes of a change is what the clouds make of it: nothing is changed in place that only a new pool can have,
-//! and nothing asks for a new pool that could be changed.
+//! The change kinds of fields match the clouds: no immutable field is changed in place, and no mutable field causes a
+//! replacement.
 
 use std::collections::BTreeSet;
 
-use gpuc::cloud::CLOUDS;
-use gpuc::plan::Change;
+use gpuc_clouds::CLOUDS;
+use gpuc_model::plan::Change;
 use serde_json::Value;
 
 use super::assert_none;
@@ -57,22 +57,22 @@ const ROWS: &[Row] = &[
     row("eks", NODE_GROUP, "disk size in GiB", Pool("disk_type_size")),
     row("eks", NODE_GROUP, "EFA", Pool("efa_or_fast_network")),
     row("eks", NODE_GROUP, "placement group", Pool("placement_policy")),
-    row("eks", NODE_GROUP, "most pods on a node", Pool("max_pods")),
+    row("eks", NODE_GROUP, "max pods per node", Pool("max_pods")),
     row("eks", NODE_GROUP, "Kubernetes version of the image", Own("an image that EKS does not make has no update of its own")),
     row("eks", NODE_GROUP, "labels", Pool("node_labels")),
     row("eks", NODE_GROUP, "taints", Pool("node_taints")),
     row("eks", NODE_GROUP, "tags", Pool("cloud_tags_labels")),
-    row("eks", NODE_GROUP, "the autoscaler's picture of a node", Pool("cloud_tags_labels")),
+    row("eks", NODE_GROUP, "Cluster Autoscaler node template", Pool("cloud_tags_labels")),
     row("eks", NODE_GROUP, "local disks", Pool("local_ssd")),
-    row("eks", NODE_GROUP, "how nodes are replaced in an upgrade", Pool("upgrade_settings")),
-    row("eks", NODE_GROUP, "repair of broken nodes", Own("\"nodeRepairConfig and warmPoolConfig too\", upgrade_settings")),
+    row("eks", NODE_GROUP, "upgrade settings", Pool("upgrade_settings")),
+    row("eks", NODE_GROUP, "node repair", Own("\"nodeRepairConfig and warmPoolConfig too\", upgrade_settings")),
     row("eks", NODE_GROUP, "number of nodes", Pool("desired_nodes")),
     row("eks", NODE_GROUP, "Kubernetes version", Pool("kubernetes_version_nodes")),
 
     row("eks", "EKS cluster", "VPC", Own("\"VPC cannot change\", cluster_fields")),
     row("eks", "EKS cluster", "VPC range", Own("as the VPC")),
     row("eks", "EKS cluster", "zones", Own("eksctl makes no subnets later")),
-    row("eks", "EKS cluster", "API server's endpoint", Own("update-cluster-config, cluster_fields")),
+    row("eks", "EKS cluster", "API server endpoint", Own("update-cluster-config, cluster_fields")),
     row("eks", "EKS cluster", "subnets", Own("update-cluster-config, cluster_fields")),
     row("eks", "EKS cluster", "security groups", Own("update-cluster-config, cluster_fields")),
     row("eks", "EKS cluster", "tags", Own("tag-resource")),
@@ -85,31 +85,31 @@ const ROWS: &[Row] = &[
     row("gke", GKE_POOL, "spot capacity", Pool("spot_priority")),
     row("gke", GKE_POOL, "reservation", Pool("capacity_reservation")),
     row("gke", GKE_POOL, "placement", Pool("placement_policy")),
-    row("gke", GKE_POOL, "networks of the interfaces for GPUs", Own("\"Additional node networks are create-only: replace\", efa_or_fast_network")),
-    row("gke", GKE_POOL, "most pods on a node", Pool("max_pods")),
+    row("gke", GKE_POOL, "networks of the GPU interfaces", Own("\"Additional node networks are create-only: replace\", efa_or_fast_network")),
+    row("gke", GKE_POOL, "maximum pods per node", Pool("max_pods")),
     row("gke", GKE_POOL, "node image", Pool("os_image_ami_family")),
     row("gke", GKE_POOL, "boot disk size", Pool("disk_type_size")),
-    row("gke", GKE_POOL, "metadata that pods see", Own("\"recreates nodes\", cluster_fields")),
+    row("gke", GKE_POOL, "workload metadata", Own("\"recreates nodes\", cluster_fields")),
     row("gke", GKE_POOL, "resource labels", Part("cloud_tags_labels", "resource_labels")),
     row("gke", GKE_POOL, "autoscaling", Pool("min_max_nodes")),
     row("gke", GKE_POOL, "node labels", Pool("node_labels")),
     row("gke", GKE_POOL, "taints", Pool("node_taints")),
     row("gke", GKE_POOL, "upgrade settings", Pool("upgrade_settings")),
-    row("gke", GKE_POOL, "upgrades and repairs by GKE", Own("--enable-autorepair and --enable-autoupgrade, general")),
+    row("gke", GKE_POOL, "automatic upgrades and repairs", Own("--enable-autorepair and --enable-autoupgrade, general")),
     row("gke", GKE_POOL, "zones", Pool("zones_locations")),
-    row("gke", GKE_POOL, "nodes in each zone", Pool("desired_nodes")),
+    row("gke", GKE_POOL, "nodes per zone", Pool("desired_nodes")),
 
     row("gke", "GKE cluster", "network", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "subnetwork", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "network policies", Own("Dataplane V2 is chosen when a cluster is made")),
     row("gke", "GKE cluster", "Dataplane V2", Own("Dataplane V2 is chosen when a cluster is made")),
-    row("gke", "GKE cluster", "several networks for pods", Own("clusters update --enable-multi-networking")),
+    row("gke", "GKE cluster", "multi-networking", Own("clusters update --enable-multi-networking")),
     row("gke", "GKE cluster", "private nodes", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "release channel", Own("in-place, cluster_fields")),
     row("gke", "GKE cluster", "Kubernetes version of the control plane", Pool("kubernetes_version_control_plane")),
     row("gke", "GKE cluster", "workload identity", Own("in-place, cluster_fields")),
-    row("gke", "GKE cluster", "Filestore's driver", Own("clusters update --update-addons")),
-    row("gke", "GKE cluster", "Cloud Storage's driver", Own("clusters update --update-addons")),
+    row("gke", "GKE cluster", "Filestore CSI driver", Own("clusters update --update-addons")),
+    row("gke", "GKE cluster", "Cloud Storage FUSE CSI driver", Own("clusters update --update-addons")),
     row("gke", "GKE cluster", "maintenance window", Own("clusters update --maintenance-window-start")),
     row("gke", "GKE cluster", "resource labels", Own("clusters update --update-labels does not roll, cloud_tags_labels")),
     row("gke", "GKE cluster's first pool", "first pool", Own("gpuc's own")),
@@ -117,14 +117,14 @@ const ROWS: &[Row] = &[
     row("aks", AKS_POOL, "VM size", Pool("machine_type")),
     row("aks", AKS_POOL, "priority", Pool("spot_priority")),
     row("aks", AKS_POOL, "eviction policy", Pool("spot_priority")),
-    row("aks", AKS_POOL, "highest spot price", Pool("spot_priority")),
+    row("aks", AKS_POOL, "maximum spot price", Pool("spot_priority")),
     row("aks", AKS_POOL, "zones", Pool("zones_locations")),
     row("aks", AKS_POOL, "subnet", Pool("pool_name_or_subnet")),
     row("aks", AKS_POOL, "capacity reservation group", Pool("capacity_reservation")),
     row("aks", AKS_POOL, "proximity placement group", Pool("placement_policy")),
     row("aks", AKS_POOL, "disk size", Pool("disk_type_size")),
     row("aks", AKS_POOL, "disk type", Pool("disk_type_size")),
-    row("aks", AKS_POOL, "pods on a node", Pool("max_pods")),
+    row("aks", AKS_POOL, "maximum pods per node", Pool("max_pods")),
     row("aks", AKS_POOL, "GPU driver", Pool("gpu_driver_version")),
     row("aks", AKS_POOL, "GPU instance profile", Pool("mig_partition_size")),
     row("aks", AKS_POOL, "operating system", Pool("os_image_ami_family")),
@@ -135,8 +135,8 @@ const ROWS: &[Row] = &[
     row("aks", AKS_POOL, "labels", Pool("node_labels")),
     row("aks", AKS_POOL, "taints", Pool("node_taints")),
     row("aks", AKS_POOL, "tags", Pool("cloud_tags_labels")),
-    row("aks", AKS_POOL, "surge of an upgrade", Pool("upgrade_settings")),
-    row("aks", AKS_POOL, "nodes missing in an upgrade", Pool("upgrade_settings")),
+    row("aks", AKS_POOL, "maximum surge", Pool("upgrade_settings")),
+    row("aks", AKS_POOL, "maximum unavailable nodes", Pool("upgrade_settings")),
 
     row("aks", "AKS cluster", "location", Own("replace, cluster_fields")),
     row("aks", "AKS cluster", "network", Own("\"reimages nodes\", cluster_fields: left to people")),
@@ -146,9 +146,9 @@ const ROWS: &[Row] = &[
     row("aks", "AKS cluster", "tier", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "OIDC issuer", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "workload identity", Own(CLUSTER_FACTS)),
-    row("aks", "AKS cluster", "Blob Storage's driver", Own("az aks update --enable-blob-driver")),
-    row("aks", "AKS cluster", "upgrades by AKS", Own("az aks update --auto-upgrade-channel")),
-    row("aks", "AKS cluster", "node images by AKS", Own("az aks update --node-os-upgrade-channel")),
+    row("aks", "AKS cluster", "Blob Storage CSI driver", Own("az aks update --enable-blob-driver")),
+    row("aks", "AKS cluster", "automatic upgrades", Own("az aks update --auto-upgrade-channel")),
+    row("aks", "AKS cluster", "automatic node image upgrades", Own("az aks update --node-os-upgrade-channel")),
     row("aks", "AKS maintenance schedule", "maintenance window", Own("az aks maintenanceconfiguration update")),
     row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
 ];
@@ -170,7 +170,7 @@ fn allowed(word: &str, change: &Change) -> bool {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn changes_are_what_the_clouds_make_of_them() {
+fn field_changes_match_the_clouds() {
     let facts: Value = serde_yaml::from_str(&needs::text(FACTS, "mutability.yaml")).unwrap();
     let facts = facts["fields"].as_array().unwrap();
     let mut wrong = Vec::new();
@@ -231,7 +231,7 @@ fn changes_are_what_the_clouds_make_of_them() {
 }
 
 #[test]
-fn a_change_in_place_of_what_must_be_replaced_is_found() {
+fn missing_replacement_is_detected() {
     assert!(!allowed("replace", &Change::InPlace));
     assert!(!allowed("in-place", &Change::Replaces { reason: "" }));
     assert!(!allowed("rolls", &Change::InPlace));

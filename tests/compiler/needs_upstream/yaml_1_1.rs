@@ -1,10 +1,10 @@
-//! Readers of YAML 1.1, which kubectl and Helm are, read in every file what was meant.
+//! YAML 1.1 parsers, such as those of kubectl and Helm, read the expected values from every file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gpuc::node::Node;
-use gpuc::plan::Contents;
+use gpuc_model::plan::Contents;
+use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
 
 use super::assert_none;
@@ -13,13 +13,13 @@ use crate::needs::{self, PYTHON};
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with PyYAML"]
-fn pyyaml_reads_what_was_meant() {
+fn pyyaml_reads_the_same_values() {
     // Each different text once, with what was meant by it and where it is.
     let mut meant = BTreeMap::new();
     for case in cases() {
         for node in nodes(case) {
             let value = serde_json::to_value(node).unwrap();
-            meant.insert(gpuc::yaml::to_yaml(node), (case.name.clone(), value));
+            meant.insert(gpuc_syntax::yaml::to_yaml(node), (case.name.clone(), value));
         }
         let files = case.tree().files();
         let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml");

@@ -1,4 +1,4 @@
-//! Clusters and pods that are drawn, and the nodes that such clusters have.
+//! Generated clusters and pods, and the nodes of these clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -261,7 +261,7 @@ impl Cluster {
         labels.chain([STRANGE]).collect()
     }
 
-    /// Whether what the pod asks for has an answer in the file for this pool.
+    /// Whether the file decides every request of the pod for this pool.
     pub(super) fn is_decided(&self, pool: &Pool, pod: &Value) -> bool {
         let asked: Vec<_> = asked(pod).collect();
         let is_open = !self.is_gcp && pool.zones.is_empty() && asked.contains(&ZONE);
@@ -293,7 +293,7 @@ fn label_value(index: usize) -> &'static str {
     }
 }
 
-/// What GKE's API server adds to a pod: a toleration for each extended resource that it asks for.
+/// What GKE's API server adds to a pod: a toleration for each extended resource that it requests.
 pub(super) fn admitted(pod: &Value, is_gcp: bool) -> Value {
     let mut pod = pod.clone();
     if !is_gcp {

@@ -1,9 +1,9 @@
-//! The guard refuses no pod that a scheduler finds a node for.
+//! The admission policy rejects no pod for which a scheduler finds a node.
 
 use std::cell::Cell;
 
-use gpuc::node::Node;
-use gpuc::placement::{Answer, Defaults, Demand, places};
+use gpuc_model::scheduling::{Answer, Defaults, Demand, places};
+use gpuc_syntax::node::Node;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::admission::api_server::{ApiServer, Said};
 use crate::support::compile_text;
 
 #[test]
-fn the_guard_refuses_no_pod_that_could_run() {
+fn admission_policy_rejects_no_schedulable_pod() {
     let config = Config {
         cases: 12,
         max_shrink_iters: 60,
@@ -46,11 +46,11 @@ fn the_guard_refuses_no_pod_that_could_run() {
             let runnable = admitted(spec, drawn.is_gcp);
             let mut nodes = drawn.pools.iter().flat_map(|pool| drawn.nodes(pool));
             let fits = nodes.any(|node| oracle::fits(&runnable, &node));
-            // A scheduler gives several shares to one container, which is not what it wants.
-            let by_shares = |message: &&&String| message.contains("parts of");
+            // The scheduler gives several replicas to one container, which the policy rejects as useless.
+            let by_shares = |message: &&&String| message.contains("replicas of ");
             let is_refused = refused.len() > refused.iter().filter(by_shares).count();
             prop_assert!(!(fits && is_refused), "{said:?}\n{object:#}\n{text}");
-            // What a pull request is told is of the same mind, shares and all.
+            // The report on a pull request agrees, replicas included.
             let demand = Demand::of_pod(&Node::from_json(spec.clone()), &Defaults::default());
             let verdicts = places(&demand, &cluster);
             let of_gpus = verdicts.iter().filter(|it| it.pool.has_gpus());
@@ -68,7 +68,7 @@ fn the_guard_refuses_no_pod_that_could_run() {
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    // Others of those that cannot run choose nodes that there are not, or ask for too much memory.
+    // Others of those that cannot run select nodes that do not exist, or request too much memory.
     let counts = [&run, &stopped, &missed].map(Cell::get);
     assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
 }

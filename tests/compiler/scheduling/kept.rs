@@ -36,9 +36,9 @@ pub(super) fn on_gke(gib: u128) -> u128 {
     hundredths * 1024 * 1024 / 100
 }
 
-/// What pods of users do not get beside what is kept of the cores: thousandths of a core for what serves the node's
-/// GPUs (gpuc-runtime, with a second container where MPS shares them, and on GKE what installs the driver), and bytes
-/// for that and for what the cloud keeps.
+/// Capacity that users' pods do not get, in addition to the reserved cores: thousandths of a core for the components
+/// that serve the node's GPUs (gpuc-runtime, with a second container where MPS shares them, and on GKE what installs
+/// the driver), and bytes for that and for what the cloud keeps.
 ///
 /// How many pods a node takes: awslabs/amazon-eks-ami `eni-max-pods.txt` (from memory). Of a machine without GPUs
 /// nothing is known, and no machine takes fewer than 4.

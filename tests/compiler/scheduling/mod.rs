@@ -1,4 +1,4 @@
-//! What gpuc says of a pod and a pool is what a scheduler does, and why not is said in words that help.
+//! The feasibility of a pod on a pool matches a scheduler, and the reasons are helpful.
 
 pub(crate) mod drawn;
 mod guard;
@@ -9,16 +9,16 @@ mod words;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use gpuc::check::check;
-use gpuc::decode;
-use gpuc::diag::Report;
-use gpuc::load::{self, Files};
-use gpuc::model::Cluster;
-use gpuc::node::Node;
-use gpuc::placement::{Answer, Defaults, Demand, Why, verdict};
-use gpuc::resolve::{Choices, resolve};
-use gpuc::source::Sources;
+use gpuc_model::Cluster;
+use gpuc_model::check::check;
+use gpuc_model::resolve::{Choices, resolve};
+use gpuc_model::scheduling::{Answer, Defaults, Demand, Why, verdict};
 use gpuc_schema::Spanned;
+use gpuc_syntax::decode;
+use gpuc_syntax::diag::Report;
+use gpuc_syntax::load::{self, Files};
+use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Sources;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -59,7 +59,12 @@ fn resolved(text: &str) -> Option<Cluster> {
     let world = Files::one("gpu-cluster.yaml", text);
     let loaded = load::load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
     let config = decode::cluster(&loaded[0].root, &mut report)?;
-    let cluster = resolve(Arc::new(config), &Choices::default(), &mut report);
+    let cluster = resolve(
+        Arc::new(config),
+        &gpuc::REGISTRY,
+        &Choices::default(),
+        &mut report,
+    );
     check(&cluster, &mut report).is_some().then_some(cluster)
 }
 
@@ -124,7 +129,7 @@ fn agrees(
 }
 
 #[test]
-fn a_verdict_is_what_a_scheduler_does() {
+fn feasibility_matches_the_scheduler() {
     let config = Config {
         cases: 60,
         max_shrink_iters: 100,

@@ -76,7 +76,7 @@ fn amount(value: &Value) -> u128 {
     number(whole) * unit + (number(part) * unit).div_ceil(tens)
 }
 
-/// What a container asks for: its requests, and its limits where there is no request.
+/// A container's effective requests: its requests, and its limits where there is no request.
 fn of_container(container: &Value, name: &str) -> u128 {
     let resources = &container["resources"];
     let asked = [&resources["requests"][name], &resources["limits"][name]];
@@ -84,7 +84,7 @@ fn of_container(container: &Value, name: &str) -> u128 {
     asked.next().map_or(0, amount)
 }
 
-/// What a pod asks for: while it starts, at the worst moment, or while it runs.
+/// A pod's effective requests: the maximum of its init phase and its running phase.
 pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
     let inits = list(pod, "initContainers");
     let containers = list(pod, "containers");

@@ -1,9 +1,9 @@
-//! Each reason, in the words in which users read it.
+//! The text of each reason.
 
-use gpuc::cloud::machine::CpuArchitecture;
-use gpuc::node::Node;
-use gpuc::placement::{Answer, Claim, Defaults, Demand, Image, best, explain, places};
+use gpuc_model::cloud::machine::CpuArchitecture;
+use gpuc_model::scheduling::{Answer, Claim, Defaults, Demand, Image, best, explain, places};
 use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
 
 use crate::support::{Outcome, compile_text};
@@ -49,34 +49,34 @@ const CUT: &str = "name: cut, machine: p4d.24xlarge, nodes: {count: 1}, \
                    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}";
 
 #[test]
-fn resources_that_a_node_does_not_have() {
+fn missing_resources() {
     says(
         &[SYSTEM, TRAIN, CUT],
         &pod(&json!({"nvidia.com/gpu": 9})),
         &[
-            "pool `system` offers no `nvidia.com/gpu`",
-            "pool `train` has 8 of `nvidia.com/gpu` on a node, not 9",
-            "pool `cut` offers no `nvidia.com/gpu`, but `nvidia.com/mig-1g.5gb`",
+            "pool `system` does not advertise `nvidia.com/gpu`",
+            "pool `train` has 8 of `nvidia.com/gpu` per node, not 9",
+            "pool `cut` does not advertise `nvidia.com/gpu`, only `nvidia.com/mig-1g.5gb`",
         ],
     );
     says(
         &[TRAIN, SHARED],
         &pod(&json!({"nvidia.com/gpu.type": 1, "vpc.amazonaws.com/efa": 4})),
         &[
-            "pool `train` offers no `nvidia.com/gpu.type`, but `nvidia.com/gpu`",
-            "pool `shared` offers no `nvidia.com/gpu.type`, but `nvidia.com/gpu`, and offers no \
+            "pool `train` does not advertise `nvidia.com/gpu.type`, only `nvidia.com/gpu`",
+            "pool `shared` does not advertise `nvidia.com/gpu.type`, only `nvidia.com/gpu`, and does not advertise \
            `vpc.amazonaws.com/efa`",
         ],
     );
     says(
         &[SYSTEM],
         &pod(&json!({"example.com/fpga": 1})),
-        &["pool `system` perhaps offers no `example.com/fpga` that this file knows of"],
+        &["pool `system` possibly does not advertise `example.com/fpga` according to this file"],
     );
 }
 
 #[test]
-fn machines_that_are_too_small_or_run_something_else() {
+fn machine_size_and_architecture() {
     says(
         &[SYSTEM, SHARED],
         &pod(&json!({"cpu": "4500m", "memory": "24Gi"})),
@@ -93,16 +93,16 @@ fn machines_that_are_too_small_or_run_something_else() {
         ],
         &pod(&json!({"cpu": "3950m", "memory": "15800Mi"})),
         &[
-            "pool `system` has machines with 4 cores, which leave pods an estimated 3.92 cores, not 3.95",
-            "pool `told` has nodes that leave pods 2.99 cores, not 3.95, and has nodes that leave pods 14.9 GiB of \
-             memory, not 15.4 GiB",
+            "pool `system` has machines with 4 cores and an estimated 3.92 cores allocatable, not 3.95",
+            "pool `told` has nodes with 2.99 cores allocatable, not 3.95, and has nodes with 14.9 GiB of \
+             memory allocatable, not 15.4 GiB",
         ],
     );
     says(
         &[TRAIN],
         &pod(&json!({"memory": "1134Gi"})),
         &[
-            "pool `train` has machines with 1152 GiB of memory, which leave pods an estimated 1133.6 GiB of memory, not \
+            "pool `train` has machines with 1152 GiB of memory and an estimated 1133.6 GiB of memory allocatable, not \
              1134 GiB",
         ],
     );
@@ -146,7 +146,7 @@ fn taints_and_labels() {
     says(
         &[SYSTEM],
         &selector("example.com/by-hand", "x"),
-        &["pool `system` perhaps has no label `example.com/by-hand: x`"],
+        &["pool `system` possibly has no label `example.com/by-hand: x`"],
     );
     let affinity = |terms: Value| {
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -161,43 +161,43 @@ fn taints_and_labels() {
         &affinity(json!([{"matchExpressions": [arm, not_here]}])),
         &[
             "pool `system` has the label `kubernetes.io/arch: amd64`, not `arm64`, and has the label `gpuc.dev/pool: \
-           system`, which is not wanted",
+           system`, which is excluded",
         ],
     );
     says(
         &[SYSTEM],
         &affinity(json!([{"matchExpressions": [arm]}, {"matchExpressions": [not_here]}])),
-        &["pool `system` matches none of the 2 alternatives of the node affinity"],
+        &["pool `system` matches none of the 2 terms of the node affinity"],
     );
     let named = json!({"key": "metadata.name", "operator": "In", "values": ["n1"]});
     says(
         &[SYSTEM],
         &affinity(json!([{"matchFields": [named]}])),
-        &["pool `system` perhaps may not have the node that is named"],
+        &["pool `system` possibly may not contain the named node"],
     );
 }
 
 #[test]
-fn gpus_that_do_not_work_as_they_are_asked_for() {
+fn unsupported_gpu_requests() {
     says(
         &[SHARED],
         &pod(&json!({"nvidia.com/gpu": 2})),
         &[
-            "pool `shared` offers `nvidia.com/gpu` in shares, and gives no more than one for 2 of them",
+            "pool `shared` advertises `nvidia.com/gpu` as replicas, and 2 of them provide no more than one",
         ],
     );
     let mps = "name: mps, machine: g6.xlarge, nodes: {count: 1}, sharing: {mps: {replicas: 4}}";
     says(
         &[mps],
         &pod(&json!({"nvidia.com/gpu": 2})),
-        &["pool `mps` offers `nvidia.com/gpu` in shares, and refuses 2 of them"],
+        &["pool `mps` advertises `nvidia.com/gpu` as replicas, and rejects a request for 2"],
     );
     let two = pod(&json!({"nvidia.com/mig-1g.5gb": 2}));
     says(
         &[CUT],
         &two,
         &[
-            "pool `cut` perhaps offers `nvidia.com/mig-1g.5gb` in slices, 2 of them, of which a program sees one",
+            "pool `cut` possibly advertises `nvidia.com/mig-1g.5gb` as MIG devices, and a program uses only one of 2",
         ],
     );
     let talk = Demand {
@@ -208,7 +208,7 @@ fn gpus_that_do_not_work_as_they_are_asked_for() {
         &[CUT],
         &talk,
         &[
-            "pool `cut` offers `nvidia.com/mig-1g.5gb` in slices, 2 of them, which cannot talk to each other",
+            "pool `cut` advertises `nvidia.com/mig-1g.5gb` as MIG devices, and 2 of them cannot communicate with each other",
         ],
     );
     let large = |resource: &str| Demand {
@@ -223,12 +223,12 @@ fn gpus_that_do_not_work_as_they_are_asked_for() {
     says(
         &[CUT],
         &large("nvidia.com/mig-1g.5gb"),
-        &["pool `cut` has slices 1g.5gb with 4864 MiB of memory, not 30720 MiB"],
+        &["pool `cut` has MIG devices 1g.5gb with 4864 MiB of memory, not 30720 MiB"],
     );
 }
 
 #[test]
-fn more_pods_at_once_than_nodes() {
+fn more_pods_than_nodes() {
     let demand = |pods, apart| Demand {
         pods: Some(Spanned::unwritten(pods)),
         apart,
@@ -238,17 +238,17 @@ fn more_pods_at_once_than_nodes() {
     says(
         &[TRAIN],
         &demand(5, false),
-        &["pool `train` has at most 2 nodes, and 5 pods at once need 3"],
+        &["pool `train` has at most 2 nodes, but 5 pods at once need 3"],
     );
     says(
         &[TRAIN],
         &demand(3, true),
-        &["pool `train` has at most 2 nodes, and 3 pods at once need 3"],
+        &["pool `train` has at most 2 nodes, but 3 pods at once need 3"],
     );
 }
 
 #[test]
-fn images_that_the_driver_or_the_card_cannot_run() {
+fn images_that_the_driver_or_gpu_cannot_run() {
     let image = |name: &str| Demand {
         images: vec![Image::new(Spanned::unwritten(name.to_owned()))],
         ..pod(&json!({"nvidia.com/gpu": 1}))
@@ -260,7 +260,7 @@ fn images_that_the_driver_or_the_card_cannot_run() {
         &[old],
         &image("pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime"),
         &[
-            "pool `old` has driver 550, and `pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime` with CUDA 13.0 \
+            "pool `old` has driver 550, but `pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime` with CUDA 13.0 \
            needs 580 or later",
         ],
     );
@@ -268,7 +268,7 @@ fn images_that_the_driver_or_the_card_cannot_run() {
         &[old],
         &image("nvcr.io/nvidia/pytorch:25.08-py3"),
         &[
-            "pool `old` perhaps has driver 550, and `nvcr.io/nvidia/pytorch:25.08-py3` with CUDA 13.0 needs 580 or \
+            "pool `old` possibly has driver 550, but `nvcr.io/nvidia/pytorch:25.08-py3` with CUDA 13.0 needs 580 or \
            later",
         ],
     );
@@ -277,8 +277,8 @@ fn images_that_the_driver_or_the_card_cannot_run() {
         &[volta],
         &image("nvidia/cuda:13.0.1-base-ubuntu24.04"),
         &[
-            "pool `volta` has the card v100-sxm2-16gb, which CUDA 13.0 of \
-           `nvidia/cuda:13.0.1-base-ubuntu24.04` dropped",
+            "pool `volta` has the GPU model v100-sxm2-16gb, which CUDA 13.0 in \
+           `nvidia/cuda:13.0.1-base-ubuntu24.04` no longer supports",
         ],
     );
     let no_gpu = Demand {
@@ -289,7 +289,7 @@ fn images_that_the_driver_or_the_card_cannot_run() {
 }
 
 #[test]
-fn claims() {
+fn resource_claims() {
     let pools = [
         "name: a, machine: p4d.24xlarge, nodes: {count: 1}, stack: {allocation: dra}",
         "name: b, machine: g6.xlarge, nodes: {count: 1}, stack: {allocation: dra}",
@@ -306,20 +306,20 @@ fn claims() {
         &pools,
         &claim("a.gpuc.dev", 9),
         &[
-            "pool `a` has 8 of `a.gpuc.dev` on a node, not 9",
-            "pool `b` has no device of class `a.gpuc.dev`, but `b.gpuc.dev`",
+            "pool `a` has 8 of `a.gpuc.dev` per node, not 9",
+            "pool `b` has no device of DeviceClass `a.gpuc.dev`, only `b.gpuc.dev`",
         ],
     );
     says(&pools, &claim("gpu.nvidia.com", 1), &[]);
     says(
         &pools[..1],
         &claim("other", 1),
-        &["pool `a` perhaps has no device of class `other` that this file knows of"],
+        &["pool `a` possibly has no device of DeviceClass `other` according to this file"],
     );
     says(
         &pools[..1],
         &pod(&json!({"nvidia.com/gpu": 1})),
-        &["pool `a` offers no `nvidia.com/gpu`"],
+        &["pool `a` does not advertise `nvidia.com/gpu`"],
     );
     // From 1.36 Kubernetes makes the claim.
     let outcome = cluster("1.36", &pools);
@@ -327,7 +327,7 @@ fn claims() {
     let verdicts = places(&pod(&json!({"nvidia.com/gpu": 2})), cluster);
     assert_eq!(
         explain(&verdicts),
-        ["pool `b` has 1 of `nvidia.com/gpu` on a node, not 2"]
+        ["pool `b` has 1 of `nvidia.com/gpu` per node, not 2"]
     );
     assert_eq!(best(&verdicts).unwrap().pool.name.value, "a");
     assert_eq!(verdicts[0].answer(), Answer::Yes);

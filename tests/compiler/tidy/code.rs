@@ -1,4 +1,4 @@
-//! A Rust file taken apart as far as the promises about names need it.
+//! The tokens of a Rust file, as far as the conventions need them.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ pub(super) struct Code {
     pub(super) texts: BTreeSet<String>,
     /// The file with nothing inside its texts.
     pub(super) without_texts: String,
-    /// The file without comments and texts.
-    bare: String,
+    /// The comments and the texts, each line in its place; every character of code is a `\u{1}`.
+    pub(super) prose: String,
 }
 
 impl Code {
@@ -37,14 +37,21 @@ impl Code {
             if let Some(text) = text {
                 let breaks = token.matches('\n').count();
                 code.without_texts.push_str(&"\n".repeat(breaks));
-                code.bare.push_str("\"\"");
+                // Lines that are continued with a backslash are one text.
+                code.prose.push_str(&match first {
+                    '"' => token.replace("\\\n", " \n").replace("\\n", "  "),
+                    _ => token.to_owned(),
+                });
                 if breaks == 0 {
                     code.texts.insert(text);
                 }
             } else {
                 code.without_texts.push_str(token);
-                if !is_comment {
-                    code.bare.push_str(token);
+                if is_comment {
+                    code.prose.push_str(token.trim_start_matches(['/', '!']));
+                } else {
+                    let hidden = |c: char| if c.is_whitespace() { c } else { '\u{1}' };
+                    code.prose.extend(token.chars().map(hidden));
                 }
                 if first.is_alphabetic() || first == '_' {
                     code.names.insert(token.to_owned());
@@ -53,20 +60,6 @@ impl Code {
             rest = &rest[length..];
         }
         code
-    }
-
-    /// The parts of the crate that are named by their paths.
-    pub(super) fn uses(&self) -> BTreeSet<String> {
-        let paths = self.bare.split("crate::").skip(1);
-        let names = paths.map(|rest| {
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
-            rest[..end.unwrap_or(rest.len())].to_owned()
-        });
-        // `crate::{a, b}` and types at the root have no name of a part.
-        let parts = names.inspect(|name| assert!(!name.is_empty(), "write one path a `use`"));
-        parts
-            .filter(|name| !name.starts_with(char::is_uppercase))
-            .collect()
     }
 }
 
@@ -132,7 +125,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
 fn files_are_taken_apart() {
     let text = "//! Aws\nuse crate::node::Node;\nfn eks<'a>(c: char) -> &'a str { let q = '\"'; r#\"gke\"# }\n// end\n";
     let code = Code::of(text);
-    assert_eq!(code.uses(), BTreeSet::from(["node".to_owned()]));
+    assert!(code.prose.starts_with(" Aws\n\u{1}\u{1}\u{1} "));
     assert!(code.names.contains("eks") && !code.names.contains("Aws"));
     assert_eq!(code.texts, BTreeSet::from(["gke".to_owned()]));
     assert_eq!(words("AwsCluster on-EKS"), ["aws", "cluster", "on", "eks"]);

@@ -1,7 +1,8 @@
-//! Promises about the code itself: which part leans on which, what is named where, how long things get.
+//! Conventions of the source code: layers of crates, names, terms, lengths of files and lines.
 
 mod code;
-mod layers;
+mod crates;
+mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,76 +13,9 @@ use gpuc_schema::gpu::MODELS;
 
 use crate::support::{files_below, repository};
 use code::{Code, words};
-use layers::LAYERS;
-
-#[test]
-fn parts_lean_on_each_other_one_way() {
-    let allowed: BTreeMap<_, _> = LAYERS.iter().copied().collect();
-    let mut wrong = Vec::new();
-    for (path, code) in compiler() {
-        let part = path.split(['/', '.']).next().unwrap();
-        let others = allowed
-            .get(part)
-            .unwrap_or_else(|| panic!("{part} is not in LAYERS"));
-        for used in code.uses() {
-            if used != part && !others.contains(&used.as_str()) {
-                wrong.push(format!("{path} uses crate::{used}"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
 
 /// The words by which people call clouds.
 const CLOUD_WORDS: &[&str] = &["aws", "eks", "gke", "gcp", "azure", "aks"];
-
-/// Where clouds may be named outside their folders, with the reason.
-const NAMES_CLOUDS: &[(&str, &str)] = &[
-    ("cloud/mod.rs", "the list of all clouds"),
-    (
-        "chart/efa_device_plugin.rs",
-        "the chart's own name and places",
-    ),
-    ("chart/images/table.rs", "images' names"),
-    ("chart/karpenter.rs", "the chart's own names and places"),
-    ("chart/keys/dead.rs", "charts' own names and places"),
-    ("chart/keys/mod.rs", "charts' own names"),
-    ("cli/args.rs", "the words of `gpuc init`"),
-    ("cli/init.rs", "the starters, one a cloud"),
-    (
-        "load/unions.rs",
-        "the schema's choices, by their paths in the file",
-    ),
-];
-
-#[test]
-fn clouds_are_named_in_their_folders_alone() {
-    let mut wrong = Vec::new();
-    for (path, code) in compiler() {
-        let own = path
-            .strip_prefix("cloud/")
-            .and_then(|rest| rest.split('/').next());
-        let listed = NAMES_CLOUDS.iter().any(|(listed, _)| *listed == path);
-        if listed || matches!(own, Some("aws" | "azure" | "gcp" | "onprem")) {
-            continue;
-        }
-        let found = code.names.iter().chain(&code.texts);
-        for text in found.filter(|text| {
-            words(text)
-                .iter()
-                .any(|it| CLOUD_WORDS.contains(&it.as_str()))
-        }) {
-            // `Azure Linux` is an operating system.
-            if text != "AzureLinux" {
-                wrong.push(format!("{path}: {text}"));
-            }
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "ask the cloud's Facts instead: {wrong:#?}"
-    );
-}
 
 #[test]
 fn clouds_name_themselves_and_no_other() {
@@ -94,7 +28,7 @@ fn clouds_name_themselves_and_no_other() {
     let mut wrong = Vec::new();
     for (path, code) in compiler() {
         let folder = path
-            .strip_prefix("cloud/")
+            .strip_prefix("clouds/")
             .and_then(|rest| rest.split('/').next());
         let Some((_, own)) = own.iter().find(|(name, _)| Some(*name) == folder) else {
             continue;
@@ -123,7 +57,7 @@ fn cards_are_named_in_tables_alone() {
         .collect();
     let mut wrong = Vec::new();
     for (path, code) in compiler() {
-        let is_table = path.starts_with("cloud/") && path.contains("machine");
+        let is_table = path.starts_with("clouds/") && path.contains("machine");
         // Which cards a cloud attaches or cuts is a table too.
         let of_cards = ["attach", "partitions", "zones", "accelerator"];
         let mut of_cards = of_cards.iter().map(|it| format!("gcp/{it}.rs"));
@@ -143,13 +77,19 @@ fn cards_are_named_in_tables_alone() {
 #[test]
 fn every_file_is_in_its_list() {
     let mut wrong = Vec::new();
-    for root in [
+    let crates = fs::read_dir(repository().join("compiler/crates")).unwrap();
+    let crates = crates.map(|entry| {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        format!("compiler/crates/{name}/src")
+    });
+    let others = [
         "compiler/src",
         "schema/src",
         "runtime/src",
         "tests/compiler",
-    ] {
-        let files = files_below(&repository().join(root));
+    ];
+    for root in crates.chain(others.map(str::to_owned)) {
+        let files = files_below(&repository().join(&root));
         let sources = files.keys().filter(|path| is_rust(path));
         for path in sources {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -177,14 +117,14 @@ fn every_file_is_in_its_list() {
 #[test]
 fn rules_are_sorted_and_in_their_blocks() {
     let number = |id: &str| id.trim_start_matches("GPUC").parse::<u32>().unwrap();
-    let of_manifests = gpuc::manifests::RULES
+    let of_manifests = gpuc_manifests::RULES
         .iter()
         .map(|rule| number(rule.code.id));
     let of_manifests: Vec<_> = of_manifests.collect();
     assert!(of_manifests.is_sorted_by(|a, b| a < b), "{of_manifests:?}");
     assert!(of_manifests.iter().all(|id| (4000..4100).contains(id)));
-    let mut lists = vec![(2000..2500, gpuc::check::RULES)];
-    for cloud in gpuc::cloud::CLOUDS {
+    let mut lists = vec![(2000..2500, gpuc_checks::RULES)];
+    for cloud in gpuc_clouds::CLOUDS {
         let block = match cloud.facts().key {
             "aws" => 2500..2600,
             "gcp" => 2600..2700,
@@ -214,7 +154,10 @@ fn every_module_begins_with_a_sentence() {
 
 /// Files of more than 500 lines before their tests, with the reason.
 const LONG: &[(&str, &str)] = &[
-    ("compiler/src/emit/script/tests/mod.rs", "tests"),
+    (
+        "compiler/crates/compile/src/emit/script/tests/mod.rs",
+        "tests",
+    ),
     ("runtime/src/kubelet/api/v1beta1.rs", "generated"),
 ];
 
@@ -238,7 +181,7 @@ fn files_are_one_idea() {
 }
 
 #[test]
-fn lines_fit_beside_each_other() {
+fn lines_have_at_most_120_characters() {
     let mut wide = Vec::new();
     for (path, text) in tracked(".rs") {
         for (index, line) in Code::of(&text).without_texts.lines().enumerate() {
@@ -326,13 +269,20 @@ fn links_lead_somewhere() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The compiler's sources without their tests, by path below `compiler/src`.
+/// The compiler's sources without their tests: those of a crate by `<crate>/<path below src>`, others by their path
+/// below `compiler/src`.
 fn compiler() -> BTreeMap<String, Code> {
-    let files = files_below(&repository().join("compiler/src")).into_iter();
-    let files = files.filter(|(path, _)| {
-        is_rust(path) && !path.ends_with("tests.rs") && !path.ends_with("testing.rs")
-    });
+    let crates = files_below(&repository().join("compiler/crates"))
+        .into_iter()
+        .map(|(path, text)| (path.replacen("/src/", "/", 1), text));
+    let files = files_below(&repository().join("compiler/src"))
+        .into_iter()
+        .chain(crates);
+    let is_test = |path: &str| {
+        path.ends_with("tests.rs") || path.ends_with("testing.rs") || path.contains("/tests/")
+    };
     files
+        .filter(|(path, _)| is_rust(path) && !is_test(path))
         .map(|(path, text)| {
             let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
             (path, Code::of(text))

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc::emit::{Shown, shown};
-use gpuc::lock::LOCK_FILE;
-use gpuc::why::{At, Index, Kind, Reason};
+use gpuc_compile::emit::{Shown, shown};
+use gpuc_compile::lock::LOCK_FILE;
+use gpuc_diff::why::{At, Index, Kind, Reason};
 use rayon::prelude::*;
 
 use crate::corpus::{Case, cases};
+use crate::sample;
 
 /// Whether a reason says anything: where it was written, or a name with what it is.
 fn says(reason: &Reason) -> bool {
@@ -21,12 +22,13 @@ fn says(reason: &Reason) -> bool {
     }
 }
 
-/// How many parts of a cluster's files were looked at, and an example for each file that has some without an answer.
-fn unanswered(case: &Case) -> (usize, Vec<(String, String)>) {
+/// How many parts of some of a cluster's files were checked, and an example for each file with parts without an answer.
+fn unanswered(case: &Case, selected: &BTreeSet<(&str, String)>) -> (usize, Vec<(String, String)>) {
     let mut without = Vec::new();
     let mut count = 0;
     let index = Index::new(case.compilation()).unwrap();
-    for file in index.files() {
+    let is_selected = |file: &str| selected.contains(&(case.name.as_str(), file.to_owned()));
+    for file in index.files().filter(|file| is_selected(file)) {
         let page = index
             .page(file)
             .unwrap_or_else(|| panic!("{file} has no page"));
@@ -49,13 +51,49 @@ fn unanswered(case: &Case) -> (usize, Vec<(String, String)>) {
     (count, without)
 }
 
+/// The files of all cases, by case and path.
+fn all_files() -> Vec<(&'static Case, String)> {
+    let files = cases().iter().flat_map(|case| {
+        let paths = case.tree().files().map(|(path, _)| path.to_owned());
+        let paths = paths.chain([LOCK_FILE.to_owned()]);
+        paths.map(move |path| (case, path))
+    });
+    files.collect()
+}
+
+/// One file of each kind: the cloud, the folder and the name without the part that the user chose.
 #[test]
-fn every_field_and_every_line_has_an_answer() {
-    let found: Vec<_> = cases().par_iter().map(unanswered).collect();
+fn every_field_and_every_line_of_the_sample_has_an_answer() {
+    let name = |(case, path): &(&Case, String)| format!("{} {path}", case.name);
+    let kind = |(case, path): &(&Case, String)| {
+        let cloud = case.cluster().cloud.facts().key;
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let file = file.split(['-', '.']).next().unwrap();
+        format!("{cloud} {folder} {file}")
+    };
+    assert_answers(sample::one_of_each(all_files(), name, kind), 1_000);
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_every_field_and_every_line_has_an_answer() {
+    assert_answers(all_files(), 100_000);
+}
+
+fn assert_answers(files: Vec<(&'static Case, String)>, minimum: usize) {
+    let files = files
+        .into_iter()
+        .map(|(case, path)| (case.name.as_str(), path));
+    let selected: BTreeSet<(&str, String)> = files.collect();
+    let with_files = cases().par_iter().filter(|case| {
+        let mut selected = selected.iter();
+        selected.any(|(name, _)| *name == case.name)
+    });
+    let found: Vec<_> = with_files.map(|case| unanswered(case, &selected)).collect();
     let count: usize = found.iter().map(|(count, _)| count).sum();
     let without = found.into_iter().flat_map(|(_, without)| without);
     let without: BTreeMap<_, _> = without.collect();
-    assert!(count > 100_000, "only {count} parts were looked at");
+    assert!(count > minimum, "only {count} parts were looked at");
     assert!(without.is_empty(), "{} files: {without:#?}", without.len());
 }
 

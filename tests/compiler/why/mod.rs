@@ -1,4 +1,5 @@
-//! `gpuc why`: everything in every tree has an answer, and what moves with a line of the input names that line.
+//! `gpuc why`: everything in every tree has an explanation, and everything that changes with a line of the input names
+//! that line.
 
 mod answered;
 mod moves;

@@ -1,25 +1,25 @@
-//! What moves with a line of the input names that line.
+//! Everything that changes with a line of the input names that line.
 //!
-//! The edits here are of the text, and other ones than those that `why` tries by itself; what moved is found by other
-//! readers. So an answer that names the line does so because it follows from it.
+//! The edits here change the text, and differ from the experiments of `why`; other parsers find the changes. An
+//! explanation that names the line is therefore correct, not only consistent.
 
 use std::collections::BTreeMap;
 
-use gpuc::compile::{Compilation, Options};
-use gpuc::diag::Levels;
-use gpuc::node::{Node, Value};
-use gpuc::resolve::Choices;
-use gpuc::source::Span;
-use gpuc::why::{At, Index, Path, Step, Trial, causes, leaves, try_one};
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_diff::why::{At, Index, Path, Step, Trial, causes, leaves, try_one};
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::Levels;
+use gpuc_syntax::node::{Node, Value};
+use gpuc_syntax::source::Span;
 use rayon::prelude::*;
 use serde_yaml::Value as Yaml;
 
 use crate::support::{Outcome, compile_text, repository};
 
-/// The examples, between them of every cloud, with teams and with Argo CD.
+/// The examples: together they cover every cloud, teams and Argo CD.
 const EXAMPLES: &[&str] = &["aks-argocd", "eks-teams", "gke-inference-l4", "on-prem-mig"];
 
-/// Words and what is put in their place: names that a cloud or a schema knows.
+/// Replacements for values that a cloud or a schema validates.
 const WORDS: &[(&str, &str)] = &[
     ("m7i.xlarge", "m7i.4xlarge"),
     ("p5.48xlarge", "p5e.48xlarge"),
@@ -40,7 +40,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_moves_with_a_line_names_that_line() {
+fn changed_values_name_the_changed_line() {
     let mut missing = Vec::new();
     let mut count = 0;
     for name in EXAMPLES {
@@ -77,6 +77,7 @@ fn what_moves_with_a_line_names_that_line() {
 fn trials(compilation: &Compilation) -> Vec<Trial> {
     let choices = |_: &str| Choices::default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -87,7 +88,7 @@ fn trials(compilation: &Compilation) -> Vec<Trial> {
         .collect()
 }
 
-/// Each leaf of the document, and the texts with other values there.
+/// Each leaf of the document, with variants of the text that have other values there.
 fn edits(root: &Node, text: &str) -> Vec<(Span, Vec<String>)> {
     let mut edits = Vec::new();
     let mut waiting = vec![root];
@@ -144,14 +145,14 @@ fn files(outcome: &Outcome) -> Option<BTreeMap<String, String>> {
     )
 }
 
-/// A file, its parts, and the places that the answer of each names.
+/// A file, its parts, and the locations in the explanation of each.
 struct Answers {
     file: String,
     text: String,
     parts: Vec<(At, Vec<Span>)>,
 }
 
-/// The answers of every part of every file, worked out once.
+/// The explanations of every part of every file, computed once.
 fn answers(index: &Index<'_>, trials: &[Trial]) -> Vec<Answers> {
     let files: Vec<_> = index.files().map(str::to_owned).collect();
     let one = |file: String| {
@@ -173,7 +174,7 @@ fn answers(index: &Index<'_>, trials: &[Trial]) -> Vec<Answers> {
     files.into_par_iter().map(one).collect()
 }
 
-/// How many parts moved, and those whose answers do not name the place.
+/// The number of changed parts, and those whose explanations do not name the location.
 fn held(
     index: &Index<'_>,
     answers: &[Answers],
@@ -211,7 +212,7 @@ fn shown(at: &At) -> String {
     }
 }
 
-/// The parts that are others now, as other readers see it.
+/// The parts that changed, according to other parsers.
 fn moved<'a>(before: &str, now: &str, parts: &'a [(At, Vec<Span>)]) -> Vec<&'a (At, Vec<Span>)> {
     let documents = [before, now].map(|text| serde_yaml::from_str::<Yaml>(text).ok());
     let lines = changed_lines(before, now);
@@ -245,7 +246,7 @@ fn is_other(old: &Yaml, new: &Yaml, path: &Path) -> bool {
     old != new
 }
 
-/// The lines, from 1, that are not among those that stayed.
+/// The numbers of the lines that changed.
 fn changed_lines(before: &str, now: &str) -> Vec<usize> {
     let diff = similar::TextDiff::from_lines(before, now);
     let changes = diff.iter_all_changes();

@@ -1,17 +1,17 @@
-//! A large input is looked at in groups, and the answer is the one that trying every value would give.
+//! Large inputs are tested in groups, with the same result as testing every value.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gpuc::compile::{Compilation, Options};
-use gpuc::diag::Levels;
-use gpuc::resolve::Choices;
-use gpuc::why::{Asked, Index, Question, answer, find, leaves, suspects, try_one};
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_diff::why::{Asked, Index, Question, answer, find, leaves, suspects, try_one};
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::Levels;
 use rayon::prelude::*;
 
 use crate::support::compile_text;
 
-/// A cluster of so many pools of several kinds.
+/// A cluster with this number of pools of several kinds.
 fn many(pools: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\n\
                     kubernetes: {version: \"1.34\"}\n\
@@ -36,12 +36,13 @@ fn many(pools: usize) -> String {
 
 fn options() -> Options<'static> {
     Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &|_| Choices::default(),
     }
 }
 
-/// What moves something, and how often gpuc compiled to find the values worth a trial.
+/// The causes of a value, and the number of compilations that found the candidates.
 fn movers(
     compilation: &Compilation,
     index: &Index<'_>,
@@ -72,7 +73,7 @@ fn movers(
 }
 
 #[test]
-fn groups_find_what_single_values_find() {
+fn group_testing_finds_all_values() {
     let outcome = compile_text(&many(20));
     let compilation = &outcome.compilations[0];
     let index = [Index::new(compilation).unwrap()];
@@ -95,9 +96,9 @@ fn groups_find_what_single_values_find() {
     }
 }
 
-/// Every trial is a compilation of the whole document: their number is what an answer takes.
+/// Every experiment compiles the whole document, so their number determines the duration of a query.
 #[test]
-fn an_answer_about_ninety_pools_takes_few_compilations() {
+fn ninety_pools_need_few_compilations() {
     let outcome = compile_text(&many(90));
     let compilation = &outcome.compilations[0];
     let index = [Index::new(compilation).unwrap()];

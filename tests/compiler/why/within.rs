@@ -1,11 +1,11 @@
-//! A text that is a document is asked about by its fields and lines, and a name's doing is no one else's.
+//! Embedded documents are queried by their fields and lines, and each line has its own causes.
 
 use std::fs;
 
-use gpuc::compile::Options;
-use gpuc::diag::Levels;
-use gpuc::resolve::Choices;
-use gpuc::why::{At, Index, Path, Question, Trial, answer, find, leaves, try_one};
+use gpuc_compile::compile::Options;
+use gpuc_diff::why::{At, Index, Path, Question, Trial, answer, find, leaves, try_one};
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::Levels;
 use rayon::prelude::*;
 
 use crate::support::{Outcome, compile_text, repository};
@@ -24,6 +24,7 @@ const CHANGED: &[&str] = &[
 fn trials(outcome: &Outcome) -> Vec<Trial> {
     let choices = |_: &str| Choices::default();
     let options = Options {
+        registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
@@ -38,7 +39,7 @@ fn trials(outcome: &Outcome) -> Vec<Trial> {
 }
 
 #[test]
-fn a_line_within_a_text_leads_to_what_moves_it() {
+fn line_of_embedded_text_leads_to_its_source() {
     let path = repository().join("examples/eks-queues/gpu-cluster.yaml");
     let outcome = compile_text(&fs::read_to_string(path).unwrap());
     let trials = trials(&outcome);
@@ -61,24 +62,27 @@ fn a_line_within_a_text_leads_to_what_moves_it() {
     let config = "#managerConfig.controllerManagerConfigYaml";
     assert_eq!(
         line(values, "fairSharing:"),
-        ["kueue.fairSharing: it is not there"]
+        ["kueue.fairSharing: it disappears"]
     );
     let strategies = movers(values, &format!("{config}.fairSharing"));
-    let gone = "kueue.fairSharing: `preemptionStrategies[0]` is not there";
+    let gone = "kueue.fairSharing: `preemptionStrategies[0]` disappears";
     assert_eq!(strategies, [gone]);
     let efa = line(values, "- vpc.amazonaws.com/efa");
-    assert_eq!(efa, ["nodePools[1].network.efa: it is not there"]);
+    assert_eq!(efa, ["nodePools[1].network.efa: it disappears"]);
     assert!(line(values, "- pod").is_empty());
     assert_eq!(
         movers(values, config),
         [
-            "nodePools[1].network.efa: in it `resources.excludeResourcePrefixes[2]` is not there",
-            "kueue.fairSharing: in it `fairSharing.preemptionStrategies[0]` is not there",
+            "nodePools[1].network.efa: in it, `resources.excludeResourcePrefixes[2]` disappears",
+            "kueue.fairSharing: in it, `fairSharing.preemptionStrategies[0]` disappears",
         ]
     );
     // A quota names the pool. That its script is called by the name is not the quota's doing.
     let region = line("cloud/pool-train.sh", r"--region us-east-1 \");
-    assert_eq!(region, [r"cloud.aws.region: it is `--region us-east-2 \`"]);
+    assert_eq!(
+        region,
+        [r"cloud.aws.region: it becomes `--region us-east-2 \`"]
+    );
     let pool = line("cloud/pool-train.sh", r"--nodegroup-name train \");
     assert!(
         pool.iter().any(|it| it.starts_with("nodePools[1].name: ")),
@@ -89,11 +93,11 @@ fn a_line_within_a_text_leads_to_what_moves_it() {
 
 /// Whatever a text in a file is, each of its lines is asked about as before where it is no document.
 #[test]
-fn a_script_in_a_text_has_lines_only() {
+fn embedded_script_has_only_lines() {
     let path = repository().join("examples/eks-queues/gpu-cluster.yaml");
     let outcome = compile_text(&fs::read_to_string(path).unwrap());
     let index = Index::new(&outcome.compilations[0]).unwrap();
-    let page = gpuc::why::Page::new("a.yaml", "run: |\n  set -e\n  echo: not found\n  exit\n");
+    let page = gpuc_diff::why::Page::new("a.yaml", "run: |\n  set -e\n  echo: not found\n  exit\n");
     assert!(page.find(&Path::read("run.echo").unwrap()).is_none());
     let reasons = index.reasons("helm/kueue/values.yaml", &page, &At::Line(3));
     assert!(!reasons.is_empty());

@@ -1,4 +1,4 @@
-//! What every call has in common: it is written down, takes its time, and fails where the file wants it to.
+//! The frame of every call: it is logged, delayed, and fails if the state file says so.
 
 use std::ffi::{c_char, c_uint};
 use std::io::Write;
@@ -16,13 +16,13 @@ use nvml_wrapper_sys::bindings::{
 use crate::handle::Part;
 use crate::state::{Gpu, State, current};
 
-/// What a call comes to: nothing, or the number of an error.
+/// The result of a call: nothing, or an NVML error code.
 pub(crate) type Outcome = Result<(), nvmlReturn_t>;
 
-/// How often the library was initialised and not shut down.
+/// Number of initialisations of the library without a shutdown.
 pub(crate) static USERS: AtomicU32 = AtomicU32::new(0);
 
-/// Answers a call that is about no GPU.
+/// Answers a call about the system.
 pub(crate) fn answer(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
     let state = begin(name);
     if USERS.load(Ordering::SeqCst) == 0 {
@@ -31,7 +31,7 @@ pub(crate) fn answer(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlRe
     code(wanted_error(&state, name).and_then(|()| work(&state)))
 }
 
-/// Answers a call that may be made before the library is initialised.
+/// Answers a call that is allowed before the library is initialised.
 pub(crate) fn answer_always(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
     let state = begin(name);
     code(wanted_error(&state, name).and_then(|()| work(&state)))
@@ -50,7 +50,7 @@ pub(crate) fn answer_device(
     })
 }
 
-/// The GPU, if the file lets this call of it work.
+/// Returns the GPU, unless the state file makes this call fail.
 pub(crate) fn alive<'s>(state: &'s State, index: u32, name: &str) -> Result<Gpu<'s>, nvmlReturn_t> {
     let gpu = state.gpu(index).ok_or(INVALID)?;
     if gpu.number("lost").unwrap_or(0) != 0 {
@@ -62,7 +62,7 @@ pub(crate) fn alive<'s>(state: &'s State, index: u32, name: &str) -> Result<Gpu<
     }
 }
 
-/// Writes an answer to where the caller wants it.
+/// Writes an answer to the caller's pointer.
 ///
 /// # Safety
 ///
@@ -71,12 +71,12 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
     if to.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller promises it.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(value) };
     Ok(())
 }
 
-/// Writes a text, with a zero behind it.
+/// Writes a string with a terminating zero.
 ///
 /// # Safety
 ///
@@ -89,13 +89,13 @@ pub(crate) unsafe fn put_text(to: *mut c_char, length: c_uint, text: &str) -> Ou
         return Err(TOO_SMALL);
     }
     for (place, byte) in text.bytes().chain([0]).enumerate() {
-        // SAFETY: the text and its zero are no longer than `length`, and the caller promises so many bytes.
+        // SAFETY: the string and its zero are no longer than `length`, and the caller guarantees that number of bytes.
         unsafe { to.add(place).write(c_char::from_ne_bytes([byte])) };
     }
     Ok(())
 }
 
-/// Writes a text into a field of a structure.
+/// Writes a string into a field of a structure.
 pub(crate) fn fill(field: &mut [c_char], text: &str) {
     let bytes = text.bytes().chain(std::iter::repeat(0));
     for (place, byte) in field.iter_mut().zip(bytes) {
@@ -110,7 +110,7 @@ fn begin(name: &str) -> std::sync::Arc<State> {
             .create(true)
             .append(true)
             .open(file);
-        // One write, so that lines of several processes do not mix. A test that cannot read the file will say so.
+        // A single write, so that lines of several processes do not interleave. A test that cannot read the file fails.
         let _ = file.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes()));
     }
     let own = state.number(&format!("latency_us.{name}"));

@@ -1,4 +1,4 @@
-//! Calls about what a GPU or a MIG device is.
+//! Calls about the properties of a GPU or a MIG device.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn nvmlDeviceGetName(
     })
 }
 
-/// The name that is said, or one that the catalog's product label can be made of.
+/// Returns the configured name, or one from which the product label of the catalog results.
 fn gpu_name(gpu: Gpu<'_>) -> String {
     let product = gpu.model().and_then(|model| model.products.first());
     let made = || {
@@ -128,7 +128,7 @@ pub(crate) fn pci_info(gpu: Gpu<'_>) -> nvmlPciInfo_t {
     info
 }
 
-/// A place on the bus, without what is there.
+/// A PCI address without device information.
 pub(crate) fn pci_at(bus_id: &str) -> nvmlPciInfo_t {
     let mut parts = bus_id
         .split([':', '.'])
@@ -205,7 +205,7 @@ fn whole_memory_mib(gpu: Gpu<'_>) -> u64 {
     gpu.number("memory_mib").or(known).unwrap_or(81_559)
 }
 
-/// Refuses a structure of another version, as NVML does.
+/// Rejects a structure of another version, as NVML does.
 fn check_version<T>(version: c_uint, wanted: u32) -> Outcome {
     let size = u32::try_from(size_of::<T>()).expect("no structure of NVML's is that large");
     if version == size | wanted << 24 {
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuFabricInfoV(
         info.cliqueId = clique.parse().map_err(|_| INVALID)?;
         info.state = joined.parse().map_err(|_| INVALID)?;
         info.status = 0;
-        // SAFETY: as above. The second version is the beginning of the third, whose end is left as it was.
+        // SAFETY: as above. The second version is a prefix of the third, whose end is not changed.
         unsafe { put(fabric, info) }
     })
 }

@@ -1,4 +1,4 @@
-//! Calls about events. Each event of the file is told once, to whoever waits first and has asked for its kind.
+//! Calls about events. Each event of the state file is delivered once, to the first waiter that subscribed to its type.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
@@ -19,7 +19,7 @@ use crate::answer::{answer, answer_device, put};
 use crate::handle::{Part, event_set, of_event_set};
 use crate::state::{Gpu, State, change, current, number};
 
-/// The types that each GPU of a set was registered for.
+/// The event types that each GPU of a set is registered for.
 type Sets = BTreeMap<usize, BTreeMap<u32, u64>>;
 
 static SETS: Mutex<Sets> = Mutex::new(BTreeMap::new());
@@ -66,7 +66,7 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
     set: nvmlEventSet_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceRegisterEvents", device, |gpu, _| {
-        // As on a real card: one type too many, and nothing is registered.
+        // As on a real GPU: one unsupported type, and nothing is registered.
         if types & !supported(gpu) != 0 {
             return Err(NOT_SUPPORTED);
         }
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn nvmlEventSetWait_v2(
     })
 }
 
-/// The next event for this set, or the error that the file wants a wait to end with.
+/// Returns the next event for this set, or the error with which the state file ends a wait.
 fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
     let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
     let registered = sets.get_mut(&set).ok_or(INVALID)?;
@@ -117,7 +117,7 @@ fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn
     Ok(None)
 }
 
-/// An event of the file's; nothing where nobody asked for such.
+/// Returns an event of the state file, or `None` if its type is not subscribed to.
 fn event(
     text: &str,
     registered: &BTreeMap<u32, u64>,

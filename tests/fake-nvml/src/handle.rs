@@ -1,4 +1,4 @@
-//! Handles are numbers that look like pointers: nothing is behind them that could be freed or misread.
+//! Handles are numbers in the form of pointers: they refer to no memory.
 
 use std::ptr;
 
@@ -10,7 +10,7 @@ const GPU_INSTANCE: usize = 1 << 40;
 const COMPUTE_INSTANCE: usize = 1 << 41;
 const EVENT_SET: usize = 1 << 42;
 
-/// What a device's handle stands for.
+/// The device of a handle.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
     Whole(u32),

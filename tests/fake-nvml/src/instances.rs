@@ -1,4 +1,4 @@
-//! Calls that cut a GPU into slices.
+//! Calls that change MIG instances.
 
 use std::ffi::c_uint;
 
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn nvmlDeviceSetMigMode(
     })
 }
 
-/// Refuses while somebody uses the GPU.
+/// Fails while processes use the GPU.
 fn idle(gpu: Gpu<'_>) -> Outcome {
     match gpu.number("processes") {
         Some(1..) => Err(IN_USE),
@@ -62,7 +62,7 @@ fn idle(gpu: Gpu<'_>) -> Outcome {
     }
 }
 
-/// The GPU in MIG mode.
+/// Returns the GPU if it is in MIG mode.
 fn cut(gpu: Gpu<'_>) -> Outcome {
     match mode(gpu) {
         Some((true, _)) => Ok(()),

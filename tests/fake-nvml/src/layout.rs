@@ -1,4 +1,4 @@
-//! How a GPU is cut: which GPU instances lie where, and which compute instances are in them.
+//! The MIG layout of a GPU: GPU instances with their placements, and their compute instances.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub(crate) struct Instance {
     pub(crate) id: u32,
     pub(crate) profile: &'static MigProfile,
     pub(crate) start: u32,
-    /// Number and slices of each compute instance.
+    /// ID and slices of each compute instance.
     pub(crate) compute: Vec<(u32, u32)>,
 }
 
@@ -26,7 +26,7 @@ impl Instance {
     }
 }
 
-/// Whether MIG mode is on and will be on; nothing on cards without it.
+/// Returns the current and pending MIG mode; `None` for GPU models without MIG.
 pub(crate) fn mode(gpu: Gpu<'_>) -> Option<(bool, bool)> {
     let word = gpu.text("mig");
     if word == Some("none") || (word.is_none() && gpu.model().is_none_or(|it| it.mig.is_none())) {
@@ -36,13 +36,13 @@ pub(crate) fn mode(gpu: Gpu<'_>) -> Option<(bool, bool)> {
     Some((on, gpu.text("mig_pending").map_or(on, |word| word == "on")))
 }
 
-/// The profiles that the card has, smallest first.
+/// Returns the profiles of the GPU model, smallest first.
 pub(crate) fn profiles(gpu: Gpu<'_>) -> &'static [MigProfile] {
     let mig = gpu.model().and_then(|model| model.mig);
     mig.map_or(&[], |mig| mig.profiles)
 }
 
-/// The instances, as the file lists them; none while MIG mode is off. What cannot be read stops the test.
+/// Returns the instances in the state file; none while MIG mode is off. Invalid entries stop the test.
 pub(crate) fn instances(gpu: Gpu<'_>) -> Vec<Instance> {
     if mode(gpu).is_none_or(|(on, _)| !on) {
         return Vec::new();
@@ -83,7 +83,7 @@ fn instance(gpu: Gpu<'_>, before: &[Instance], word: &str) -> Option<Instance> {
     })
 }
 
-/// Keeps a layout.
+/// Stores a layout.
 pub(crate) fn keep(gpu: Gpu<'_>, instances: &[Instance]) {
     let mut text = String::new();
     for it in instances {
@@ -103,8 +103,8 @@ pub(crate) fn keep(gpu: Gpu<'_>, instances: &[Instance]) {
     gpu.change("layout", text.trim());
 }
 
-/// Whether an instance of this profile may lie there: where NVIDIA allows it, over no other, and with compute slices
-/// and media extensions left for it.
+/// Whether an instance of this profile fits there: NVIDIA allows the placement, it overlaps no other, and compute
+/// slices and media extensions are left.
 pub(crate) fn fits(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bool {
     let Some(mig) = gpu.model().and_then(|model| model.mig) else {
         return false;
@@ -122,7 +122,7 @@ pub(crate) fn fits(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bool {
         && !(media(new) && others.iter().any(media))
 }
 
-/// A number as NVIDIA's driver gives them: small ones to large instances.
+/// Returns an ID by the scheme of NVIDIA's driver: small numbers for large instances.
 pub(crate) fn free_id(taken: &[Instance], profile: &MigProfile) -> u32 {
     let first = match profile.compute_slices {
         1 => 7,

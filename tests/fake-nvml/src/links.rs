@@ -1,4 +1,4 @@
-//! Calls about how GPUs are joined.
+//! Calls about the links between GPUs.
 
 use std::ffi::c_uint;
 
@@ -16,7 +16,7 @@ use crate::device::{pci_at, pci_info};
 use crate::handle::Part;
 use crate::state::Gpu;
 
-/// What is at the far end of a link: `off`, `switch`, or the index of a GPU.
+/// The remote end of a link: `off`, `switch`, or the index of a GPU.
 fn far_end(gpu: Gpu<'_>, link: c_uint) -> Result<&str, nvmlReturn_t> {
     let links = gpu.text("links").ok_or(NOT_SUPPORTED)?;
     links.split_whitespace().nth(link as usize).ok_or(INVALID)

@@ -1,4 +1,4 @@
-//! Calls about what a GPU is doing, and how well it is.
+//! Calls about measurements and the health of a GPU.
 
 use std::ffi::{c_int, c_uint, c_ulonglong};
 
@@ -17,7 +17,7 @@ use nvml_wrapper_sys::bindings::{
 use crate::answer::{Outcome, answer_device, put};
 use crate::state::{Gpu, number};
 
-/// A number of the file's, or the one that holds without it; not supported where it says `none`.
+/// Returns a number of the state file, or the default; not supported if it is `none`.
 fn reading<T: TryFrom<u64>>(gpu: Gpu<'_>, key: &str, otherwise: u64) -> Result<T, nvmlReturn_t> {
     let value = match gpu.text(key) {
         Some("none") => return Err(NOT_SUPPORTED),
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
     )
 }
 
-/// Lists so many processes, or says how many places that takes.
+/// Lists the processes, or returns the required size of the array.
 ///
 /// # Safety
 ///
@@ -265,7 +265,7 @@ unsafe fn list_processes(
     count: *mut c_uint,
     infos: *mut nvmlProcessInfo_t,
 ) -> Outcome {
-    // SAFETY: the caller promises it.
+    // SAFETY: guaranteed by the caller.
     let room = *unsafe { count.as_ref() }.ok_or(INVALID)?;
     // SAFETY: as above.
     unsafe { put(count, running) }?;
@@ -279,7 +279,7 @@ unsafe fn list_processes(
             gpuInstanceId: u32::MAX,
             computeInstanceId: u32::MAX,
         };
-        // SAFETY: `number` is below the number of places that the caller promises.
+        // SAFETY: `number` is below the number of places that the caller guarantees.
         unsafe { put(infos.wrapping_add(number as usize), process) }?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The file that says what machine this is, and the one beside it with what calls have changed.
+//! The state file, and the file next to it with the changes by calls.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gpuc_schema::gpu::{GpuModel, MODELS};
 
-/// What the files say.
+/// The contents of the files.
 #[derive(Default)]
 pub(crate) struct State {
     keys: BTreeMap<String, String>,
@@ -20,13 +20,13 @@ pub(crate) struct Gpu<'s> {
     pub(crate) index: u32,
 }
 
-/// The last state that was read, and what the files looked like then.
+/// The last state read, and the metadata of the files at that time.
 static LAST: Mutex<Option<(Looks, Arc<State>)>> = Mutex::new(None);
 
-/// Inode, size and time of both files: enough to see that one was replaced.
+/// Inode, size and time of both files: enough to detect a replacement.
 type Looks = [Option<(u64, u64, i64, i64)>; 2];
 
-/// What the files say now.
+/// Returns the current contents of the files.
 pub(crate) fn current() -> Arc<State> {
     let files = [file().to_owned(), changed_file()];
     let looks = files.each_ref().map(|file| {
@@ -48,7 +48,7 @@ pub(crate) fn current() -> Arc<State> {
     state
 }
 
-/// Notes what a call has changed, for this process and others.
+/// Stores a change by a call, for this process and others.
 pub(crate) fn change(key: &str, value: &str) {
     static CHANGING: Mutex<()> = Mutex::new(());
     let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl State {
         (index < self.count()).then_some(Gpu { state: self, index })
     }
 
-    /// The events, by number.
+    /// Returns the events, by number.
     pub(crate) fn events(&self) -> BTreeMap<u64, &str> {
         let events = self.keys.range("event.".to_owned().."event/".to_owned());
         events
@@ -91,13 +91,13 @@ impl State {
 }
 
 impl<'s> Gpu<'s> {
-    /// What is said of this GPU, or of all.
+    /// Returns a value of this GPU, or of all GPUs.
     pub(crate) fn text(self, key: &str) -> Option<&'s str> {
         let all = || self.state.text(&format!("gpu.{key}"));
         self.own(key).or_else(all)
     }
 
-    /// What is said of this GPU alone.
+    /// Returns a value of this GPU only.
     pub(crate) fn own(self, key: &str) -> Option<&'s str> {
         self.state.text(&format!("gpu.{}.{key}", self.index))
     }
@@ -110,14 +110,14 @@ impl<'s> Gpu<'s> {
         change(&format!("gpu.{}.{key}", self.index), value);
     }
 
-    /// The card of gpuc's catalog that it is.
+    /// Returns its GPU model in gpuc's catalog.
     pub(crate) fn model(self) -> Option<&'static GpuModel> {
         let key = self.text("model")?;
         MODELS.iter().copied().find(|model| model.key == key)
     }
 }
 
-/// A number, in tens or as `0x…`.
+/// Parses a number, decimal or `0x…`.
 pub(crate) fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -141,7 +141,7 @@ fn changed_file() -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The file that says what machine this is.
+/// Returns the path of the state file.
 fn file() -> &'static Path {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| match std::env::var_os("GPUC_FAKE_NVML") {
@@ -150,7 +150,7 @@ fn file() -> &'static Path {
     })
 }
 
-/// The file that this code was loaded from. The system says it in the list of what is where in memory.
+/// Returns the file that this code was loaded from, according to the memory map of the process.
 fn own_path() -> String {
     let here = (own_path as fn() -> String) as usize;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();

@@ -27,7 +27,7 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
         node.configure_with(bad);
         settle().await;
     }
-    node.says("the last good one stays").await;
+    node.says("keeping the previous one").await;
     let metrics = node.metrics().await;
     assert_eq!(
         metrics.with("gpuc_config_last_reload_successful", &[]),
@@ -55,11 +55,11 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
     assert_eq!(
         seen.registrations.len(),
         1,
-        "it was told, not registered anew"
+        "the configuration was applied without a new registration"
     );
 }
 
-/// Whoever tries the program names a file beside him.
+/// A manual run uses a file in the working directory.
 #[tokio::test]
 async fn a_bare_file_name_is_watched_too() {
     let mut node = Node::new(H100);
@@ -82,7 +82,7 @@ async fn a_configuration_has_one_hash() {
     let node = Node::running(H100).await;
     let first = hash(&node).await;
     node.configure_with(&serde_json::to_string_pretty(&node.config).unwrap());
-    node.says("the configuration changed").await;
+    node.says("configuration changed").await;
     settle().await;
     assert_eq!(hash(&node).await, first);
     let mut other = node.config.clone();
@@ -98,7 +98,7 @@ async fn what_differs_from_a_new_configuration_is_said() {
     let mut node = Node::running(H100).await;
     node.config["expected"]["count"] = json!(9);
     node.configure();
-    node.says("8 GPUs instead of 9").await;
+    node.says("found 8 GPUs instead of 9").await;
 }
 
 /// A file that cannot be read is refused as any other that cannot be used.
@@ -106,7 +106,7 @@ async fn what_differs_from_a_new_configuration_is_said() {
 async fn a_configuration_that_cannot_be_read_is_said() {
     let node = Node::running(H100).await;
     fs::write(node.path("etc/node.json"), b"\xff\xfe").unwrap();
-    node.says("the last good one stays: cannot be read").await;
+    node.says("keeping the previous one: cannot be read").await;
     node.is_ready().await;
 }
 
@@ -115,7 +115,7 @@ async fn a_configuration_that_cannot_be_read_is_said() {
 async fn going_back_to_the_configuration_in_use_ends_the_trouble() {
     let node = Node::running(H100).await;
     node.configure_with("{");
-    node.says("the last good one stays").await;
+    node.says("keeping the previous one").await;
     node.configure();
     settle().await;
     let metrics = node.metrics().await;
@@ -152,7 +152,7 @@ async fn another_port_for_metrics_is_taken() {
     node.is_ready().await;
     node.address = old;
     assert_eq!(node.get("/healthz").await, None);
-    // And back again, with nobody in the way.
+    // And back again, without a conflict.
     node.config["metrics"]["port"] = json!(old.port());
     node.configure();
     node.is_ready().await;

@@ -14,7 +14,7 @@ async fn a_driver_that_is_installed_late_is_met_without_a_restart() {
     node.kubelet.start().await;
     node.start();
     node.answers("/readyz", 503, "waiting for the driver").await;
-    node.says("is the driver installed there?").await;
+    node.says("check that the driver is installed there").await;
     node.answers("/healthz", 200, "ok").await;
     std::fs::rename(&away, &library).unwrap();
     node.answers("/readyz", 503, "driver").await;
@@ -68,7 +68,7 @@ async fn a_gpu_that_is_lost_later_leaves_the_others_serving() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// NVIDIA's plugin marks all eight for ever after one error of a wait (its #669).
+/// NVIDIA's plugin marks all eight unhealthy permanently after one error of a wait (its #669).
 #[tokio::test]
 async fn a_wait_that_fails_costs_no_gpu_and_is_begun_again() {
     let mut node = Node::running(H100).await;
@@ -95,7 +95,7 @@ async fn nvml_is_initialised_once_whatever_happens() {
     node.signal("HUP");
     node.config["pool"] = "other".into();
     node.configure();
-    node.says("the configuration changed").await;
+    node.says("configuration changed").await;
     node.metrics().await;
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
     assert_eq!(node.driver.calls("nvmlShutdown"), 0);
@@ -207,7 +207,7 @@ async fn a_driver_that_fails_to_answer_once_changes_nothing() {
     let lists = node.offers(GPU, 8, 8).await.lists;
     node.driver.set("error.nvmlDeviceGetCount_v2", "999");
     node.signal("HUP");
-    node.says("the GPUs cannot be read").await;
+    node.says("cannot read the GPUs").await;
     node.driver.unset("error.nvmlDeviceGetCount_v2");
     settle().await;
     node.is_ready().await;
@@ -215,7 +215,7 @@ async fn a_driver_that_fails_to_answer_once_changes_nothing() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// What nobody but the daemon knows outlives the driver: one that does not know what is left to do.
+/// Faults that only the daemon knows survive a reload of a driver that does not report recovery actions.
 #[tokio::test]
 async fn what_is_ill_is_still_ill_when_the_driver_was_away() {
     let mut node = Node::new(H100);
@@ -242,7 +242,7 @@ async fn what_is_ill_is_still_ill_when_the_driver_was_away() {
     assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
 }
 
-/// A card that the driver counts and cannot measure, watch or describe costs itself only.
+/// A GPU that the driver counts but cannot measure, monitor or describe does not affect the others.
 #[tokio::test]
 async fn every_answer_that_one_gpu_refuses_leaves_the_others() {
     for call in [

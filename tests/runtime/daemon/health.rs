@@ -1,4 +1,4 @@
-//! GPUs that fall ill and get well, as the kubelet sees them.
+//! Unhealthy and recovered GPUs, as seen by the kubelet.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ async fn an_error_of_an_application_counts_for_nothing() {
     assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
 }
 
-/// A restart of the kubelet makes NVIDIA's plugin forget everything that is ill.
+/// NVIDIA's plugin forgets all unhealthy devices after a restart of the kubelet.
 #[tokio::test]
 async fn an_ill_gpu_stays_ill_when_the_kubelet_restarts() {
     let mut node = Node::running(H100).await;
@@ -44,7 +44,7 @@ async fn an_error_while_the_kubelet_is_away_is_not_lost() {
     node.kubelet.stop().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.says("GPU-3 is not well").await;
+    node.says("GPU-3 is unhealthy").await;
     node.kubelet.start().await;
     let met = node.kubelet.met(GPU).await;
     assert_eq!((met.devices.len(), met.healthy().len()), (8, 7));
@@ -125,7 +125,7 @@ async fn a_gpu_is_not_well_while_the_driver_wants_a_restart_of_the_node() {
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
     let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
     assert!(
-        refused.message().contains("restart of the node"),
+        refused.message().contains("reboot of the node"),
         "{refused}"
     );
     node.driver.set("gpu.3.recovery_action", "0");
@@ -194,7 +194,7 @@ async fn whether_anybody_watches_is_told() {
     assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
     node.config["health"] = json!({"watch": false});
     node.configure();
-    node.says("the configuration changed").await;
+    node.says("configuration changed").await;
     settle().await;
     assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
     node.config["health"] = json!({"watch": true, "quietSeconds": 1});

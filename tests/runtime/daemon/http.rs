@@ -1,4 +1,4 @@
-//! What Prometheus and probes are told by the running daemon.
+//! Responses of the running daemon to Prometheus and probes.
 
 use super::{GPU, H100, Node};
 use crate::simulated_kubelet::pod_resources;
@@ -83,7 +83,7 @@ async fn counters_move() {
     }
 }
 
-/// Whoever has the port may leave again; GPUs are served meanwhile.
+/// A port in use may become free; GPUs are served meanwhile.
 #[tokio::test]
 async fn a_port_that_is_taken_keeps_no_gpu_from_serving() {
     let mut node = Node::new(H100);
@@ -92,7 +92,7 @@ async fn a_port_that_is_taken_keeps_no_gpu_from_serving() {
     node.start();
     node.offers(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
-    node.says("no metrics and no probes").await;
+    node.says("cannot serve metrics and probes").await;
     drop(taker);
     node.is_ready().await;
 }
@@ -102,7 +102,8 @@ async fn a_node_without_gpus_lives_and_is_not_ready() {
     let mut node = Node::new("gpus = 0");
     node.kubelet.start().await;
     node.start();
-    node.answers("/readyz", 503, "nothing to offer").await;
+    node.answers("/readyz", 503, "no resources to advertise")
+        .await;
     node.answers("/healthz", 200, "ok").await;
     assert_eq!(node.kubelet.seen().registrations.len(), 0);
 }

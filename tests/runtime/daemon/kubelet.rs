@@ -1,4 +1,4 @@
-//! The kubelet comes, goes and comes back; containers are told of specs that are there.
+//! The kubelet starts, stops and restarts; containers get devices of existing CDI specs.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
     node.answers(
         "/readyz",
         503,
-        "the kubelet does not know of nvidia.com/gpu",
+        "not registered with the kubelet: nvidia.com/gpu",
     )
     .await;
     node.kubelet.start().await;
@@ -58,7 +58,8 @@ async fn a_node_is_not_ready_while_its_kubelet_is_away() {
         } else {
             node.kubelet.kill().await;
         }
-        node.answers("/readyz", 503, "it is away").await;
+        node.answers("/readyz", 503, "the kubelet is not running")
+            .await;
         node.answers("/healthz", 200, "ok").await;
         node.kubelet.start().await;
         node.kubelet.met(GPU).await;
@@ -85,7 +86,7 @@ fn devices(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A container that is told of a device finds it in the spec.
+/// Every allocated device is in the CDI spec.
 #[tokio::test]
 async fn specs_are_written_before_anything_is_offered() {
     let mut node = Node::new(H100);
@@ -125,7 +126,10 @@ async fn a_folder_that_takes_no_spec_keeps_gpus_from_being_handed_out() {
     node.start();
     node.offers(GPU, 8, 0).await;
     let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
-    assert!(refused.message().contains("cannot be written"), "{refused}");
+    assert!(
+        refused.message().contains("cannot write CDI specs"),
+        "{refused}"
+    );
     fs::remove_file(node.path("cdi")).unwrap();
     node.offers(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-3"]).await.unwrap();
@@ -158,18 +162,18 @@ async fn a_request_for_more_containers_than_anybody_starts_keeps_nobody_waiting(
     let container_requests = vec![one; 65];
     let request = AllocateRequest { container_requests };
     let refused = plugin.allocate(request).await.unwrap_err();
-    assert!(refused.message().contains("64 at most"), "{refused}");
+    assert!(refused.message().contains("at most 64"), "{refused}");
     node.allocate(GPU, &["GPU-1"]).await.unwrap();
 }
 
-/// Whoever tries it without a kubelet, or with a wrong folder, sees in the log what is missing.
+/// Without a kubelet, or with a wrong directory, the log names what is missing.
 #[tokio::test]
 async fn what_is_missing_of_the_kubelet_is_said_once() {
     let mut node = Node::new(H100);
     let socket = gpuc_runtime::plugin::file_name(GPU);
     fs::write(node.path("device-plugins").join(&socket), "notes").unwrap();
     node.start();
-    node.says("waiting for the kubelet: there is no kubelet.sock in")
+    node.says("waiting for the kubelet: no kubelet.sock in")
         .await;
     node.says("cannot listen on").await;
     // It is tried again every second.
@@ -178,7 +182,6 @@ async fn what_is_missing_of_the_kubelet_is_said_once() {
     fs::remove_file(node.path("device-plugins").join(&socket)).unwrap();
     node.says("sock again").await;
     wipe(&node.path("device-plugins"));
-    node.says("waiting for the kubelet: there is no folder")
-        .await;
+    node.says("waiting for the kubelet: directory").await;
     assert_eq!(node.log().matches("waiting for the kubelet").count(), 2);
 }

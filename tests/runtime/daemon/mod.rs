@@ -30,7 +30,7 @@ use crate::simulated_kubelet::{Kubelet, PATIENCE, Resource, Seen};
 
 const GPU: &str = "nvidia.com/gpu";
 
-/// Eight cards with names that are easy to write.
+/// Eight GPUs with short UUIDs.
 const H100: &str = "gpus = 8
     gpu.model = h100-sxm5-80gb
     gpu.0.uuid = GPU-0
@@ -186,7 +186,7 @@ impl Node {
         process.try_wait().unwrap().is_none()
     }
 
-    /// Status and text of a path over HTTP; nothing while nobody answers.
+    /// Status and body of a path over HTTP; `None` while the server does not respond.
     async fn get(&self, path: &str) -> Option<(u16, String)> {
         let asked = async {
             let mut stream = TcpStream::connect(self.address).await.ok()?;

@@ -31,7 +31,7 @@ impl Size {
         }
     }
 
-    /// Waits for what ends by itself: threads that nobody needs any more, connections that were closed.
+    /// Waits for asynchronous cleanup: idle threads, closed connections.
     async fn at_rest(node: &Node) -> Self {
         tokio::time::sleep(Duration::from_secs(12)).await;
         Self::of(node.id())
@@ -68,7 +68,7 @@ async fn restart(node: &mut Node, times: usize) {
     }
 }
 
-/// Each GPU falls ill and gets well so many times, as the driver says.
+/// Each GPU becomes unhealthy and recovers this number of times.
 async fn fall_ill_and_recover(node: &mut Node, times: usize) {
     for _ in 0..times {
         node.driver.set("gpu.recovery_action", "1");
@@ -136,7 +136,7 @@ async fn a_thousand_illnesses_leave_nothing_behind() {
     let took = begin.elapsed();
     Size::at_rest(&node)
         .await
-        .is_no_more_than(before, "1,000 illnesses", took);
+        .is_no_more_than(before, "1,000 faults", took);
     let metrics = node.metrics().await;
     let well = metrics.with("gpuc_health_transitions_total", &[("to", "well")]);
     assert_eq!(well, [145.0; 8]);

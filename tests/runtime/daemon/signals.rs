@@ -1,4 +1,4 @@
-//! The daemon is told to leave, or to look again.
+//! Signals: shutdown and rediscovery.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -75,7 +75,7 @@ async fn a_hang_up_makes_it_look_again() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// What cannot be served from the start is said, and the process ends: whoever started it sees it.
+/// An invalid configuration at startup is reported, and the process exits.
 #[tokio::test]
 async fn a_configuration_that_is_bad_at_start_ends_it() {
     let mut node = Node::new(H100);
@@ -85,7 +85,7 @@ async fn a_configuration_that_is_bad_at_start_ends_it() {
     node.says("node.json").await;
 }
 
-/// A daemon that was killed has removed nothing, and the next one knows from the driver what is ill.
+/// A killed daemon leaves its files, and the next one learns from the driver which devices are unhealthy.
 #[tokio::test]
 async fn a_daemon_that_was_killed_is_followed_by_one_that_knows_what_is_ill() {
     let mut node = Node::running(H100).await;
@@ -120,7 +120,7 @@ async fn a_daemon_that_was_killed_is_followed_by_one_that_believes_the_driver() 
     node.offers(GPU, 8, 8).await;
 }
 
-/// Whoever collects the log may end before the daemon does.
+/// The reader of the log may end before the daemon does.
 #[tokio::test]
 async fn a_log_that_nobody_reads_ends_nothing() {
     let mut node = Node::new(H100);

@@ -1,4 +1,4 @@
-//! GPUs that are cut: errors hit the slices they were in, and a GPU that is cut anew is met without a restart.
+//! Partitioned GPUs: errors affect the MIG devices they occurred in, and changed MIG devices need no restart.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{GPU, H100, Node};
 const SMALL: &str = "nvidia.com/mig-1g.10gb";
 const LARGE: &str = "nvidia.com/mig-3g.40gb";
 
-/// Seven slices, of GPU instances 1 to 7.
+/// Seven MIG devices, of GPU instances 1 to 7.
 const SEVEN: &str =
     "1:1g.10gb@0 2:1g.10gb@1 3:1g.10gb@2 4:1g.10gb@3 5:1g.10gb@4 6:1g.10gb@5 7:1g.10gb@6";
 
@@ -19,7 +19,7 @@ fn sharing(strategy: &str) -> Value {
     json!({"mig": {"strategy": strategy, "apply": false, "gpus": gpus}})
 }
 
-/// A node whose eight GPUs are cut into seven each.
+/// A node with eight GPUs, each with seven MIG devices.
 async fn cut(strategy: &str) -> Node {
     let lines = format!("{H100}\ngpu.mig = on\ngpu.layout = {SEVEN}");
     let mut node = Node::new(&lines);
@@ -44,7 +44,7 @@ async fn an_error_in_a_slice_marks_that_slice() {
         .iter()
         .filter(|it| it.health != "Healthy")
         .collect();
-    // The fifth slice of the third GPU, as the list goes by GPU and place.
+    // The fifth MIG device of the third GPU: the list is sorted by GPU and placement.
     assert_eq!(ill[0].id, seen.devices[2 * 7 + 4].id);
     let refused = node.allocate(SMALL, &[&ill[0].id]).await.unwrap_err();
     assert!(refused.message().contains(&ill[0].id), "{refused}");

@@ -12,7 +12,7 @@ use crate::machine::{error, inventory, lost, mig, slice, time_slicing, uuid, wit
 fn a_dead_gpu_takes_all_its_replicas_with_it() {
     let mut node = Node::new(inventory(8, false));
     let reaction = node.xid(3, 79, None);
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
     assert_eq!(node.troubled(&time_slicing(10)), (10, 80));
     assert_eq!(node.troubled(&NodeSharing::Exclusive), (1, 8));
     let why = "Xid 79 (the GPU fell off the bus)";
@@ -26,7 +26,7 @@ fn an_error_in_an_instance_hits_that_mig_device_and_no_other() {
     for gi in [7, 10, 13] {
         let mut node = Node::new(inventory(8, true));
         node.xid(2, 79, Some((gi, 0)));
-        assert_eq!(node.unwell(), [slice(2, gi)]);
+        assert_eq!(node.unhealthy(), [slice(2, gi)]);
         assert_eq!(node.troubled(&mig()), (1, 56));
     }
 }
@@ -36,7 +36,7 @@ fn an_error_in_an_instance_hits_that_mig_device_and_no_other() {
 fn an_error_of_a_whole_gpu_hits_all_its_mig_devices() {
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, None);
-    assert_eq!(node.unwell(), [uuid(2)]);
+    assert_eq!(node.unhealthy(), [uuid(2)]);
     assert_eq!(node.troubled(&mig()), (7, 56));
 }
 
@@ -44,10 +44,10 @@ fn an_error_of_a_whole_gpu_hits_all_its_mig_devices() {
 fn an_error_in_an_instance_that_nobody_knows_hits_the_whole_gpu() {
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, Some((99, 0)));
-    assert_eq!(node.unwell(), [uuid(2)]);
+    assert_eq!(node.unhealthy(), [uuid(2)]);
     let mut node = Node::new(inventory(8, false));
     node.xid(2, 79, Some((7, 0)));
-    assert_eq!(node.unwell(), [uuid(2)]);
+    assert_eq!(node.unhealthy(), [uuid(2)]);
 }
 
 /// The driver answers `0xFFFFFFFF` where it cannot name the compute instance, or the GPU instance.
@@ -55,10 +55,10 @@ fn an_error_in_an_instance_that_nobody_knows_hits_the_whole_gpu() {
 fn an_instance_that_the_driver_cannot_name_stands_for_all() {
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, Some((8, u32::MAX)));
-    assert_eq!(node.unwell(), [slice(2, 8)]);
+    assert_eq!(node.unhealthy(), [slice(2, 8)]);
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, Some((u32::MAX, u32::MAX)));
-    assert_eq!(node.unwell(), [uuid(2)]);
+    assert_eq!(node.unhealthy(), [uuid(2)]);
 }
 
 /// As NVIDIA's.
@@ -68,7 +68,7 @@ fn errors_of_programs_are_ignored() {
     for xid in [13, 31, 43, 45, 68, 109] {
         assert_eq!(node.xid(1, xid, None), Reaction::default(), "{xid}");
     }
-    assert!(node.unwell().is_empty());
+    assert!(node.unhealthy().is_empty());
     assert_eq!(node.health.next_probe(), None);
 }
 
@@ -79,18 +79,22 @@ fn a_double_bit_error_counts_and_a_single_bit_error_does_not() {
     let reaction = node.event(Some(4), NvmlEventKind::SingleBitEcc);
     assert_eq!(reaction, Reaction::default());
     node.event(Some(4), NvmlEventKind::DoubleBitEcc);
-    assert_eq!(node.unwell(), [uuid(4)]);
+    assert_eq!(node.unhealthy(), [uuid(4)]);
     assert_eq!(node.troubled(&time_slicing(10)), (10, 80));
 }
 
-/// NVIDIA's asks for neither event.
+/// NVIDIA's plugin subscribes to neither event.
 #[test]
 fn the_drivers_own_word_counts() {
     let mut node = Node::new(inventory(8, false));
     node.event(Some(4), NvmlEventKind::Unavailable);
-    assert_eq!(node.unwell(), [uuid(4)]);
+    assert_eq!(node.unhealthy(), [uuid(4)]);
     node.event(Some(5), NvmlEventKind::RecoveryAction);
-    assert_eq!(node.unwell(), [uuid(4)], "it says what it wants when asked");
+    assert_eq!(
+        node.unhealthy(),
+        [uuid(4)],
+        "it says what it wants when asked"
+    );
     node.answer(|gpu| {
         let mut condition = WELL;
         if gpu == 5 {
@@ -98,10 +102,10 @@ fn the_drivers_own_word_counts() {
         }
         Ok(condition)
     });
-    assert_eq!(node.unwell(), [uuid(4), uuid(5)]);
+    assert_eq!(node.unhealthy(), [uuid(4), uuid(5)]);
 }
 
-/// NVIDIA's: eight of eight unhealthy, for ever.
+/// NVIDIA's plugin: eight of eight unhealthy, permanently.
 #[test]
 fn one_error_of_the_event_wait_is_not_eight_dead_gpus() {
     let mut node = Node::new(inventory(8, false));
@@ -109,7 +113,7 @@ fn one_error_of_the_event_wait_is_not_eight_dead_gpus() {
     node.xid(3, 94, None);
     let reaction = node.apply(&HealthEvent::Watch(WatchReport::Failed(broken.clone())));
     assert!(reaction.changed && reaction.fell.is_empty());
-    assert_eq!(node.unwell(), [uuid(3)], "what was known stays");
+    assert_eq!(node.unhealthy(), [uuid(3)], "what was known stays");
     node.apply(&HealthEvent::Watch(WatchReport::Failed(broken)));
     let down = Monitoring::Down {
         error: "nvmlEventSetWait: unknown error".into(),
@@ -120,8 +124,12 @@ fn one_error_of_the_event_wait_is_not_eight_dead_gpus() {
         unwatched: Vec::new(),
     }));
     let all: Vec<u32> = (0..8).collect();
-    assert_eq!(node.health.due(node.now), all, "nobody watched meanwhile");
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(
+        node.health.due(node.now),
+        all,
+        "no GPU was watched meanwhile"
+    );
+    assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
 /// NVIDIA's (#2037): silently ends, everything stays healthy.
@@ -132,7 +140,7 @@ fn gpus_that_nobody_watches_are_offered_and_the_trouble_is_seen() {
     let reaction = node.apply(&HealthEvent::Watch(WatchReport::Started {
         unwatched: vec![(6, refused)],
     }));
-    assert!(reaction.changed && node.unwell().is_empty());
+    assert!(reaction.changed && node.unhealthy().is_empty());
     let Monitoring::Up { unwatched } = node.health.monitoring() else {
         panic!("it is up");
     };
@@ -148,9 +156,9 @@ fn an_event_without_a_gpu_asks_all_and_blames_none() {
         instance: None,
     };
     node.event(None, kind);
-    assert!(node.unwell().is_empty());
+    assert!(node.unhealthy().is_empty());
     node.answer(|gpu| if gpu == 3 { Err(lost()) } else { Ok(WELL) });
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
 /// NVIDIA's: takes the node down.
@@ -160,8 +168,8 @@ fn a_lost_gpu_is_listed_and_the_rest_serves() {
     let reaction = node.scan(without(&node.inventory, 3));
     assert_eq!(reaction.fell.len(), 1);
     assert_eq!(node.troubled(&NodeSharing::Exclusive), (1, 8));
-    let why = &node.health.unwell()[&uuid(3)];
-    assert_eq!(why, "it does not answer: nvmlDeviceGetUUID: GPU is lost");
+    let why = &node.health.unhealthy()[&uuid(3)];
+    assert_eq!(why, "not responding: nvmlDeviceGetUUID: GPU is lost");
 }
 
 #[test]
@@ -177,7 +185,7 @@ fn a_gpu_that_waits_for_a_reset_is_found_at_the_start() {
     let reaction = health.probed(&machine, 5, Ok(wants), 1);
     assert_eq!(
         reaction.fell,
-        [(uuid(5), "the driver wants a reset of the GPU".to_owned())]
+        [(uuid(5), "the driver requests a reset of the GPU".to_owned())]
     );
 }
 
@@ -187,7 +195,7 @@ fn states_survive_scans_and_new_configurations() {
     let mut node = Node::new(inventory(8, true));
     node.xid(3, 79, None);
     node.xid(4, 94, Some((7, 0)));
-    let before = node.health.unwell();
+    let before = node.health.unhealthy();
     for _ in 0..3 {
         node.scan(inventory(8, true));
         let config = HealthPolicy {
@@ -196,14 +204,14 @@ fn states_survive_scans_and_new_configurations() {
         };
         node.health.set_policy(Policy::new(&config, None, None).0);
     }
-    assert_eq!(node.health.unwell(), before);
+    assert_eq!(node.health.unhealthy(), before);
 }
 
 #[test]
 fn an_event_of_a_gpu_that_nobody_knows_reads_them_anew() {
     let mut node = Node::new(inventory(8, false));
     assert!(node.xid(11, 79, None).rescan);
-    assert!(node.unwell().is_empty());
+    assert!(node.unhealthy().is_empty());
 }
 
 #[test]
@@ -214,7 +222,11 @@ fn what_is_turned_off_counts_for_nothing() {
     node.xid(3, 79, None);
     node.event(Some(3), NvmlEventKind::DoubleBitEcc);
     node.event(Some(3), NvmlEventKind::Unavailable);
-    assert!(node.unwell().is_empty());
+    assert!(node.unhealthy().is_empty());
     node.scan(without(&node.inventory, 3));
-    assert_eq!(node.unwell(), [uuid(3)], "it cannot be used all the same");
+    assert_eq!(
+        node.unhealthy(),
+        [uuid(3)],
+        "it cannot be used all the same"
+    );
 }

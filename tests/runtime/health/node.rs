@@ -44,7 +44,7 @@ impl Node {
         };
         node.apply(&HealthEvent::Scanned);
         node.answer(|_| Ok(WELL));
-        assert!(node.health.unwell().is_empty());
+        assert!(node.health.unhealthy().is_empty());
         node
     }
 
@@ -66,7 +66,7 @@ impl Node {
         self.apply(&HealthEvent::Scanned)
     }
 
-    /// Whoever is to be asked now answers so. The answer is what recovered.
+    /// Answers all due queries with this condition. Returns the recovered devices.
     pub(crate) fn answer(
         &mut self,
         answer: impl Fn(u32) -> Result<Condition, NvmlError>,
@@ -85,21 +85,21 @@ impl Node {
         self.now += time;
     }
 
-    /// Waits until somebody is to be asked; how long that was.
+    /// Waits until a query is due. Returns the duration.
     pub(crate) fn wait(&mut self) -> u64 {
-        let next = self.health.next_probe().expect("somebody is to be asked");
+        let next = self.health.next_probe().expect("a GPU must be probed");
         let time = next.saturating_sub(self.now);
         self.pass(time);
         time
     }
 
-    pub(crate) fn unwell(&self) -> Vec<String> {
-        self.health.unwell().into_keys().collect()
+    pub(crate) fn unhealthy(&self) -> Vec<String> {
+        self.health.unhealthy().into_keys().collect()
     }
 
     /// How many of the shares that the kubelet sees must not be used, and of how many.
     pub(crate) fn troubled(&self, sharing: &NodeSharing) -> (usize, usize) {
-        let state = state(&self.inventory, sharing, self.health.unwell());
+        let state = state(&self.inventory, sharing, self.health.unhealthy());
         let shares = state.offers.iter().flat_map(|offer| &offer.shares);
         let troubled = shares
             .clone()

@@ -1,4 +1,4 @@
-//! When something that was ill is offered again, and when not.
+//! When an unhealthy device recovers, and when it does not.
 
 use gpuc_runtime::device::Gpu;
 use gpuc_runtime::health::{Health, HealthEvent, Policy};
@@ -8,7 +8,7 @@ use gpuc_schema::node_config::HealthPolicy;
 use super::node::{HOUR, Node, SECOND, UNSAID, WELL};
 use crate::machine::{inventory, lost, slice, uuid, without};
 
-/// NVIDIA's: unhealthy for ever.
+/// NVIDIA's plugin: unhealthy permanently.
 #[test]
 fn a_gpu_is_offered_again_after_a_quiet_time_and_a_good_answer() {
     let mut node = Node::new(inventory(8, false));
@@ -18,8 +18,8 @@ fn a_gpu_is_offered_again_after_a_quiet_time_and_a_good_answer() {
     assert_eq!(node.health.due(node.now), [0; 0]);
     assert_eq!(node.wait(), SECOND);
     assert_eq!(node.answer(|_| Ok(WELL)), [uuid(3)]);
-    assert!(node.unwell().is_empty());
-    assert_eq!(node.health.next_probe(), None, "nobody wakes for nothing");
+    assert!(node.unhealthy().is_empty());
+    assert_eq!(node.health.next_probe(), None, "no probe is scheduled");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn an_error_after_the_question_outweighs_the_answer() {
         .health
         .probed(&node.inventory, 3, Ok(WELL), node.now + 120 * SECOND);
     assert_eq!(reaction.recovered, [""; 0]);
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn without_a_quiet_time_nothing_is_offered_again() {
     node.pass(100 * HOUR);
     node.event(Some(3), NvmlEventKind::RecoveryAction);
     node.answer(|_| Ok(WELL));
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn what_needs_a_reset_waits_for_the_drivers_word() {
         remap_failed: false,
     };
     node.answer(|_| Ok(wants));
-    let why = &node.health.unwell()[&uuid(3)];
-    assert!(why.contains("Xid 95") && why.contains("the driver wants a reset of the GPU"));
+    let why = &node.health.unhealthy()[&uuid(3)];
+    assert!(why.contains("Xid 95") && why.contains("the driver requests a reset of the GPU"));
     for _ in 0..100 {
         node.wait();
         assert_eq!(node.answer(|_| Ok(wants)), [""; 0]);
@@ -140,14 +140,14 @@ fn what_needs_a_reset_stays_where_the_driver_says_nothing() {
 fn a_row_that_could_not_be_replaced_keeps_a_gpu_away() {
     let mut node = Node::new(inventory(8, false));
     node.xid(3, 63, None);
-    assert!(node.unwell().is_empty(), "a replaced row is no harm");
+    assert!(node.unhealthy().is_empty(), "a replaced row is no harm");
     let failed = Condition {
         action: None,
         remap_failed: true,
     };
     node.answer(|_| Ok(failed));
-    let why = node.health.unwell();
-    assert_eq!(why[&uuid(3)], "a row of its memory could not be replaced");
+    let why = node.health.unhealthy();
+    assert_eq!(why[&uuid(3)], "a memory row could not be remapped");
     node.wait();
     assert_eq!(node.answer(|_| Ok(failed)), [""; 0]);
 }
@@ -163,7 +163,7 @@ fn a_gpu_that_is_back_is_read_anew_and_offered_after_a_quiet_time() {
     let reaction = node.health.probed(&node.inventory, 3, Ok(WELL), node.now);
     assert!(reaction.rescan && reaction.recovered.is_empty());
     node.scan(inventory(8, false));
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
     node.answer(|_| Ok(WELL));
     assert_eq!(node.wait(), 60 * SECOND);
     assert_eq!(node.answer(|_| Ok(WELL)), [uuid(3)]);
@@ -178,10 +178,10 @@ fn a_gpu_that_never_answered_is_not_trusted_at_once() {
     }
     let mut health = Health::new(Policy::new(&HealthPolicy::default(), None, None).0);
     health.apply(&never, &HealthEvent::Scanned, 0);
-    assert!(health.unwell().contains_key("gpu-3-silent"));
+    assert!(health.unhealthy().contains_key("gpu-3-silent"));
     health.apply(&inventory(8, false), &HealthEvent::Scanned, 10);
-    let unwell: Vec<String> = health.unwell().into_keys().collect();
-    assert_eq!(unwell, [uuid(3)]);
+    let unhealthy: Vec<String> = health.unhealthy().into_keys().collect();
+    assert_eq!(unhealthy, [uuid(3)]);
 }
 
 #[test]
@@ -191,13 +191,13 @@ fn a_gpu_that_comes_back_under_another_index_is_still_ill() {
     let mut fewer = inventory(8, false);
     fewer.gpus.remove(3);
     node.scan(fewer);
-    assert!(node.unwell().is_empty(), "it is not there");
+    assert!(node.unhealthy().is_empty(), "it is not there");
     let mut moved = inventory(8, false);
     if let Gpu::Known { info, .. } = &mut moved.gpus[3] {
         info.index = 9;
     }
     node.scan(moved);
-    assert_eq!(node.unwell(), [uuid(3)]);
+    assert_eq!(node.unhealthy(), [uuid(3)]);
     node.pass(60 * SECOND);
     assert_eq!(node.answer(|_| Ok(WELL)), [uuid(3)]);
 }
@@ -213,7 +213,7 @@ fn a_new_cut_is_read_at_once_and_forgets_what_is_gone() {
         info.slices.remove(0);
     }
     node.scan(cut);
-    assert!(node.unwell().is_empty());
+    assert!(node.unhealthy().is_empty());
     node.scan(inventory(8, true));
-    assert!(node.unwell().is_empty(), "it is another one");
+    assert!(node.unhealthy().is_empty(), "it is another one");
 }

@@ -50,7 +50,7 @@ proptest! {
         let machine = inventory(4, cut);
         let mut node = Node::new(machine.clone());
         for step in steps {
-            let before = node.unwell();
+            let before = node.unhealthy();
             let mut good = false;
             match step {
                 Step::Event(event) => {
@@ -77,7 +77,7 @@ proptest! {
                     node.answer(|_| if ok { Ok(condition) } else { Err(lost()) });
                 }
             }
-            let after = node.unwell();
+            let after = node.unhealthy();
             if !good {
                 prop_assert!(before.iter().all(|part| after.contains(part)), "{before:?} {after:?}");
             }

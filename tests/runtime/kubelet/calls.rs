@@ -55,7 +55,9 @@ async fn refusals_name_the_devices() {
     assert_eq!(refused.code(), Code::InvalidArgument);
     assert!(refused.message().contains("gpu-9"), "{refused}");
     node.change(|state| {
-        state.unwell.insert("GPU-3".to_owned(), "XID 79".to_owned());
+        state
+            .unhealthy
+            .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
     let refused = plugin.allocate(allocate(&["gpu-3"])).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
@@ -90,7 +92,7 @@ async fn hostile_requests_do_no_harm() {
         let preferred = preferred.await.unwrap().into_inner().container_responses;
         assert!(preferred[0].device_i_ds.len() <= 1);
     }
-    // Thousands of devices that nobody knows: the message stays short enough for an HTTP header.
+    // Thousands of unknown devices: the message stays short enough for an HTTP header.
     let many: Vec<_> = (0..10_000).map(|number| format!("ä-{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     let refused = plugin.allocate(allocate(&many)).await.unwrap_err();

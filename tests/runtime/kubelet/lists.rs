@@ -13,7 +13,9 @@ async fn devices_are_listed_with_health_and_place() {
     let mut node = Node::new();
     node.change(|state| {
         state.offers[0].shares[7].numa = None;
-        state.unwell.insert("GPU-2".to_owned(), "XID 79".to_owned());
+        state
+            .unhealthy
+            .insert("GPU-2".to_owned(), "XID 79".to_owned());
     });
     node.kubelet.start().await;
     let resource = node.kubelet.met(GPU).await;
@@ -40,12 +42,12 @@ async fn changes_reach_the_list_and_others_do_not() {
     for gpus in 1..=8 {
         node.change(|state| {
             state
-                .unwell
+                .unhealthy
                 .insert(format!("GPU-{}", gpus - 1), "XID 79".to_owned());
         });
         node.kubelet.until("one more", with_trouble(gpus)).await;
     }
-    node.change(|state| state.unwell.clear());
+    node.change(|state| state.unhealthy.clear());
     let seen = node.kubelet.until("all well", with_trouble(0)).await;
     assert_eq!(seen.resource(GPU).lists, 10);
     // Another reason, another resource, nothing at all: the list is the same.
@@ -54,7 +56,7 @@ async fn changes_reach_the_list_and_others_do_not() {
     node.change(|_| {});
     node.change(|state| {
         state
-            .unwell
+            .unhealthy
             .insert("GPU-99".to_owned(), "XID 79".to_owned());
     });
     settle().await;
@@ -73,7 +75,7 @@ async fn late_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
     for round in 0..4_000 {
         node.change(|state| {
             let gpu = format!("GPU-{}", round % 2);
-            state.unwell = BTreeMap::from([(gpu, "XID 79".to_owned())]);
+            state.unhealthy = BTreeMap::from([(gpu, "XID 79".to_owned())]);
         });
         for _ in 0..5 {
             tokio::task::yield_now().await;
@@ -82,7 +84,7 @@ async fn late_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
     lists
 }
 
-/// Flow control lets some lists out before they are read: 2 MiB of 2.4 KiB each here, 64 KiB with Go. No more are kept.
+/// Flow control sends some lists before they are read: 2 MiB of 2.4 KiB each here, 64 KiB with Go. No more are kept.
 const KEPT: usize = 2_000;
 
 #[tokio::test]
@@ -90,7 +92,7 @@ async fn a_slow_reader_sees_the_latest_list_and_few_before() {
     let node = Node::running().await;
     let mut lists = late_reader(&node).await;
     node.change(|state| {
-        state.unwell = BTreeMap::from([("GPU-7".to_owned(), "XID 79".to_owned())]);
+        state.unhealthy = BTreeMap::from([("GPU-7".to_owned(), "XID 79".to_owned())]);
     });
     let mut read = 1;
     while lists.message().await.unwrap().unwrap().devices[7].health == "Healthy" {
@@ -124,7 +126,7 @@ async fn a_resource_that_comes_is_registered_and_one_that_goes_is_emptied_then_e
     assert!(seen.resource(GPU).devices.is_empty());
     assert_eq!(seen.resource(GPU).lists, 2, "eight, then none");
     assert!(!node.socket(GPU).exists());
-    // And back: registered anew, and what is left of the old one does no harm.
+    // And back: registered again, without leftovers of the old one.
     for _ in 0..5 {
         node.change(|state| state.offers = vec![offer(GPU, 4), offer(SLICE, 7)]);
         let four = |seen: &Seen| seen.resource(GPU).healthy().len() == 4;
@@ -139,7 +141,7 @@ async fn a_resource_that_comes_is_registered_and_one_that_goes_is_emptied_then_e
 #[tokio::test]
 async fn a_second_registration_in_one_life_keeps_the_health() {
     let node = Node::running().await;
-    // Somebody else's kubelet beside the first: both listen, neither loses anything.
+    // A second client next to the kubelet: both receive every list.
     let mut plugin = dial(&node.socket(GPU)).await.unwrap();
     let mut lists = plugin.list_and_watch(Empty {}).await.unwrap().into_inner();
     assert_eq!(lists.message().await.unwrap().unwrap().devices.len(), 8);

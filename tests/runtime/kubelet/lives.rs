@@ -134,7 +134,9 @@ async fn a_kubelet_between_bind_and_listen_is_met_as_soon_as_it_listens() {
 async fn health_survives_restarts_of_the_kubelet() {
     let mut node = Node::running().await;
     node.change(|state| {
-        state.unwell.insert("GPU-3".to_owned(), "XID 79".to_owned());
+        state
+            .unhealthy
+            .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
     for _ in 0..3 {
         node.kubelet.restart().await;
@@ -150,7 +152,9 @@ async fn trouble_while_the_kubelet_is_away_is_not_lost() {
     let mut node = Node::running().await;
     node.kubelet.stop().await;
     node.change(|state| {
-        state.unwell.insert("GPU-3".to_owned(), "XID 79".to_owned());
+        state
+            .unhealthy
+            .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
     node.kubelet.start().await;
     assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 7);
@@ -184,7 +188,7 @@ async fn a_kubelet_that_says_no_is_asked_again_and_the_log_says_why() {
         .hear(|event| matches!(event, PluginEvent::NotRegistered { .. }))
         .await;
     let PluginEvent::NotRegistered { why, .. } = heard else {
-        unreachable!("it was just found to be one")
+        unreachable!("it was found to be one")
     };
     assert!(why.contains("the resource name is not mine"), "{why}");
     node.hear(|event| matches!(event, PluginEvent::NotRegistered { .. }))
@@ -201,12 +205,12 @@ async fn a_kubelet_that_never_answers_is_left_for_the_next() {
     let mut node = Node::new();
     let hanging = tokio::net::UnixListener::bind(node.folder.join(SOCKET)).unwrap();
     let connected = tokio::time::timeout(PATIENCE, hanging.accept()).await;
-    let _connection = connected.expect("nobody comes").unwrap();
+    let _connection = connected.expect("no connection").unwrap();
     node.kubelet.start().await;
     assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
 }
 
-/// A crash leaves the socket and ends the list. Nobody is called who is not there, and the next kubelet is met once.
+/// A crash leaves the socket and ends the list. A missing kubelet is not called; the next one gets one registration.
 #[tokio::test]
 async fn a_kubelet_that_is_dead_for_long_is_waited_for() {
     let mut node = Node::running().await;

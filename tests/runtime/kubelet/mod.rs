@@ -81,7 +81,7 @@ impl Node {
         self.folder.join(gpuc_runtime::plugin::file_name(resource))
     }
 
-    /// How many events of a kind came that nobody waited for.
+    /// Number of unexpected events of a kind.
     fn heard(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> usize {
         let mut count = 0;
         while let Ok(event) = self.events.try_recv() {
@@ -133,7 +133,7 @@ fn state(offers: Vec<Offer>) -> State {
     }"#;
     let error = NvmlError {
         kind: NvmlErrorKind::Other,
-        message: "nobody asks in this test".to_owned(),
+        message: "not called in this test".to_owned(),
     };
     let silent = |index| Gpu::Silent {
         index,
@@ -153,7 +153,7 @@ fn state(offers: Vec<Offer>) -> State {
         inventory: Arc::new(inventory),
         files: Arc::new(HostFiles::default()),
         offers,
-        unwell: BTreeMap::new(),
+        unhealthy: BTreeMap::new(),
     }
 }
 

@@ -25,7 +25,9 @@ async fn an_own_socket_that_was_deleted_is_made_again_and_the_list_goes_on() {
         plugin.get_device_plugin_options(Empty {}).await.unwrap();
     }
     node.change(|state| {
-        state.unwell.insert("GPU-1".to_owned(), "XID 48".to_owned());
+        state
+            .unhealthy
+            .insert("GPU-1".to_owned(), "XID 48".to_owned());
     });
     let seven = |seen: &crate::simulated_kubelet::Seen| seen.resource(GPU).healthy().len() == 7;
     let seen = node.kubelet.until("one unhealthy", seven).await;
@@ -87,7 +89,7 @@ async fn two_daemons_do_not_fight_over_a_socket() {
         .await;
     settle().await;
     let taken = fs::symlink_metadata(node.socket(GPU)).unwrap();
-    // The newer one leaves as daemons do, and the older one takes over: the kubelet must be told.
+    // The newer one shuts down, and the older one takes over: it must register with the kubelet.
     drop(other);
     fs::remove_file(node.socket(GPU)).unwrap();
     node.hear(|event| matches!(event, PluginEvent::Registered { .. }))
@@ -106,7 +108,7 @@ async fn what_is_no_socket_is_left_alone_and_named() {
         .hear(|event| matches!(event, PluginEvent::NotBound { .. }))
         .await;
     let PluginEvent::NotBound { why, .. } = heard else {
-        unreachable!("it was just found to be one")
+        unreachable!("it was found to be one")
     };
     assert!(why.contains("gpuc-nvidia.com_gpu.sock"), "{why}");
     assert_eq!(fs::read_to_string(node.socket(GPU)).unwrap(), "notes");

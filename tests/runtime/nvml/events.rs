@@ -76,7 +76,7 @@ fn a_wait_that_fails_can_be_repeated() {
     assert_eq!(soon(&mut *watch).and_then(|event| event.gpu), Some(4));
 }
 
-/// Real cards refuse a registration that names one type they do not have.
+/// Real GPUs reject a registration with an unsupported event type.
 #[test]
 fn cards_are_asked_for_the_events_they_have() {
     let mut driver = FakeDriver::new(

@@ -1,4 +1,4 @@
-//! Cutting GPUs into slices.
+//! Creation and deletion of MIG devices.
 
 use gpuc_runtime::nvml::{ComputeInstance, GpuInstance, MigControl, MigMode, Nvml, NvmlErrorKind};
 
@@ -53,7 +53,7 @@ fn a_gpu_is_cut_and_made_whole() {
     assert!(refused.message.starts_with("GPU 1"), "{refused}");
     let unknown = real.create_gpu_instance(1, "1g.5gb", (0, 1)).unwrap_err();
     assert!(
-        unknown.message.contains("`1g.5gb`; it has 1g.10gb"),
+        unknown.message.contains("`1g.5gb`; available: 1g.10gb"),
         "{unknown}"
     );
     let full = real.destroy_gpu_instance(1, small).unwrap_err();

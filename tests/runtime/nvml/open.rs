@@ -49,7 +49,7 @@ fn a_library_that_is_not_there_is_named() {
     assert!(Path::new(&path).exists());
 }
 
-/// What a whole program can be told: the test runs itself with the machine's file in its environment.
+/// The test runs itself as a program with the state file in its environment.
 #[test]
 fn a_file_elsewhere_describes_the_machine() {
     const ROOT: &str = "GPUC_TEST_DRIVER_ROOT";

@@ -1,4 +1,4 @@
-//! The kubelet's PodResources API with an answer made up.
+//! The kubelet's PodResources API with canned answers.
 
 use std::path::Path;
 

@@ -6,8 +6,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use gpuc::lock::{Lock, TEMPORARY};
-use gpuc::tree::Tree;
+use gpuc_compile::lock::{Lock, TEMPORARY};
+use gpuc_syntax::tree::Tree;
 
 /// The bytes of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
@@ -19,31 +19,31 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
     let shown = path.display();
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        // A file on the way is no folder: there is nothing below it.
+        // A parent is a file: there is nothing below it.
         Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
         Err(error) => return Err(error).with_context(|| shown.to_string()),
-        Ok(found) => ensure!(found.is_file(), "{shown}: is no ordinary file"),
+        Ok(found) => ensure!(found.is_file(), "{shown}: is not a regular file"),
     }
     let text = fs::read_to_string(path);
     text.map(Some)
         .with_context(|| format!("{shown}: cannot be read"))
 }
 
-/// Puts a file there whole: a temporary file beside it takes its name.
+/// Writes a file atomically: a temporary file in the same folder is renamed.
 pub(crate) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let temporary = folder.join(format!("{TEMPORARY}{}", std::process::id()));
     let written =
         fill(&temporary, contents, executable).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
-        // The error that matters is the first one; what is left is swept by the next run.
+        // Report the first error; the next run deletes leftovers.
         let _ = fs::remove_file(&temporary);
     }
     written.with_context(|| format!("{}: cannot be written", path.display()))
 }
 
 fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<()> {
-    // A file of this name is left from a killed run, and a link of this name must not be written through.
+    // A file with this name is left over from a killed run, and a link must not be followed.
     let mut file = match File::create_new(temporary) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             fs::remove_file(temporary)?;
@@ -60,13 +60,13 @@ fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<(
     Ok(())
 }
 
-/// A file's mode, whatever the umask.
+/// A file's mode, independent of the umask.
 #[cfg(unix)]
 fn mode(executable: bool) -> u32 {
     if executable { 0o755 } else { 0o644 }
 }
 
-/// Whether a file can be run by its owner, or cannot; always right where there is no such thing.
+/// Whether the file's executable bit is as given; always true on platforms without it.
 pub(super) fn has_mode(found: &Metadata, executable: bool) -> bool {
     #[cfg(unix)]
     {
@@ -80,14 +80,14 @@ pub(super) fn has_mode(found: &Metadata, executable: bool) -> bool {
     }
 }
 
-/// Makes a file one that can be run, or one that cannot, whatever the umask.
+/// Sets or clears a file's executable bit, independent of the umask.
 pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = mode(executable);
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
-            .with_context(|| format!("{}: cannot be made mode {mode:o}", path.display()))?;
+            .with_context(|| format!("{}: cannot be changed to mode {mode:o}", path.display()))?;
     }
     #[cfg(not(unix))]
     {
@@ -96,7 +96,7 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     Ok(())
 }
 
-/// A link in place of a folder leads to where gpuc was not told to write.
+/// Fails if a folder is a symbolic link, because gpuc would write to another location.
 pub(super) fn refuse_link(folder: &Path) -> Result<()> {
     let is_link = fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
     ensure!(
@@ -122,20 +122,20 @@ pub(super) fn take_turn(folder: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// Removes a file; one that is gone already is no error.
+/// Deletes a file. It is not an error if the file does not exist.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        result => result.with_context(|| format!("{}: cannot be removed", path.display())),
+        result => result.with_context(|| format!("{}: cannot be deleted", path.display())),
     }
 }
 
-/// Removes a folder that has nothing in it; another stays.
+/// Deletes a folder if it is empty.
 pub(super) fn remove_if_empty(folder: &Path) -> bool {
     fs::remove_dir(folder).is_ok()
 }
 
-/// Removes the folders of a file that have nothing in them any more, but not `folder` itself.
+/// Deletes the empty parent folders of a file, except `folder` itself.
 pub(super) fn remove_empty_parents(folder: &Path, path: &str) {
     let mut rest = path;
     while let Some((parent, _)) = rest.rsplit_once('/') {
@@ -146,7 +146,7 @@ pub(super) fn remove_empty_parents(folder: &Path, path: &str) {
     }
 }
 
-/// Removes the temporary files of a run that was killed: the lock says whether one was.
+/// Deletes the temporary files of a killed run, which is recorded in the lock.
 pub(super) fn sweep(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<()> {
     sweep_folder(folder)?;
     let Some(old) = old.filter(|old| !old.pending.is_empty()) else {
@@ -182,7 +182,7 @@ pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// What is in a folder; nothing when it is not there.
+/// The entries of a folder; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     let read = match fs::read_dir(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

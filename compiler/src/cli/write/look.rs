@@ -1,4 +1,4 @@
-//! Compares a tree with what is on disk.
+//! Compares a tree with the files on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -6,33 +6,33 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpuc::lock::{self, Lock};
-use gpuc::tree::{Tree, TreeFile};
+use gpuc_compile::lock::{self, Lock};
+use gpuc_syntax::tree::{Tree, TreeFile};
 
 use super::disk;
 
-/// What writing a tree changes. Paths are seen from the cluster's folder.
+/// The changes of writing a tree. Paths are relative to the cluster's folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// Files that were not there.
+    /// New files.
     pub(crate) added: Vec<String>,
-    /// Files of gpuc's with other contents, or that can be run when they ought not to, or the other way around.
+    /// Files of gpuc with other contents or another executable bit.
     pub(crate) changed: Vec<String>,
-    /// Files of gpuc's that it writes no longer.
+    /// Files of gpuc that are no longer generated.
     pub(crate) removed: Vec<String>,
-    /// How many files stay as they are.
+    /// The number of unchanged files.
     pub(crate) unchanged: usize,
-    /// Files of gpuc's that somebody has changed.
+    /// Files of gpuc that were edited by hand.
     pub(crate) edited_by_hand: Vec<String>,
-    /// Files that are not gpuc's and stand where it writes one.
+    /// Files that gpuc did not write, at paths of generated files.
     pub(crate) foreign: Vec<String>,
-    /// Why the lock changes, if it does. Only [`check`](super::check) and [`write`](super::write) look.
+    /// The reason why the lock changes, if it does. Only set by [`check`](super::check) and [`write`](super::write).
     pub(crate) lock: Option<&'static str>,
-    /// What is to be done, with force.
+    /// The actions, with force.
     pub(super) actions: Vec<(String, Action)>,
 }
 
-/// What is to be done with a file.
+/// An action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Write,
@@ -41,30 +41,28 @@ pub(super) enum Action {
 }
 
 impl Changes {
-    /// Whether the tree on disk is the tree.
+    /// Whether the tree on disk is up to date.
     pub(crate) fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.lock.is_none()
     }
 
-    /// Whether every file is as it would be written, whatever the lock says.
+    /// Whether no file changes, except the lock.
     pub(crate) fn has_no_files(&self) -> bool {
         self.actions.is_empty()
     }
 
-    /// Whether a file has the right contents and the wrong mode.
+    /// Whether a file has correct contents and the wrong mode.
     pub(crate) fn is_only_mode(&self, path: &str) -> bool {
         let mut actions = self.actions.iter();
-        actions.any(|(of, action)| of == path && *action == Action::Mode)
+        actions.any(|(changed, action)| changed == path && *action == Action::Mode)
     }
 }
 
-/// What writing the tree into the folder would change, given the lock that is there.
-///
-/// It is an error where something stands in the way that gpuc must not touch: a link, a folder where a file belongs, a
-/// file where a folder belongs.
+/// The changes of writing the tree into the folder, given the existing lock. It is an error if a path is blocked by
+/// something that gpuc must not change: a link, a folder in place of a file, or a file in place of a folder.
 pub(crate) fn plan_write(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<Changes> {
-    refuse_home_of_flux(folder, tree)?;
-    let mut looking = Looking {
+    refuse_flux_bootstrap_folder(folder, tree)?;
+    let mut comparison = Comparison {
         folder,
         tree,
         old,
@@ -75,54 +73,56 @@ pub(crate) fn plan_write(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Resu
     for (path, file) in tree.files() {
         ensure!(
             lock::is_inside(path),
-            "`{path}` is no path for a generated file"
+            "`{path}` is not a valid path for a generated file"
         );
-        looking.look_at(path, file)?;
+        comparison.compare_file(path, file)?;
     }
-    for path in looking.owned.clone() {
+    for path in comparison.owned.clone() {
         if tree.get(path).is_none() {
-            looking.look_at_orphan(path)?;
+            comparison.compare_orphan(path)?;
         }
     }
-    Ok(looking.changes)
+    Ok(comparison.changes)
 }
 
-/// The folder that `flux bootstrap` commits, for Flux to bring itself
+/// The folder that `flux bootstrap` commits, with which Flux manages itself
 /// (<https://fluxcd.io/flux/installation/bootstrap/generic-git-server/>, read 2026-11-21).
 const FLUX_ITSELF: &str = "flux-system";
 
-/// Where Flux brings itself from the folder, a kustomization that does not name that part would make it remove itself.
-fn refuse_home_of_flux(folder: &Path, tree: &Tree) -> Result<()> {
+/// Fails if Flux manages itself from this folder: a kustomization that does not include Flux's manifests would make
+/// Flux delete itself.
+fn refuse_flux_bootstrap_folder(folder: &Path, tree: &Tree) -> Result<()> {
     let flux = folder.join(FLUX_ITSELF);
     let is_named = tree.get("kustomization.yaml").is_none();
     ensure!(
         is_named || fs::symlink_metadata(&flux).is_err(),
-        "{}: Flux brings itself from this folder, and with the tree's kustomization.yaml in it would remove itself\n\
-         help: build into the folder, with `-o {}`, so that the tree lies below it",
+        "{}: Flux manages itself from this folder; the tree's kustomization.yaml would make Flux delete itself\n\
+         help: build into a subfolder with `-o {}`",
         flux.display(),
         folder.display()
     );
     Ok(())
 }
 
-struct Looking<'a> {
+struct Comparison<'a> {
     folder: &'a Path,
     tree: &'a Tree,
     old: Option<&'a Lock>,
     owned: BTreeSet<&'a str>,
-    /// Whether a folder is there.
+    /// Whether a folder exists.
     parents: BTreeMap<&'a str, bool>,
     changes: Changes,
 }
 
-impl<'a> Looking<'a> {
-    fn look_at(&mut self, path: &'a str, file: &TreeFile) -> Result<()> {
-        let found = if self.parent_is_there(path)? {
+impl<'a> Comparison<'a> {
+    fn compare_file(&mut self, path: &'a str, file: &TreeFile) -> Result<()> {
+        let found = if self.parent_exists(path)? {
             self.metadata(path)?
         } else {
             None
         };
-        let Some(found) = found.filter(|found| !(found.is_dir() && self.gives_way(path))) else {
+        let Some(found) = found.filter(|found| !(found.is_dir() && self.is_replaceable(path)))
+        else {
             self.changes.added.push(path.to_owned());
             self.act(path, Action::Write);
             return Ok(());
@@ -131,13 +131,13 @@ impl<'a> Looking<'a> {
         let shown = shown.display();
         ensure!(
             !found.is_symlink(),
-            "{shown}: is a link; gpuc writes no files through links"
+            "{shown}: is a symbolic link; gpuc does not follow links"
         );
         ensure!(
             !found.is_dir(),
-            "{shown}: is a folder where gpuc writes a file"
+            "{shown}: is a folder, but gpuc generates a file with this path"
         );
-        ensure!(found.is_file(), "{shown}: is no ordinary file");
+        ensure!(found.is_file(), "{shown}: is not a regular file");
         self.compare(path, file, &found)
     }
 
@@ -162,16 +162,16 @@ impl<'a> Looking<'a> {
         Ok(())
     }
 
-    /// A file that gpuc wrote and writes no longer.
-    fn look_at_orphan(&mut self, path: &'a str) -> Result<()> {
-        if !self.parent_is_there(path)? {
+    /// Compares a file that gpuc wrote but no longer generates.
+    fn compare_orphan(&mut self, path: &'a str) -> Result<()> {
+        if !self.parent_exists(path)? {
             return Ok(());
         }
         let Some(found) = self.metadata(path)? else {
             return Ok(());
         };
         if found.is_dir() {
-            // Somebody made it; a folder holds nothing of gpuc's but files that are in the lock themselves.
+            // gpuc did not create this folder: its own files are in the lock individually.
             return Ok(());
         }
         let is_ours = found.is_file() && {
@@ -188,15 +188,15 @@ impl<'a> Looking<'a> {
         Ok(())
     }
 
-    /// Whether the folder of a file is there. It is an error if a link or a file stands in its place.
-    fn parent_is_there(&mut self, path: &'a str) -> Result<bool> {
+    /// Whether the parent folder of a file exists. It is an error if it is a link or a file.
+    fn parent_exists(&mut self, path: &'a str) -> Result<bool> {
         let Some((parent, _)) = path.rsplit_once('/') else {
             return Ok(true);
         };
         if let Some(known) = self.parents.get(parent) {
             return Ok(*known);
         }
-        let is_there = self.parent_is_there(parent)? && self.is_folder(parent)?;
+        let is_there = self.parent_exists(parent)? && self.is_folder(parent)?;
         self.parents.insert(parent, is_there);
         Ok(is_there)
     }
@@ -209,7 +209,7 @@ impl<'a> Looking<'a> {
         let shown = shown.display();
         ensure!(
             !found.is_symlink(),
-            "{shown}: is a link; gpuc writes no files through links"
+            "{shown}: is a symbolic link; gpuc does not follow links"
         );
         if found.is_dir() {
             return Ok(true);
@@ -217,11 +217,11 @@ impl<'a> Looking<'a> {
         if self.owned.contains(path) && self.tree.get(path).is_none() {
             return Ok(false);
         }
-        bail!("{shown}: is a file where gpuc needs a folder");
+        bail!("{shown}: is a file, but gpuc needs a folder with this path");
     }
 
-    /// Whether a folder holds files of gpuc's that it removes, so that a file may take its place.
-    fn gives_way(&self, path: &str) -> bool {
+    /// Whether a folder contains files that gpuc deletes, so that a file can replace it.
+    fn is_replaceable(&self, path: &str) -> bool {
         let below = format!("{path}/");
         let first = self.owned.range(below.as_str()..).next();
         first.is_some_and(|owned| owned.starts_with(&below))

@@ -1,9 +1,7 @@
-//! Puts a tree on disk, and says first what that changes.
-//!
-//! gpuc owns the files in its lock. It never touches another, and never one of its own that somebody has changed,
-//! unless it is told to. Before the first file it writes a lock that takes both the old and the new digests for its
-//! own, each file comes by a rename, and the lock of the new tree comes last: a run may be killed at any moment, and
-//! the next one finishes what it began.
+//! Writes a tree to disk, and computes the changes first. gpuc owns the files in its lock. Without `--force`, it never
+//! changes other files, nor its own files if they were edited by hand. First it writes a lock with both the old and the
+//! new digests. Then it writes each file with a rename, and the lock of the new tree last. A run can be killed at any
+//! time, and the next run completes it.
 
 mod disk;
 mod look;
@@ -13,17 +11,17 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use gpuc::lock::{LOCK_FILE, Lock};
-use gpuc::tree::Tree;
+use gpuc_compile::lock::{LOCK_FILE, Lock};
+use gpuc_syntax::tree::Tree;
 
 pub(crate) use disk::put;
 use look::Action;
 pub(crate) use look::{Changes, plan_write};
 
-/// What a file differs in that has the right contents and the wrong mode.
-pub(crate) const ONLY_MODE: &str = "only whether it can be run";
+/// The difference of a file with correct contents and the wrong mode.
+pub(crate) const ONLY_MODE: &str = "only the executable bit differs";
 
-/// How many paths a refusal names before it counts the rest.
+/// The maximum number of paths that an error lists by name.
 const NAMED: usize = 20;
 
 /// The lock of a cluster's folder, if there is one.
@@ -34,13 +32,13 @@ pub(crate) fn read_lock(folder: &Path) -> Result<Option<Lock>> {
     };
     let lock = Lock::parse(&text);
     let lock = lock.map_err(|error| {
-        let help = "take it from git again, or build with `--force` to write it anew";
+        let help = "restore it from Git, or build with `--force` to replace it";
         anyhow::anyhow!("{} cannot be read: {error}\nhelp: {help}", path.display())
     })?;
     Ok(Some(lock))
 }
 
-/// What a build would change, without changing it.
+/// The changes of a build, without applying them.
 pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> {
     disk::refuse_link(folder)?;
     let old = read_lock(folder)?;
@@ -49,14 +47,13 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
     Ok(changes)
 }
 
-/// Writes the tree of a cluster into its folder. With `force`, files that somebody changed or that are not gpuc's are
-/// overwritten; without, nothing is written when there is any, and the error lists them.
+/// Writes the tree of a cluster into its folder. With `force`, files that were edited by hand or not written by gpuc
+/// are overwritten. Otherwise nothing is written if there are such files, and the error lists them.
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
     disk::refuse_link(folder)?;
     disk::make_folder(folder)?;
     let _turn = disk::take_turn(folder);
-    // With force, a lock that cannot be read is as none: everything in the way is overwritten, and nothing else
-    // removed.
+    // With force, an unreadable lock is ignored: conflicting files are overwritten, and no other file is deleted.
     let old = match read_lock(folder) {
         Err(_) if force => None,
         old => old?,
@@ -70,11 +67,11 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
     if !changes.actions.is_empty() {
         let intent = lock.intent(old.as_ref());
         disk::put(&folder.join(LOCK_FILE), &intent.to_json(), false)?;
-        carry_out(folder, tree, &changes)?;
+        apply(folder, tree, &changes)?;
     }
     let owned = old.iter().flat_map(Lock::paths);
     for orphan in owned.filter(|path| tree.get(path).is_none()) {
-        // Also of one that a killed run had removed already.
+        // Also for files that a killed run had already deleted.
         disk::remove_empty_parents(folder, orphan);
     }
     if changes.lock.is_some() {
@@ -83,7 +80,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
     Ok(changes)
 }
 
-/// Removes what gpuc owns in the folder of a cluster that is no more, its lock last, and the folder if nothing is left.
+/// Deletes gpuc's files in the folder of a deleted cluster, the lock last, and the folder if it is empty.
 pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
     disk::refuse_link(folder)?;
     let _turn = disk::take_turn(folder);
@@ -96,38 +93,41 @@ pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
         refuse(folder, &changes)?;
     }
     disk::sweep(folder, &nothing, Some(&old))?;
-    carry_out(folder, &nothing, &changes)?;
+    apply(folder, &nothing, &changes)?;
     disk::remove(&folder.join(LOCK_FILE))?;
     disk::remove_if_empty(folder);
     Ok(changes)
 }
 
-/// The folders below `out` that have a lock, by name: the clusters that were built there.
+/// The folders in `out` with a lock, by name: the clusters that were built there.
 pub(crate) fn built(out: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = disk::folders(out)?;
     folders.retain(|folder| folder.join(LOCK_FILE).is_file());
     Ok(folders)
 }
 
-/// Why a lock is not the one that is there, in words; `None` if it is.
+/// The reason why the lock changes; `None` if it does not.
 fn moved(old: Option<&Lock>, new: &Lock) -> Option<&'static str> {
     let Some(old) = old else {
-        return Some("there was none");
+        return Some("the tree had no lock");
     };
     let reasons = [
         (!old.pending.is_empty(), "a build was interrupted"),
-        (old.gpuc != new.gpuc, "another version of gpuc wrote it"),
+        (old.gpuc != new.gpuc, "written by another version of gpuc"),
         (old.input != new.input, "the input changed"),
-        (old.from != new.from, "the input is in another place"),
-        (old.pins != new.pins, "other charts, images or machines"),
+        (old.from != new.from, "the input file moved"),
+        (
+            old.pins != new.pins,
+            "charts, images or machine types changed",
+        ),
     ];
     let reason = reasons.iter().find(|(holds, _)| *holds);
-    let reason = reason.map_or("its files changed", |(_, reason)| reason);
+    let reason = reason.map_or("the generated files changed", |(_, reason)| reason);
     (old != new).then_some(reason)
 }
 
-/// Removals come first, because a folder may give way to a file or a file to a folder.
-fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
+/// Applies the changes. Deletions come first, because a folder can be replaced by a file or a file by a folder.
+fn apply(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
     for (path, action) in &changes.actions {
         if *action == Action::Remove {
             disk::remove(&folder.join(path))?;
@@ -149,13 +149,13 @@ fn carry_out(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
                 disk::put(&target, &file.contents, file.executable)?;
             }
             Action::Mode => disk::set_mode(&target, file.executable)?,
-            Action::Remove => unreachable!("what is in the tree is not removed"),
+            Action::Remove => unreachable!("files of the tree are not deleted"),
         }
     }
     Ok(())
 }
 
-/// Files that gpuc does not overwrite unless it is told to, one a line.
+/// The files that gpuc does not overwrite without `--force`, one per line.
 #[derive(Debug)]
 pub(crate) struct Refused(String);
 
@@ -165,8 +165,8 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "not written, because these files would be lost:{}\n\
-             help: keep what is in them elsewhere, or build with `--force`",
+            "tree not written, because these files would be overwritten:{}\n\
+             help: save their contents elsewhere, then build with `--force`",
             self.0
         )
     }
@@ -175,7 +175,7 @@ impl fmt::Display for Refused {
 fn refuse(folder: &Path, changes: &Changes) -> Result<()> {
     let mut message = String::new();
     let reasons = [
-        (&changes.edited_by_hand, "changed since gpuc wrote it"),
+        (&changes.edited_by_hand, "edited by hand"),
         (&changes.foreign, "not written by gpuc"),
     ];
     for (paths, reason) in reasons {

@@ -1,14 +1,14 @@
-//! What the writer leaves behind, whatever was there and wherever it is interrupted.
+//! Tests of the result of writing a tree, for any previous state and after interruptions.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use gpuc::lock::{Pins, TEMPORARY};
+use gpuc_compile::lock::{Pins, TEMPORARY};
 use tempfile::TempDir;
 
 use super::*;
 
-/// A tree: a name that ends in `.sh` is run.
+/// A tree; files with the extension `.sh` are executable.
 fn tree(files: &[(&str, &str)]) -> Tree {
     let mut tree = Tree::default();
     for (path, contents) in files {
@@ -47,7 +47,7 @@ fn refusal(result: Result<Changes>) -> String {
     format!("{:#}", result.unwrap_err())
 }
 
-/// Every file and folder with its contents, mode and time: what nothing may have touched.
+/// All files and folders with contents, mode and modification time, to check that nothing changed.
 fn all(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -90,7 +90,7 @@ fn names(folder: &TempDir) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_is_added_changed_and_removed() {
+fn tree_is_added_changed_and_deleted() {
     let folder = TempDir::new().unwrap();
     let inside = folder.path().join("out/ml");
     let first = tree(&[("a.txt", "1"), ("x/y/b.txt", "1"), ("run.sh", "1")]);
@@ -107,7 +107,7 @@ fn a_tree_is_added_changed_and_removed() {
 }
 
 #[test]
-fn the_same_tree_again_touches_nothing() {
+fn unchanged_tree_writes_nothing() {
     let folder = TempDir::new().unwrap();
     let files = [("a.txt", "1"), ("x/b.sh", "1")];
     build(&folder, &files).unwrap();
@@ -123,7 +123,7 @@ fn the_same_tree_again_touches_nothing() {
 }
 
 #[test]
-fn modes_are_right_and_repaired() {
+fn modes_are_set_and_repaired() {
     let folder = TempDir::new().unwrap();
     let files = [("a.txt", "1"), ("b.sh", "1")];
     build(&folder, &files).unwrap();
@@ -139,12 +139,12 @@ fn modes_are_right_and_repaired() {
     set("a.txt", 0o664);
     let changes = build(&folder, &files).unwrap();
     assert_eq!(changes.changed, ["b.sh"]);
-    // What another umask made of a checkout is left alone.
+    // A mode from another umask is not changed.
     assert_eq!((mode("a.txt"), mode("b.sh")), (0o664, 0o755));
 }
 
 #[test]
-fn what_somebody_changed_is_kept_unless_forced() {
+fn edited_files_are_kept_without_force() {
     let folder = TempDir::new().unwrap();
     build(
         &folder,
@@ -162,11 +162,8 @@ fn what_somebody_changed_is_kept_unless_forced() {
     let before = all(folder.path());
     let next = [("a.txt", "2"), ("c.txt", "2"), ("d.txt", "2")];
     let message = refusal(build(&folder, &next));
-    assert!(
-        message.contains("a.txt: changed since gpuc wrote it"),
-        "{message}"
-    );
-    assert!(message.contains("b.txt: changed"), "{message}");
+    assert!(message.contains("a.txt: edited by hand"), "{message}");
+    assert!(message.contains("b.txt: edited by hand"), "{message}");
     assert!(
         !message.contains("c.txt") && message.contains("--force"),
         "{message}"
@@ -182,7 +179,7 @@ fn what_somebody_changed_is_kept_unless_forced() {
 }
 
 #[test]
-fn what_gpuc_did_not_write_is_kept_unless_forced() {
+fn foreign_files_are_kept_without_force() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("x")).unwrap();
     fs::write(folder.path().join("x/a.txt"), "mine").unwrap();
@@ -205,7 +202,7 @@ fn what_gpuc_did_not_write_is_kept_unless_forced() {
 }
 
 #[test]
-fn links_are_refused() {
+fn links_are_errors() {
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("a.txt"), "theirs").unwrap();
     for link in ["a.txt", "x"] {
@@ -213,33 +210,33 @@ fn links_are_refused() {
         symlink(outside.path().join(link), folder.path().join(link)).unwrap();
         let message = refusal(build(&folder, &[("a.txt", "1"), ("x/y/b.txt", "1")]));
         assert!(
-            message.contains("is a link") && message.contains(link),
+            message.contains("is a symbolic link") && message.contains(link),
             "{message}"
         );
         assert!(!folder.path().join(LOCK_FILE).exists());
     }
-    // A folder that became a link after it was written is not removed through either.
+    // Files are not deleted through a folder that became a link.
     let folder = TempDir::new().unwrap();
     build(&folder, &[("x/a.txt", "theirs")]).unwrap();
     fs::remove_dir_all(folder.path().join("x")).unwrap();
     symlink(outside.path(), folder.path().join("x")).unwrap();
-    assert!(refusal(build(&folder, &[])).contains("is a link"));
+    assert!(refusal(build(&folder, &[])).contains("is a symbolic link"));
     assert!(outside.path().join("a.txt").exists());
 }
 
 #[test]
-fn what_stands_in_the_way_is_named() {
+fn blocking_paths_are_named() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("x"), "").unwrap();
     let message = refusal(build(&folder, &[("x/a.txt", "1")]));
     assert!(
-        message.contains("/x: is a file where gpuc needs a folder"),
+        message.contains("/x: is a file, but gpuc needs a folder with this path"),
         "{message}"
     );
     fs::create_dir(folder.path().join("a.txt")).unwrap();
     let message = refusal(build(&folder, &[("a.txt", "1")]));
     assert!(
-        message.contains("a.txt: is a folder where gpuc writes a file"),
+        message.contains("a.txt: is a folder, but gpuc generates a file with this path"),
         "{message}"
     );
     let message = refusal(build(&folder, &[("../a.txt", "1")]));
@@ -251,7 +248,7 @@ fn what_stands_in_the_way_is_named() {
 }
 
 #[test]
-fn a_file_gives_way_to_a_folder_and_back() {
+fn file_becomes_folder_and_back() {
     let folder = TempDir::new().unwrap();
     build(&folder, &[("x", "1"), ("a", "1")]).unwrap();
     build(&folder, &[("x/y/z", "1"), ("a", "1")]).unwrap();
@@ -261,14 +258,14 @@ fn a_file_gives_way_to_a_folder_and_back() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named_and_nothing_is_half() {
+fn unwritable_folder_is_named_and_writes_are_atomic() {
     let folder = TempDir::new().unwrap();
     build(&folder, &[("x/a.txt", "1")]).unwrap();
     let x = folder.path().join("x");
     fs::set_permissions(&x, fs::Permissions::from_mode(0o555)).unwrap();
     let result = build(&folder, &[("x/a.txt", "2")]);
     fs::set_permissions(&x, fs::Permissions::from_mode(0o755)).unwrap();
-    // root may write everywhere.
+    // root can write everywhere.
     if let Err(error) = result {
         let message = format!("{error:#}");
         assert!(message.contains("x/a.txt: cannot be written"), "{message}");
@@ -279,7 +276,7 @@ fn a_folder_that_cannot_be_written_is_named_and_nothing_is_half() {
 }
 
 #[test]
-fn the_next_run_finishes_what_a_killed_one_began() {
+fn next_run_completes_a_killed_one() {
     let old = [
         ("a.txt", "1"),
         ("b.txt", "1"),
@@ -304,7 +301,7 @@ fn the_next_run_finishes_what_a_killed_one_began() {
             let changes = plan_write(folder.path(), &target, Some(&intent)).unwrap();
             let mut part = changes.clone();
             part.actions.truncate(done);
-            carry_out(folder.path(), &target, &part).unwrap();
+            apply(folder.path(), &target, &part).unwrap();
             fs::write(folder.path().join(format!("{TEMPORARY}77")), "ha").unwrap();
             if done >= 3 {
                 fs::write(folder.path().join("d").join(format!("{TEMPORARY}77")), "ha").unwrap();
@@ -323,18 +320,18 @@ fn the_next_run_finishes_what_a_killed_one_began() {
 }
 
 #[test]
-fn a_hand_edit_is_seen_after_a_killed_run() {
+fn edit_is_detected_after_a_killed_run() {
     let folder = TempDir::new().unwrap();
     build(&folder, &[("a.txt", "1")]).unwrap();
     let target = tree(&[("a.txt", "2")]);
     let intent = lock(&target).intent(read_lock(folder.path()).unwrap().as_ref());
     disk::put(&folder.path().join(LOCK_FILE), &intent.to_json(), false).unwrap();
     fs::write(folder.path().join("a.txt"), "mine").unwrap();
-    assert!(refusal(build(&folder, &[("a.txt", "2")])).contains("changed since"));
+    assert!(refusal(build(&folder, &[("a.txt", "2")])).contains("edited by hand"));
 }
 
 #[test]
-fn a_file_somebody_removed_comes_back() {
+fn deleted_file_is_restored() {
     let folder = TempDir::new().unwrap();
     build(&folder, &[("x/a.txt", "1")]).unwrap();
     fs::remove_dir_all(folder.path().join("x")).unwrap();
@@ -345,7 +342,7 @@ fn a_file_somebody_removed_comes_back() {
 }
 
 #[test]
-fn a_cluster_that_is_no_more_is_removed_but_what_is_not_gpucs_stays() {
+fn deleted_cluster_keeps_foreign_files() {
     let out = TempDir::new().unwrap();
     let folder = out.path().join("ml");
     let first = tree(&[("a.txt", "1"), ("x/b.txt", "1")]);
@@ -365,7 +362,7 @@ fn a_cluster_that_is_no_more_is_removed_but_what_is_not_gpucs_stays() {
 }
 
 #[test]
-fn a_lock_that_cannot_be_read_names_its_path() {
+fn unreadable_lock_error_has_its_path() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join(LOCK_FILE), "{").unwrap();
     let message = refusal(build(&folder, &[]));
@@ -375,11 +372,11 @@ fn a_lock_that_cannot_be_read_names_its_path() {
     );
     fs::remove_file(folder.path().join(LOCK_FILE)).unwrap();
     symlink("/etc/passwd", folder.path().join(LOCK_FILE)).unwrap();
-    assert!(refusal(build(&folder, &[])).contains("is no ordinary file"));
+    assert!(refusal(build(&folder, &[])).contains("is not a regular file"));
 }
 
 #[test]
-fn flux_is_not_made_to_remove_itself() {
+fn flux_does_not_delete_itself() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("flux-system")).unwrap();
     let files = [("kustomization.yaml", "a"), ("flux/a.yaml", "a")];
@@ -387,14 +384,17 @@ fn flux_is_not_made_to_remove_itself() {
         let tree = tree(&files);
         let refused = refusal(write(folder.path(), &tree, &lock(&tree), force));
         assert!(
-            refused.contains("Flux brings itself from this folder"),
+            refused.contains("Flux manages itself from this folder"),
             "{refused}"
         );
-        assert!(refused.contains("help: build into the folder"), "{refused}");
+        assert!(
+            refused.contains("help: build into a subfolder"),
+            "{refused}"
+        );
         assert!(!folder.path().join("kustomization.yaml").exists());
         assert!(!folder.path().join("flux").exists());
     }
-    // Below it, and without a kustomization of its own, a tree is in nobody's way.
+    // A tree in a subfolder, or without its own kustomization, is allowed.
     let tree = tree(&files);
     write(&folder.path().join("ml"), &tree, &lock(&tree), false).unwrap();
     build(&folder, &[("cloud/a.sh", "a")]).unwrap();

@@ -530,7 +530,7 @@ pub mod device_plugin_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// What the kubelet may ask for.
+        /// The calls that the kubelet may make.
         pub async fn get_device_plugin_options(
             &mut self,
             request: impl tonic::IntoRequest<super::Empty>,
@@ -674,7 +674,7 @@ pub mod device_plugin_server {
     /// Generated trait containing gRPC methods that should be implemented for use with DevicePluginServer.
     #[async_trait]
     pub trait DevicePlugin: std::marker::Send + std::marker::Sync + 'static {
-        /// What the kubelet may ask for.
+        /// The calls that the kubelet may make.
         async fn get_device_plugin_options(
             &self,
             request: tonic::Request<super::Empty>,

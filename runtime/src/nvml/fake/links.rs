@@ -1,11 +1,11 @@
-//! How the cards of a machine are joined.
+//! The links between the GPUs of a machine.
 
 use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
 
 use crate::nvml::{Link, Meet};
 
-/// The NVLinks between the eight GPUs of a board with V100s, as `nvidia-smi topo -m` prints them on a DGX-1 and on
-/// AWS's p3.16xlarge: six on each GPU, a cube whose corners are joined once or twice.
+/// The NVLinks between the eight GPUs of a V100 board, as `nvidia-smi topo -m` prints them on a DGX-1 and on
+/// AWS's p3.16xlarge: six on each GPU, a cube whose corners have one or two links.
 const CUBE_MESH: [[u32; 8]; 8] = [
     [0, 1, 1, 2, 2, 0, 0, 0],
     [1, 0, 2, 1, 0, 2, 0, 0],
@@ -17,12 +17,12 @@ const CUBE_MESH: [[u32; 8]; 8] = [
     [0, 0, 0, 1, 2, 1, 2, 0],
 ];
 
-/// The NUMA node of a GPU: a machine has two processors, each with half of the GPUs.
+/// Returns the NUMA node of a GPU: a machine has two processors, each with half of the GPUs.
 pub(super) fn numa(index: u32, count: u32) -> u32 {
     u32::from(count > 1 && index >= count.div_ceil(2))
 }
 
-/// How two GPUs on one machine are joined.
+/// Returns the link between two GPUs of a machine.
 pub(super) fn link(one: (u32, &GpuModel), other: (u32, &GpuModel), count: u32) -> Link {
     let (first, second) = (one.0, other.0);
     if first == second {
@@ -48,15 +48,15 @@ pub(super) fn link(one: (u32, &GpuModel), other: (u32, &GpuModel), count: u32) -
     Link { meet, nvlinks }
 }
 
-/// Whether the card is part of a board that joins it with others.
+/// Whether the GPU model is part of a board with NVLinks.
 fn on_board(model: &GpuModel) -> bool {
     ["-sxm", "gb200", "gb300"]
         .iter()
         .any(|word| model.key.contains(word))
 }
 
-/// The links of each GPU to the switches (NVIDIA's data sheets: 12 on the A100, 18 from the H100 on), where cards are
-/// on a board; those of the bridge between two cards of an NVL pair.
+/// Returns the links of each GPU to the switches (NVIDIA's data sheets: 12 on the A100, 18 from the H100 on), for GPUs
+/// on a board; those of the bridge between two GPUs of an NVL pair.
 fn nvlinks(model: &GpuModel, first: u32, second: u32) -> u32 {
     if model.key.contains("-nvl-") {
         return if first / 2 == second / 2 { 12 } else { 0 };

@@ -1,4 +1,4 @@
-//! The machine behind the fake driver: cards, and what each of them answers.
+//! The machine behind the fake driver: its GPUs and their responses.
 
 use gpuc_schema::gpu::cuda::{self, CudaRelease};
 use gpuc_schema::gpu::placement::Placement;
@@ -10,7 +10,7 @@ use crate::nvml::{
     Clique, Condition, DriverInfo, GpuInfo, Link, MigMode, NvmlError, NvmlErrorKind, RecoveryAction,
 };
 
-/// The PCI buses of the GPUs of an HGX board, as they are on many machines with H100s.
+/// The PCI buses of the GPUs of an HGX board, as on many machines with H100s.
 const BUSES: [u32; 8] = [0x19, 0x3B, 0x4C, 0x5D, 0x9B, 0xBB, 0xCB, 0xDB];
 
 /// A machine.
@@ -18,27 +18,27 @@ const BUSES: [u32; 8] = [0x19, 0x3B, 0x4C, 0x5D, 0x9B, 0xBB, 0xCB, 0xDB];
 pub(super) struct Machine {
     pub(super) driver: DriverInfo,
     pub(super) cards: Vec<Card>,
-    /// What the machine is called: UUIDs are made from it.
+    /// The name of the machine, from which UUIDs are derived.
     name: String,
 }
 
-/// A card in a machine.
+/// A GPU in a machine.
 #[derive(Debug)]
 pub(super) struct Card {
     pub(super) model: &'static GpuModel,
     pub(super) info: GpuInfo,
     pub(super) condition: Condition,
-    /// Why it does not answer.
+    /// Why it does not respond.
     pub(super) trouble: Option<NvmlError>,
-    /// Why it cannot be watched.
+    /// Why it cannot be monitored.
     pub(super) watch_trouble: Option<NvmlError>,
     pub(super) single_bit_errors: u64,
     pub(super) double_bit_errors: u64,
-    /// How many samples were taken.
+    /// Number of samples taken.
     pub(super) samples: u64,
     /// Millijoules.
     pub(super) energy: u64,
-    /// What its UUIDs are made from.
+    /// The seed of its UUIDs.
     seed: String,
 }
 
@@ -59,7 +59,7 @@ impl Machine {
         }
     }
 
-    /// Puts other cards in. What was wrong with the old ones goes with them.
+    /// Replaces the GPUs. Faults of the old ones are cleared.
     pub(super) fn replace(&mut self, groups: &[Group]) {
         *self = Self::new(groups, &self.name);
     }
@@ -73,10 +73,10 @@ impl Machine {
         self.cards.get_mut(index)
     }
 
-    /// The card of this index, where it answers.
+    /// Returns the GPU with this index, if it responds.
     pub(super) fn answering(&mut self, index: u32) -> Result<&mut Card, NvmlError> {
         let Some(card) = self.card(index) else {
-            let about = format!("GPU {index} is not there");
+            let about = format!("GPU {index} does not exist");
             return Err(error(NvmlErrorKind::Other, &about));
         };
         match &card.trouble {
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// The cards that take no subscription.
+    /// Returns the GPUs that do not support subscriptions.
     pub(super) fn unwatched(&self) -> Vec<(u32, NvmlError)> {
         self.cards
             .iter()
@@ -124,7 +124,7 @@ impl Card {
                 minor: index,
                 name: driver_name(model),
                 pci_bus_id: format!("{:08X}:{bus:02X}:00.0", index / 8),
-                // A card whose id gpuc's tables do not have shows its vendor.
+                // A GPU whose PCI ID gpuc's tables do not have reports its vendor only.
                 pci_id: model.pci_ids.first().copied().unwrap_or(0x10DE),
                 memory_bytes: Some(u64::from(model.memory_mib) << 20),
                 compute_capability: (version.major.into(), version.minor.into()),
@@ -154,7 +154,7 @@ impl Card {
         card
     }
 
-    /// Cuts the card, or takes it out of MIG mode. A card without the mode stays as it is.
+    /// Partitions the GPU, or disables MIG mode. A GPU without MIG support is not changed.
     pub(super) fn cut(&mut self, layout: Option<&[Placement]>) {
         let Some(mode) = &mut self.info.mig else {
             return;
@@ -167,7 +167,7 @@ impl Card {
     }
 }
 
-/// The newest driver that drives all of the cards, with its CUDA version.
+/// Returns the newest driver that supports all of the GPUs, with its CUDA version.
 fn driver(models: &[&GpuModel]) -> DriverInfo {
     let drives = |release: &&CudaRelease| {
         models.iter().all(|model| {
@@ -187,8 +187,8 @@ fn driver(models: &[&GpuModel]) -> DriverInfo {
     )
 }
 
-/// The driver's name for a card, from that of the product: up to Ampere the form follows a hyphen (`Tesla
-/// V100-SXM2-16GB`, `NVIDIA A100-PCIE-40GB`), elsewhere there are only spaces (`NVIDIA H100 80GB HBM3`).
+/// Returns the driver's name of a GPU model, derived from the product: up to Ampere, the form factor follows a hyphen
+/// (`Tesla V100-SXM2-16GB`, `NVIDIA A100-PCIE-40GB`); later names have only spaces (`NVIDIA H100 80GB HBM3`).
 fn driver_name(model: &GpuModel) -> String {
     let product = model.products.first().copied().unwrap_or(model.key);
     let with_hyphens = model.architecture <= GpuArchitecture::Ampere
@@ -200,7 +200,7 @@ fn driver_name(model: &GpuModel) -> String {
     }
 }
 
-/// A UUID made from words, always the same for the same (FNV-1a, twice, over what makes it unique).
+/// Derives a UUID from a string deterministically (FNV-1a, twice).
 pub(super) fn uuid(kind: &str, seed: &str) -> String {
     let hash = |start: u64| {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -1,7 +1,7 @@
-//! A driver without GPUs: machines made from what gpuc knows of cards, with faults on request.
+//! A driver without GPUs: machines simulated from gpuc's GPU catalog, with fault injection.
 //!
-//! `gpuc-runtime serve --fake h100x8` runs on it, and so do the tests. A machine is asked and watched like a real one;
-//! what happens to it is said through its [`Control`].
+//! `gpuc-runtime serve --fake h100x8` and the tests use it. A machine implements the same interface as the real driver;
+//! [`Control`] changes it.
 
 mod control;
 mod links;
@@ -23,38 +23,38 @@ use super::{
     Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, Sample, Watch,
 };
 
-/// A driver of a machine that does not exist.
+/// A simulated driver.
 #[derive(Clone, Debug)]
 pub struct Fake {
     shared: Arc<Shared>,
 }
 
-/// What the driver, its subscriptions and its control look at.
+/// The state shared by the driver, its subscriptions and its control.
 #[derive(Debug)]
 struct Shared {
     world: Mutex<World>,
-    /// Told when an event was put into a queue.
+    /// Notified when an event is added to a queue.
     happened: Condvar,
 }
 
-/// The machine and what is wrong with it.
+/// The machine and its faults.
 #[derive(Debug)]
 struct World {
     machine: Machine,
-    /// Why nothing answers: no library, no driver.
+    /// Why every call fails: no library, no driver.
     trouble: Option<NvmlError>,
-    /// Why nothing can be subscribed to.
+    /// Why subscriptions fail.
     watch_trouble: Option<NvmlError>,
-    /// How long each question takes.
+    /// Duration of each call.
     latency: Duration,
-    /// How often each question was asked, by its name.
+    /// Number of calls, by function name.
     calls: BTreeMap<&'static str, u64>,
-    /// What open subscriptions have still to hear.
+    /// The queues of open subscriptions.
     queues: BTreeMap<u64, Queue>,
     next_queue: u64,
 }
 
-/// What one subscription has still to hear.
+/// The queue of one subscription.
 #[derive(Debug)]
 struct Queue {
     unwatched: Vec<(u32, NvmlError)>,
@@ -62,14 +62,14 @@ struct Queue {
 }
 
 impl Fake {
-    /// The machine that these words describe: `h100x8`; `l4x4`; `a100-sxm4-40gbx2:mig=3g.20gb,1g.5gb*4`, which cuts
-    /// each of the two; `h100x1:mig`, in MIG mode and not cut; `t4x1+l4x2`, cards of two models. A card is called as in
-    /// gpuc's catalog, by key or alias; a profile with `+` is written with `.`, as in the names of resources.
+    /// Creates a machine: `h100x8`; `l4x4`; `a100-sxm4-40gbx2:mig=3g.20gb,1g.5gb*4`, which partitions each of the two;
+    /// `h100x1:mig`, in MIG mode without MIG devices; `t4x1+l4x2`, two GPU models. Models are named as in gpuc's
+    /// catalog, by key or alias; a profile with `+` is written with `.`, as in the names of resources.
     pub fn machine(words: &str) -> Result<Self, UnknownMachine> {
         Self::machine_called(words, "")
     }
 
-    /// The same, with UUIDs that belong to the machine of this name: two nodes of a cluster have different GPUs.
+    /// Creates a machine with UUIDs derived from this name: two nodes of a cluster have different GPUs.
     pub fn machine_called(words: &str, name: &str) -> Result<Self, UnknownMachine> {
         let machine = Machine::new(&words::parse(words)?, name);
         let world = World {
@@ -90,12 +90,12 @@ impl Fake {
         })
     }
 
-    /// What happens to the machine is said here.
+    /// Returns the control of the machine.
     pub fn control(&self) -> Control {
         Control::new(Arc::clone(&self.shared))
     }
 
-    /// Counts a question, takes its time, and answers it where anything answers at all.
+    /// Counts a call, waits for its duration, and returns the response or the injected error.
     fn ask<T>(
         &self,
         question: &'static str,
@@ -118,7 +118,7 @@ impl Fake {
 }
 
 impl Shared {
-    /// The world. A thread that panicked in it left it whole: nothing in it is changed in two steps.
+    /// Locks the state. It is consistent even after a panic of another thread, because no change has two steps.
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -182,7 +182,7 @@ impl Nvml for Fake {
     }
 }
 
-/// A subscription to what the control says.
+/// A subscription to the events of the control.
 struct FakeWatch {
     shared: Arc<Shared>,
     id: u64,
@@ -220,7 +220,7 @@ impl Drop for FakeWatch {
     }
 }
 
-/// An error as NVML words it.
+/// Creates an error with the message of NVML.
 fn error(kind: NvmlErrorKind, about: &str) -> NvmlError {
     let says = match kind {
         NvmlErrorKind::NoLibrary => "NVML Shared Library Not Found",

@@ -1,4 +1,4 @@
-//! The files of a machine that does not exist: what its `/dev`, `/proc` and `/sys` would hold.
+//! The files of a simulated machine: `/dev`, `/proc` and `/sys`.
 
 use std::path::Path;
 use std::{fs, io};
@@ -7,8 +7,8 @@ use super::{Fake, links};
 use crate::host::Roots;
 
 impl Fake {
-    /// Writes the files into a folder and says where they are. Device nodes are empty files: enough for what only asks
-    /// whether they are there. What the folder holds of an earlier machine under these names is replaced.
+    /// Writes the files into a directory and returns its roots. Device nodes are empty files, which is enough for code
+    /// that only checks whether they exist. Files of an earlier machine in the directory are replaced.
     pub fn write_roots(&self, folder: &Path) -> io::Result<Roots> {
         let roots = Roots {
             dev: folder.join("dev"),
@@ -30,7 +30,7 @@ impl Fake {
             let numa = links::numa(info.index, world.machine.count());
             let device = roots.sys.join(device);
             write(&device.join("numa_node"), &format!("{numa}\n"))?;
-            // A 3D controller, as every card in the catalog is that is made for servers.
+            // A 3D controller, like every data center GPU in the catalog.
             write(&device.join("class"), "0x030200\n")?;
             minors.push_str(&capabilities(info.minor, card.model.mig.is_some()));
         }
@@ -44,8 +44,8 @@ impl Fake {
     }
 }
 
-/// The capabilities of a card as the driver numbers them: for every GPU instance that there could be, and every compute
-/// instance in it, whether or not it is there now.
+/// Returns the capabilities of a GPU with the numbers of the driver: for every possible GPU instance, and every compute
+/// instance in it, whether or not it exists.
 fn capabilities(minor: u32, mig: bool) -> String {
     const INSTANCES: u32 = 15;
     const COMPUTE_INSTANCES: u32 = 8;

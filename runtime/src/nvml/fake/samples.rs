@@ -1,4 +1,4 @@
-//! What a card is doing: numbers that a real one could show, and that move.
+//! Simulated measurements: plausible values that vary.
 
 use gpuc_schema::gpu::GpuArchitecture;
 
@@ -6,12 +6,12 @@ use super::machine::Card;
 use crate::nvml::Sample;
 
 impl Card {
-    /// The next sample. The same machine shows the same numbers in the same order.
+    /// Returns the next sample. The sequence is deterministic for a machine.
     pub(super) fn next_sample(&mut self) -> Sample {
         self.samples += 1;
         let tick = self.samples;
         let index = u64::from(self.info.index);
-        // Load swings between 0 and 96 percent, on each GPU at another time.
+        // The load varies between 0 and 96 percent, with a different phase for each GPU.
         let phase = (tick + index * 5) % 24;
         let load = u32::try_from(8 * phase.min(24 - phase)).unwrap_or_default();
         let (idle_watts, most_watts) = self.watts();
@@ -22,7 +22,7 @@ impl Card {
         let reserved = total / 100;
         let used = (total - reserved) * u64::from(load) / 100;
         let high_bandwidth = self.model.mig.is_some();
-        // A card in MIG mode has no utilization of its own.
+        // A GPU in MIG mode has no utilization of its own.
         let whole = !self.info.mig.is_some_and(|mode| mode.enabled);
         Sample {
             temperature: Some(34 + load / 3),
@@ -56,7 +56,7 @@ impl Card {
         }
     }
 
-    /// Watts when idle and when busy, of the order of the generation's cards.
+    /// Idle and maximum power in watts, roughly by generation.
     fn watts(&self) -> (f64, f64) {
         match (self.model.architecture, self.model.memory_gb) {
             (_, ..=24) => (16.0, 72.0),

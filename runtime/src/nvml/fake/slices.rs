@@ -1,4 +1,4 @@
-//! The MIG devices of a card that is cut.
+//! The MIG devices of a partitioned GPU.
 
 use gpuc_schema::gpu::placement::Placement;
 use gpuc_schema::gpu::{GpuArchitecture, GpuModel, MigProfile};
@@ -6,7 +6,7 @@ use gpuc_schema::gpu::{GpuArchitecture, GpuModel, MigProfile};
 use super::machine::uuid;
 use crate::nvml::{Engines, SliceInfo};
 
-/// The MIG devices at these places: one compute instance in each GPU instance, in the order of their places.
+/// Returns the MIG devices at these placements: one compute instance in each GPU instance, in order of placement.
 pub(super) fn slices(model: &GpuModel, layout: &[Placement], seed: &str) -> Vec<SliceInfo> {
     let Some(mig) = model.mig else {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn slices(model: &GpuModel, layout: &[Placement], seed: &str) -> Vec<
     slices
 }
 
-/// The number of the next GPU instance: the halves of a card from 1, its quarters from 3 and its eighths from 7 on,
+/// Returns the ID of the next GPU instance: halves of a GPU from 1, quarters from 3 and eighths from 7 on,
 /// after the examples in NVIDIA's MIG User Guide (r580). Nothing depends on the number.
 fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
     let parts = card.next_power_of_two() / profile.max(1).next_power_of_two();
@@ -49,8 +49,8 @@ fn instance_id(card: u8, profile: u8, taken: &[SliceInfo]) -> u32 {
     (first..=last).find(free).unwrap_or(last)
 }
 
-/// Multiprocessors of a compute slice: 14 on the A100, 16 on the H100 (MIG User Guide r580). Cards after it have more,
-/// and so have an H100's largest instances: nothing depends on the number.
+/// Returns the multiprocessors of a compute slice: 14 on the A100, 16 on the H100 (MIG User Guide r580). Newer GPUs and
+/// the largest instances of an H100 have more; nothing depends on the number.
 fn multiprocessors(model: &GpuModel) -> u32 {
     if model.architecture <= GpuArchitecture::Ampere {
         14
@@ -59,8 +59,8 @@ fn multiprocessors(model: &GpuModel) -> u32 {
     }
 }
 
-/// The engines as `nvidia-smi mig -lgip` prints them for A100 and H100 (MIG User Guide r580): from Hopper on they
-/// follow the slices, before it most are with the large instances and the media extensions.
+/// Returns the engines as `nvidia-smi mig -lgip` prints them for A100 and H100 (MIG User Guide r580): from Hopper on,
+/// they scale with the slices; before, most belong to the large instances and the media extensions.
 fn engines(model: &GpuModel, profile: &MigProfile) -> Engines {
     let compute = u32::from(profile.compute_slices);
     let whole = model

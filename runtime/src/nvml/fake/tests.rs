@@ -206,7 +206,7 @@ fn a_card_is_cut_while_it_runs() {
         fake.gpu(1).expect("it answers").slices[0].uuid,
         before[0].uuid
     );
-    control.uncut(1);
+    control.disable_mig(1);
     let whole = fake.gpu(1).expect("it answers");
     assert!(whole.slices.is_empty() && !whole.mig.is_some_and(|mode| mode.enabled));
 }

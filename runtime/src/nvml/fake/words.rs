@@ -1,22 +1,22 @@
-//! The words that describe a machine: `h100x2:mig=3g.40gb,1g.10gb*4+l4x2`.
+//! Parses the description of a machine: `h100x2:mig=3g.40gb,1g.10gb*4+l4x2`.
 
 use std::fmt;
 
 use gpuc_schema::gpu::{self, FindError, GpuModel, MODELS, MigProfile, placement};
 
-/// The most GPUs that a machine has: four times what any sold one has, and less than what a typing error asks for.
+/// Maximum number of GPUs of a machine: four times that of any product, and small enough to catch typing errors.
 const MOST_GPUS: u32 = 64;
 
-/// Some GPUs that are alike.
+/// GPUs of one model and MIG layout.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) model: &'static GpuModel,
     pub(super) count: u32,
-    /// What each is cut into; nothing where MIG mode is off.
+    /// The MIG devices of each GPU; `None` if MIG mode is off.
     pub(super) mig: Option<Vec<placement::Placement>>,
 }
 
-/// Why words describe no machine, and what would.
+/// The error of an invalid machine description, with valid alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMachine(pub(super) String);
 
@@ -28,24 +28,27 @@ impl fmt::Display for UnknownMachine {
 
 impl std::error::Error for UnknownMachine {}
 
-/// Reads a machine, group by group.
+/// Parses a machine description, group by group.
 pub(super) fn parse(words: &str) -> Result<Vec<Group>, UnknownMachine> {
     let groups: Vec<Group> = words.split('+').map(group).collect::<Result<_, _>>()?;
     let count: u32 = groups.iter().map(|group| group.count).sum();
     if count > MOST_GPUS {
-        let message = format!("`{words}` has {count} GPUs, a machine has {MOST_GPUS} at most");
+        let message = format!("`{words}` has {count} GPUs: the maximum is {MOST_GPUS}");
         return Err(UnknownMachine(message));
     }
     Ok(groups)
 }
 
-/// What profiles with their counts, `3g.40gb,1g.10gb*4`, make of a card.
+/// Returns the placements of profiles with counts, `3g.40gb,1g.10gb*4`, on a GPU model.
 pub(super) fn cut(
     model: &GpuModel,
     profiles: &str,
 ) -> Result<Vec<placement::Placement>, UnknownMachine> {
     let Some(mig) = model.mig else {
-        return Err(UnknownMachine(format!("{} has no MIG mode", model.key)));
+        return Err(UnknownMachine(format!(
+            "{} does not support MIG",
+            model.key
+        )));
     };
     let mut wanted: Vec<(&MigProfile, u32)> = Vec::new();
     for word in profiles.split(',').filter(|word| !word.is_empty()) {
@@ -54,7 +57,9 @@ pub(super) fn cut(
             None => (word, Some(1)),
         };
         let Some(count) = count else {
-            let message = format!("`{word}` is no profile with a count, as `1g.10gb*7` is");
+            let message = format!(
+                "invalid MIG profile `{word}`: write a profile with a count, such as `1g.10gb*7`"
+            );
             return Err(UnknownMachine(message));
         };
         let called =
@@ -62,7 +67,7 @@ pub(super) fn cut(
         let Some(profile) = mig.profiles.iter().find(called) else {
             let names: Vec<_> = mig.profile_names().map(|it| it.replace('+', ".")).collect();
             return Err(UnknownMachine(format!(
-                "{} has no profile `{name}`; it has {}",
+                "{} has no MIG profile `{name}`; available: {}",
                 model.key,
                 names.join(", ")
             )));
@@ -84,7 +89,8 @@ fn group(words: &str) -> Result<Group, UnknownMachine> {
         Some("mig") => Some(cut(model, "")?),
         Some(layout) => {
             let Some(profiles) = layout.strip_prefix("mig=") else {
-                let message = format!("`{layout}` is no layout, as `mig=1g.10gb*7` and `mig` are");
+                let message =
+                    format!("invalid MIG layout `{layout}`: write `mig=1g.10gb*7` or `mig`");
                 return Err(UnknownMachine(message));
             };
             Some(cut(model, profiles)?)
@@ -93,7 +99,7 @@ fn group(words: &str) -> Result<Group, UnknownMachine> {
     Ok(Group { model, count, mig })
 }
 
-/// `h100x8`, or `h100` for one. No card's name ends in `x` and digits.
+/// Parses `h100x8`, or `h100` for one. No name of a GPU model ends in `x` and digits.
 fn cards(words: &str) -> Result<(&'static GpuModel, u32), UnknownMachine> {
     let counted = words.rsplit_once('x').filter(|(_, digits)| {
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -104,7 +110,7 @@ fn cards(words: &str) -> Result<(&'static GpuModel, u32), UnknownMachine> {
     };
     if count == 0 || count > MOST_GPUS {
         return Err(UnknownMachine(format!(
-            "`{words}`: a machine has 1 to {MOST_GPUS} GPUs"
+            "`{words}`: the number of GPUs must be 1 to {MOST_GPUS}"
         )));
     }
     Ok((model(name)?, count))
@@ -115,11 +121,14 @@ fn model(name: &str) -> Result<&'static GpuModel, UnknownMachine> {
         Ok(model) => return Ok(model),
         Err(FindError::Ambiguous(models)) => {
             let keys: Vec<_> = models.iter().map(|model| model.key).collect();
-            format!("`{name}` is the name of several cards: {}", keys.join(", "))
+            format!(
+                "ambiguous GPU model `{name}`; candidates: {}",
+                keys.join(", ")
+            )
         }
         Err(FindError::Unknown) => {
             format!(
-                "gpuc knows no card `{name}`; it knows {}",
+                "unknown GPU model `{name}`; known models: {}",
                 near(name).join(", ")
             )
         }
@@ -127,7 +136,7 @@ fn model(name: &str) -> Result<&'static GpuModel, UnknownMachine> {
     Err(UnknownMachine(message))
 }
 
-/// The keys that begin like the word for the longest; all where none begins like it.
+/// Returns the keys with the longest common prefix; all keys if there is none.
 fn near(word: &str) -> Vec<&'static str> {
     let shared = |key: &str| {
         let alike = |(one, other): &(u8, u8)| one.eq_ignore_ascii_case(other);
@@ -184,37 +193,37 @@ mod tests {
         for (words, message) in [
             (
                 "h1000x8",
-                "gpuc knows no card `h1000`; it knows h100-nvl-94gb, h100-pcie-80gb, h100-sxm5-80gb",
+                "unknown GPU model `h1000`; known models: h100-nvl-94gb, h100-pcie-80gb, h100-sxm5-80gb",
             ),
             (
                 "v100x8",
-                "`v100` is the name of several cards: v100-pcie-16gb, v100-sxm2-16gb, v100-sxm2-32gb",
+                "ambiguous GPU model `v100`; candidates: v100-pcie-16gb, v100-sxm2-16gb, v100-sxm2-32gb",
             ),
-            ("h100x0", "`h100x0`: a machine has 1 to 64 GPUs"),
+            ("h100x0", "`h100x0`: the number of GPUs must be 1 to 64"),
             (
                 "h100x99999999999",
-                "`h100x99999999999`: a machine has 1 to 64 GPUs",
+                "`h100x99999999999`: the number of GPUs must be 1 to 64",
             ),
             (
                 "h100x60+l4x5",
-                "`h100x60+l4x5` has 65 GPUs, a machine has 64 at most",
+                "`h100x60+l4x5` has 65 GPUs: the maximum is 64",
             ),
-            ("l4:mig=1g.5gb", "l4-24gb has no MIG mode"),
+            ("l4:mig=1g.5gb", "l4-24gb does not support MIG"),
             (
                 "a30:mig=1g.5gb",
-                "a30-24gb has no profile `1g.5gb`; it has 1g.6gb, 1g.6gb.me, 2g.12gb, 2g.12gb.me, 4g.24gb",
+                "a30-24gb has no MIG profile `1g.5gb`; available: 1g.6gb, 1g.6gb.me, 2g.12gb, 2g.12gb.me, 4g.24gb",
             ),
             (
                 "h100:mig=1g.10gb*8",
-                "h100-sxm5-80gb: 1g.10gb x8 is more than the 7 that fit on one card",
+                "h100-sxm5-80gb: 1g.10gb x8 exceeds the maximum of 7 on one GPU",
             ),
             (
                 "h100:mig=1g.10gb*many",
-                "`1g.10gb*many` is no profile with a count, as `1g.10gb*7` is",
+                "invalid MIG profile `1g.10gb*many`: write a profile with a count, such as `1g.10gb*7`",
             ),
             (
                 "h100:cut",
-                "`cut` is no layout, as `mig=1g.10gb*7` and `mig` are",
+                "invalid MIG layout `cut`: write `mig=1g.10gb*7` or `mig`",
             ),
         ] {
             assert_eq!(refused(words), message);

@@ -1,4 +1,4 @@
-//! One subscription to what happens to all GPUs.
+//! One subscription to the events of all GPUs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use super::error::trouble;
 use super::raw::{self, EventSet, RawEvent};
 use crate::nvml::{NvmlError, NvmlEvent, NvmlEventKind, Watch};
 
-/// The types that are subscribed to, as far as a GPU has them.
+/// The event types to subscribe to, if a GPU supports them.
 const TYPES: u64 =
     (XID | SINGLE_BIT_ECC | DOUBLE_BIT_ECC | MIG_CHANGED | UNAVAILABLE | RECOVERY_ACTION) as u64;
 
 /// A subscription.
 pub(super) struct Subscription {
     set: EventSet,
-    /// The GPUs' indexes by what an event calls them, so that nothing has to be asked of a GPU that is gone.
+    /// The GPUs' indexes by the handle in an event, so that no GPU must be queried, which may be gone.
     gpus: BTreeMap<usize, u32>,
     unwatched: Vec<(u32, NvmlError)>,
 }
@@ -49,17 +49,17 @@ impl Subscription {
 
     fn register(&mut self, nvml: &Nvml, index: u32) -> Result<(), Refusal> {
         let device = nvml.device_by_index(index)?;
-        // Known before it is registered: other GPUs' events may name it.
+        // Recorded before the registration: events of other GPUs may refer to it.
         self.gpus.insert(raw::identity(&device), index);
         let types = EventSet::supported(&device)? & TYPES;
-        // A GPU that tells nothing would be watched in vain.
+        // Without any supported event type, monitoring is useless.
         if types & u64::from(XID) == 0 {
             return Err(Refusal::NotSupported);
         }
         self.set.register(&device, types)
     }
 
-    /// The event in the daemon's words; nothing for one that was not asked for.
+    /// Converts an event; `None` for a type that was not subscribed to.
     fn translate(&self, event: &RawEvent) -> Option<NvmlEvent> {
         let kind = u32::try_from(event.kind).ok()?;
         Some(NvmlEvent {
@@ -93,8 +93,8 @@ impl Watch for Subscription {
     }
 }
 
-/// The instances that an event was in. NVML says `0xFFFFFFFF` for none; an error of a whole GPU instance, which would
-/// come with one number only, concerns the GPU until somebody has seen one.
+/// Returns the instances of an event. NVML reports `0xFFFFFFFF` for none; an error of a whole GPU instance, with
+/// one number only, counts for the GPU until such an event has been observed.
 fn instance(gi: u32, ci: u32) -> Option<(u32, u32)> {
     (gi != u32::MAX && ci != u32::MAX).then_some((gi, ci))
 }

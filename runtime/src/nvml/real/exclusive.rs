@@ -1,4 +1,4 @@
-//! Who may open a GPU.
+//! The compute mode of GPUs.
 
 use nvml_wrapper::enum_wrappers::device::ComputeMode;
 

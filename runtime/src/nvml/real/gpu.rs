@@ -1,4 +1,4 @@
-//! What a GPU is.
+//! The properties of a GPU.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError as Refusal;
@@ -7,7 +7,7 @@ use super::error::where_supported;
 use super::{raw, slices};
 use crate::nvml::{Clique, GpuInfo, MigMode};
 
-/// Everything about a GPU. It is known whole or not at all, but for what a card or driver may lack.
+/// Reads the properties of a GPU. Any error fails the call, except for properties that a GPU model or driver may lack.
 pub(super) fn read(device: &Device<'_>, index: u32) -> Result<GpuInfo, Refusal> {
     let pci = device.pci_info()?;
     let capability = device.cuda_compute_capability()?;
@@ -29,12 +29,12 @@ pub(super) fn read(device: &Device<'_>, index: u32) -> Result<GpuInfo, Refusal> 
         compute_capability: (part(capability.major), part(capability.minor)),
         mig,
         slices,
-        // A fabric that cannot be asked about is one that the GPU is in no clique of.
+        // If the fabric cannot be queried, the GPU is in no clique.
         clique: raw::fabric(device).ok().flatten().map(clique),
     })
 }
 
-/// A GPU's MIG mode, where it has one.
+/// Returns a GPU's MIG mode, if it supports MIG.
 pub(super) fn mig_mode(device: &Device<'_>) -> Result<Option<MigMode>, Refusal> {
     let mode = where_supported(device.mig_mode())?;
     Ok(mode.map(|mode| MigMode {

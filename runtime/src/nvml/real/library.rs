@@ -1,4 +1,4 @@
-//! Where libnvidia-ml is: below the folder that the driver was installed to, or where the system finds libraries.
+//! Locates libnvidia-ml: below the driver root, or in the library path of the system.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use crate::nvml::{NvmlError, NvmlErrorKind};
 /// The library's file name.
 const NAME: &str = "libnvidia-ml.so.1";
 
-/// Where distributions and driver containers put it, below the driver's root. GKE's installer has it in `lib64` of
-/// its own folder.
+/// Library directories of distributions and driver containers, relative to the driver root. GKE's installer uses
+/// `lib64` of its own directory.
 const FOLDERS: &[&str] = &[
     "usr/lib64",
     "usr/lib/x86_64-linux-gnu",
@@ -23,18 +23,18 @@ const FOLDERS: &[&str] = &[
     "lib/aarch64-linux-gnu",
 ];
 
-/// Files that only Windows' subsystem for Linux has, relative to the root.
+/// Files that exist only in Windows Subsystem for Linux, relative to the root.
 const WSL: &[&str] = &["dev/dxg", "usr/lib/wsl/lib/libdxcore.so"];
 
-/// A file that only NVIDIA's Tegra boards have, relative to the root, and the file that names a board's family.
+/// A file that exists only on NVIDIA's Tegra boards, and the file with a board's family, relative to the root.
 const TEGRA: &str = "etc/nv_tegra_release";
 const FAMILY: &str = "sys/devices/soc0/family";
 
-/// Loads the library and initialises it, once. Where there is one below the driver's root, no other is tried: another
+/// Loads and initialises the library, once. If there is one below the driver root, no other is tried: another
 /// one belongs to another driver.
 pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError> {
     if let Some(machine) = unsupported(driver_root, system) {
-        return Err(not_served(machine));
+        return Err(unsupported_machine(machine));
     }
     let found = below(driver_root);
     let path = found
@@ -44,7 +44,7 @@ pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError>
         (None, NvmlErrorKind::NoLibrary) => NvmlError {
             kind: NvmlErrorKind::NoLibrary,
             message: format!(
-                "{NAME} is neither below {} nor where the system looks for libraries: is the driver installed there?",
+                "{NAME} not found below {} or in the system's library path: check that the driver is installed there",
                 driver_root.display()
             ),
         },
@@ -54,17 +54,15 @@ pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError>
         }
     })?;
     if is_tegra(&loaded) {
-        return Err(not_served("a Tegra board"));
+        return Err(unsupported_machine("a Tegra board"));
     }
     Ok(loaded)
 }
 
-fn not_served(machine: &str) -> NvmlError {
+fn unsupported_machine(machine: &str) -> NvmlError {
     NvmlError {
         kind: NvmlErrorKind::Unsupported,
-        message: format!(
-            "this is {machine}, which gpuc does not serve: use NVIDIA's device plugin there"
-        ),
+        message: format!("{machine} is not supported by gpuc: use NVIDIA's device plugin there"),
     }
 }
 
@@ -72,7 +70,7 @@ fn load(path: &OsStr) -> Result<Nvml, Refusal> {
     Nvml::builder().lib_path(path).init()
 }
 
-/// The library below the driver's root.
+/// Returns the library below the driver root.
 fn below(driver_root: &Path) -> Option<PathBuf> {
     let mut paths = FOLDERS
         .iter()
@@ -80,18 +78,18 @@ fn below(driver_root: &Path) -> Option<PathBuf> {
     paths.find(|path| path.exists())
 }
 
-/// Whether the library is one for a Tegra board, which answers next to nothing. NVIDIA's plugin knows them by the GPU's
-/// name too (k8s-device-plugin @1b826acc).
+/// Whether the library is one for a Tegra board, which supports almost no calls. NVIDIA's plugin detects them by the
+/// GPU's name too (k8s-device-plugin @1b826acc).
 fn is_tegra(nvml: &Nvml) -> bool {
     let name = nvml.device_by_index(0).and_then(|device| device.name());
     name.is_ok_and(|name| name.contains("(nvgpu)") || name == "NVIDIA Thor")
 }
 
-/// What kind of machine this is, where it is one that has GPUs but no NVML to manage them with.
+/// Returns the platform, if it has GPUs but no NVML to manage them.
 fn unsupported(driver_root: &Path, system: &Path) -> Option<&'static str> {
     let has = |file: &&str| system.join(file).exists() || driver_root.join(file).exists();
     if WSL.iter().any(has) {
-        return Some("Windows' subsystem for Linux (WSL)");
+        return Some("Windows Subsystem for Linux (WSL)");
     }
     let family = std::fs::read_to_string(system.join(FAMILY)).unwrap_or_default();
     let tegra = has(&TEGRA) || family.to_lowercase().contains("tegra");

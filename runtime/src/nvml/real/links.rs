@@ -1,4 +1,4 @@
-//! How two GPUs are joined: where their PCI paths meet, and how many NVLinks lead from one to the other.
+//! The links between two GPUs: the common ancestor of their PCI paths, and the number of NVLinks.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -15,16 +15,16 @@ use super::error::{kind_of, trouble};
 use super::{Real, raw};
 use crate::nvml::{Link, Meet, NvmlError, NvmlErrorKind};
 
-/// Where the NVLinks of GPUs lead, by the GPU's index.
+/// The remote ends of the NVLinks of GPUs, by the GPU's index.
 pub(super) type Ends = BTreeMap<u32, GpuEnds>;
 
-/// Where a GPU is on the PCI bus, and where its active NVLinks lead.
+/// The PCI address of a GPU, and the remote ends of its active NVLinks.
 #[derive(Clone)]
 pub(super) struct GpuEnds {
     place: Place,
-    /// The places of other GPUs, once for each link.
+    /// The PCI addresses of other GPUs, one per link.
     gpus: Vec<Place>,
-    /// Links that lead to switches.
+    /// Number of links to switches.
     switches: u32,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct GpuEnds {
 type Place = (u32, u32, u32);
 
 impl Real {
-    /// Lets a GPU's links be read again.
+    /// Discards the cached links of a GPU.
     pub(super) fn forget_links(&self, index: u32) {
         self.ends
             .lock()
@@ -50,7 +50,7 @@ impl Real {
             Err(refusal) if kind_of(&refusal) == NvmlErrorKind::GpuLost => {
                 return Err(refused(refusal));
             }
-            // A driver that does not know, as in some virtual machines, is no reason to know nothing of NVLinks.
+            // Without the PCI topology, as in some virtual machines, the NVLinks are still useful.
             Err(_) => Meet::System,
         };
         Ok(Link {
@@ -83,10 +83,10 @@ fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
             Ok(true) => {}
             Ok(false) => continue,
             Err(Refusal::GpuLost) => return Err(Refusal::GpuLost),
-            // The card has no such link, and so none with a higher number.
+            // The GPU model has no such link, and none with a higher number.
             Err(_) => break,
         }
-        // Old drivers do not say what is at the far end, only where it is.
+        // Old drivers report only the address of the remote end, not its type.
         match raw::far_end(device, link) {
             Ok(SWITCH) => ends.switches += 1,
             Ok(GPU) | Err(_) => {
@@ -100,9 +100,9 @@ fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
     Ok(ends)
 }
 
-/// How many NVLinks join two GPUs. The two may count differently while one of their links is being brought up; the
-/// higher count is right, because a link that one of them sees is there. Behind switches everything reaches everything,
-/// as far as the GPU with fewer links goes.
+/// Returns the number of NVLinks between two GPUs. The two may report different numbers while a link is being trained;
+/// the higher number is right, because a link that one of them reports exists. With switches, every GPU reaches every
+/// other one, limited by the GPU with fewer links.
 fn nvlinks(one: &GpuEnds, other: &GpuEnds) -> u32 {
     let count = |from: &GpuEnds, to: &GpuEnds| {
         let links = from.gpus.iter().filter(|place| **place == to.place).count();

@@ -1,4 +1,4 @@
-//! Cutting a GPU into slices.
+//! MIG devices: creation and deletion.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError as Refusal;
@@ -58,7 +58,7 @@ impl MigControl for Real {
             return Err(NvmlError {
                 kind: NvmlErrorKind::NotSupported,
                 message: format!(
-                    "GPU {gpu} has no profile `{profile}`; it has {}",
+                    "GPU {gpu} has no MIG profile `{profile}`; available: {}",
                     names.join(", ")
                 ),
             });
@@ -106,7 +106,7 @@ impl MigControl for Real {
     }
 }
 
-/// The profiles that a card has.
+/// Returns the profiles of a GPU.
 fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
     let whole = where_supported(device.memory_info())?.map(|memory| memory.total);
     let mut found: Vec<MigProfile> = Vec::new();
@@ -127,7 +127,7 @@ fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
     Ok(found)
 }
 
-/// A size of compute instance in a GPU instance.
+/// A compute instance profile in a GPU instance.
 struct ComputeProfile {
     id: u32,
     slices: u32,
@@ -158,7 +158,7 @@ fn compute_instances(instance: &Instance<'_>) -> Result<Vec<ComputeInstance>, Re
     Ok(found)
 }
 
-/// The profile, or nothing where the card does not have the one with this index.
+/// Returns the profile, or `None` if the GPU model does not have the one with this index.
 fn offered<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Err(Refusal::InvalidArg | Refusal::NotFound) => Ok(None),

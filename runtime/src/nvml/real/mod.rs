@@ -1,5 +1,5 @@
-//! The driver itself, through libnvidia-ml. It is opened once and initialised once; when the last holder lets go of it
-//! and of its subscriptions, NVML is shut down and no handle is held.
+//! The real driver, through libnvidia-ml. It is opened and initialised once. When the last owner of it and of its
+//! subscriptions is dropped, NVML is shut down and all handles are closed.
 
 mod error;
 mod events;
@@ -26,13 +26,13 @@ use super::{Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, Sample, Watch
 /// The driver of this node.
 pub struct Real {
     nvml: Arc<nvml_wrapper::Nvml>,
-    /// Where each GPU's NVLinks lead, read with the GPU: every pair of GPUs is asked about, and each answer would
-    /// otherwise take a hundred questions.
+    /// Cache of each GPU's NVLinks, read with the GPU: every pair of GPUs is queried, and each query would
+    /// otherwise take a hundred calls.
     ends: Mutex<Ends>,
 }
 
 impl Real {
-    /// Loads the library below this folder, or where the system finds libraries if there is none, and initialises it.
+    /// Loads and initialises the library below this directory, or, if there is none, in the library path of the system.
     pub fn open(driver_root: &Path) -> Result<Self, NvmlError> {
         let nvml = library::open(driver_root, Path::new("/"))?;
         Ok(Self {
@@ -41,7 +41,7 @@ impl Real {
         })
     }
 
-    /// Asks a GPU something. The error says which GPU.
+    /// Calls the driver about a GPU. The error names the GPU.
     fn ask<T>(
         &self,
         index: u32,
@@ -57,7 +57,7 @@ impl Real {
 
 impl Nvml for Real {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        let say = |refusal: Refusal| trouble("the driver's version", &refusal);
+        let say = |refusal: Refusal| trouble("driver version", &refusal);
         let cuda = self.nvml.sys_cuda_driver_version().map_err(say)?;
         let part = |number: i32| u32::try_from(number).unwrap_or_default();
         Ok(DriverInfo {
@@ -71,7 +71,7 @@ impl Nvml for Real {
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
         let count = self.nvml.device_count();
-        count.map_err(|refusal| trouble("the number of GPUs", &refusal))
+        count.map_err(|refusal| trouble("GPU count", &refusal))
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {

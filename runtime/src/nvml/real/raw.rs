@@ -1,11 +1,11 @@
-//! The calls to NVML that nvml-wrapper 0.13 does not have, or answers wrongly.
+//! The NVML calls that nvml-wrapper 0.13 does not have, or implements incorrectly.
 //!
-//! It drops the instance of an event and the types it does not know, always answers `Unknown` for the far end of an
-//! NVLink, and has no call for MIG instances, replaced rows and the NVLink fabric.
+//! It drops the instance of an event and unknown event types, always returns `Unknown` for the remote end of an
+//! NVLink, and has no call for MIG instances, remapped rows and the NVLink fabric.
 
 #![expect(
     unsafe_code,
-    reason = "NVML is a C library; what nvml-wrapper leaves out is called here and nowhere else"
+    reason = "NVML is a C library; only this module and `raw_mig` make the calls that nvml-wrapper lacks"
 )]
 
 use std::ffi::c_char;
@@ -21,13 +21,13 @@ use nvml_wrapper_sys::bindings::{
 
 type Answer<T> = Result<T, Refusal>;
 
-/// The version word that NVML wants in a structure: its size, and the version in the highest byte.
+/// Returns the version field of an NVML structure: its size, and the version in the highest byte.
 pub(super) fn versioned<T>(version: u32) -> u32 {
     let size = u32::try_from(size_of::<T>()).expect("no structure of NVML's is that large");
     size | (version << 24)
 }
 
-/// A text of NVML's, which ends with a zero or fills its place.
+/// Converts an NVML string, which ends with a zero or fills its buffer.
 pub(super) fn text(bytes: &[c_char]) -> String {
     let bytes: Vec<u8> = bytes
         .iter()
@@ -37,13 +37,13 @@ pub(super) fn text(bytes: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The handle of a GPU, as something to compare: it stays the same as long as the library is loaded.
+/// Returns the handle of a GPU as a comparable value: it stays the same while the library is loaded.
 pub(super) fn identity(device: &Device<'_>) -> usize {
-    // SAFETY: the handle is not used for anything but its value.
+    // SAFETY: only the value of the handle is used.
     unsafe { device.handle() }.addr()
 }
 
-/// The GPU instance that a MIG device is in.
+/// Returns the ID of the GPU instance of a MIG device.
 pub(super) fn gpu_instance_of(device: &Device<'_>) -> Answer<u32> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
     let mut id = 0;
@@ -52,7 +52,7 @@ pub(super) fn gpu_instance_of(device: &Device<'_>) -> Answer<u32> {
     Ok(id)
 }
 
-/// The compute instance that a MIG device is.
+/// Returns the ID of the compute instance of a MIG device.
 pub(super) fn compute_instance_of(device: &Device<'_>) -> Answer<u32> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetComputeInstanceId.as_ref())?;
     let mut id = 0;
@@ -61,7 +61,7 @@ pub(super) fn compute_instance_of(device: &Device<'_>) -> Answer<u32> {
     Ok(id)
 }
 
-/// Rows of memory that were replaced.
+/// Remapped memory rows.
 #[derive(Clone, Copy)]
 pub(super) struct RemappedRows {
     pub(super) correctable: u32,
@@ -69,7 +69,7 @@ pub(super) struct RemappedRows {
     pub(super) failed: bool,
 }
 
-/// The rows of memory that were replaced.
+/// Returns the remapped memory rows.
 pub(super) fn remapped_rows(device: &Device<'_>) -> Answer<RemappedRows> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref())?;
     let (mut correctable, mut uncorrectable, mut pending, mut failed) = (0, 0, 0, 0);
@@ -90,10 +90,10 @@ pub(super) fn remapped_rows(device: &Device<'_>) -> Answer<RemappedRows> {
     })
 }
 
-/// The NVLink fabric that a GPU has joined: the cluster's UUID in bytes, and the clique. Nothing until it has.
+/// Returns the NVLink fabric of a GPU: the cluster's UUID in bytes, and the clique. `None` until it has joined one.
 pub(super) fn fabric(device: &Device<'_>) -> Answer<Option<([u8; 16], u32)>> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuFabricInfoV.as_ref())?;
-    // The second version is asked for, which more drivers know; it is the beginning of the third.
+    // The second version is requested, which more drivers support; it is a prefix of the third.
     let mut info = nvmlGpuFabricInfo_v3_t {
         version: versioned::<nvmlGpuFabricInfo_v2_t>(2),
         clusterUuid: [0; 16],
@@ -109,7 +109,7 @@ pub(super) fn fabric(device: &Device<'_>) -> Answer<Option<([u8; 16], u32)>> {
     Ok(joined.then_some((info.clusterUuid, info.cliqueId)))
 }
 
-/// What kind of thing is at the far end of an NVLink, by nvml.h's `nvmlIntNvLinkDeviceType_t`.
+/// Returns the type of device at the remote end of an NVLink, by nvml.h's `nvmlIntNvLinkDeviceType_t`.
 pub(super) fn far_end(device: &Device<'_>, link: u32) -> Answer<u32> {
     let lib = device.nvml().lib();
     let ask = nvml_sym(lib.nvmlDeviceGetNvLinkRemoteDeviceType.as_ref())?;
@@ -119,7 +119,7 @@ pub(super) fn far_end(device: &Device<'_>, link: u32) -> Answer<u32> {
     Ok(kind)
 }
 
-/// A set of events, which ends with its owner.
+/// An event set, freed on drop.
 pub(super) struct EventSet {
     nvml: Arc<Nvml>,
     set: nvmlEventSet_t,
@@ -129,9 +129,9 @@ pub(super) struct EventSet {
 // threads wait on it at once.
 unsafe impl Send for EventSet {}
 
-/// An event as NVML tells it.
+/// An NVML event.
 pub(super) struct RawEvent {
-    /// What [`identity`] says of the GPU.
+    /// The [`identity`] of the GPU.
     pub(super) gpu: usize,
     pub(super) kind: u64,
     pub(super) data: u64,
@@ -148,7 +148,7 @@ impl EventSet {
         Ok(Self { nvml, set })
     }
 
-    /// The types of event that a GPU can tell.
+    /// Returns the event types that a GPU supports.
     pub(super) fn supported(device: &Device<'_>) -> Answer<u64> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetSupportedEventTypes.as_ref())?;
@@ -164,7 +164,7 @@ impl EventSet {
         nvml_try(unsafe { register(device.handle(), types, self.set) })
     }
 
-    /// Waits for the next event; `None` when none came in time.
+    /// Waits for the next event; `None` after the timeout.
     pub(super) fn wait(&mut self, milliseconds: u32) -> Answer<Option<RawEvent>> {
         let wait = nvml_sym(self.nvml.lib().nvmlEventSetWait_v2.as_ref())?;
         let mut data = nvmlEventData_t {

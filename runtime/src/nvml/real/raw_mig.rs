@@ -1,8 +1,8 @@
-//! NVML's calls on MIG instances, none of which nvml-wrapper 0.13 has.
+//! NVML's calls for MIG instances, none of which nvml-wrapper 0.13 has.
 
 #![expect(
     unsafe_code,
-    reason = "NVML is a C library; what nvml-wrapper leaves out is called here and in `raw` alone"
+    reason = "NVML is a C library; only this module and `raw` make the calls that nvml-wrapper lacks"
 )]
 
 use std::ptr;
@@ -19,17 +19,17 @@ use super::raw::{text, versioned};
 
 type Answer<T> = Result<T, Refusal>;
 
-/// A size of GPU instance, by the index that NVML's queries take.
+/// A GPU instance profile, by the index of NVML's queries.
 pub(super) struct RawProfile {
     pub(super) id: u32,
     pub(super) slices: u32,
     pub(super) most: u32,
     pub(super) memory_mib: u64,
-    /// `MIG 1g.10gb`; nothing where the driver is too old to say it.
+    /// `MIG 1g.10gb`; `None` if the driver is too old to report it.
     pub(super) name: Option<String>,
 }
 
-/// The profile with this index. Indexes that the card does not have are not supported or invalid.
+/// Returns the profile with this index. NVML reports missing profiles as not supported or invalid.
 pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
     let lib = device.nvml().lib();
     if let Ok(ask) = &lib.nvmlDeviceGetGpuInstanceProfileInfoV {
@@ -83,13 +83,13 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
     })
 }
 
-/// A GPU instance, valid until it or the library ends.
+/// A GPU instance, valid until it is destroyed or the library is unloaded.
 pub(super) struct Instance<'n> {
     lib: &'n NvmlLib,
     handle: nvmlGpuInstance_t,
 }
 
-/// What NVML says of an instance.
+/// The properties of an instance.
 #[derive(Clone, Copy)]
 pub(super) struct InstanceInfo {
     pub(super) id: u32,
@@ -97,7 +97,7 @@ pub(super) struct InstanceInfo {
 }
 
 impl<'n> Instance<'n> {
-    /// The instance with this number.
+    /// Returns the instance with this ID.
     pub(super) fn by_id(device: &Device<'n>, id: u32) -> Answer<Self> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceById.as_ref())?;
@@ -107,7 +107,7 @@ impl<'n> Instance<'n> {
         Ok(Self { lib, handle })
     }
 
-    /// The instances of this profile, of which there are `most` at most.
+    /// Returns the instances of this profile, at most `most`.
     pub(super) fn of_profile(device: &Device<'n>, id: u32, most: u32) -> Answer<Vec<Self>> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetGpuInstances.as_ref())?;
@@ -120,7 +120,7 @@ impl<'n> Instance<'n> {
         Ok(handles.into_iter().map(instance).collect())
     }
 
-    /// Makes one of this profile at this place.
+    /// Creates an instance of this profile at this placement.
     pub(super) fn create(device: &Device<'n>, profile: u32, place: (u32, u32)) -> Answer<Self> {
         let lib = device.nvml().lib();
         let create = nvml_sym(lib.nvmlDeviceCreateGpuInstanceWithPlacement.as_ref())?;
@@ -150,12 +150,12 @@ impl<'n> Instance<'n> {
 
     pub(super) fn destroy(self) -> Answer<()> {
         let destroy = nvml_sym(self.lib.nvmlGpuInstanceDestroy.as_ref())?;
-        // SAFETY: the handle came from this library, and nobody has it after this call.
+        // SAFETY: the handle came from this library, and `self` is consumed.
         nvml_try(unsafe { destroy(self.handle) })
     }
 
-    /// A size of compute instance, by the index that NVML's queries take: its number, its compute slices, and how many
-    /// fit.
+    /// Returns a compute instance profile, by the index of NVML's queries: its ID, its compute slices, and the maximum
+    /// number of instances.
     pub(super) fn compute_profile(&self, index: u32) -> Answer<(u32, u32, u32)> {
         let ask = nvml_sym(
             self.lib
@@ -179,7 +179,7 @@ impl<'n> Instance<'n> {
         Ok((info.id, info.sliceCount, info.instanceCount))
     }
 
-    /// The compute instance with this number.
+    /// Returns the compute instance with this ID.
     pub(super) fn compute_by_id(&self, id: u32) -> Answer<Compute<'n>> {
         let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstanceById.as_ref())?;
         let mut handle = ptr::null_mut();
@@ -191,7 +191,7 @@ impl<'n> Instance<'n> {
         })
     }
 
-    /// The compute instances of this profile, of which there are `most` at most.
+    /// Returns the compute instances of this profile, at most `most`.
     pub(super) fn compute_of_profile(&self, id: u32, most: u32) -> Answer<Vec<Compute<'n>>> {
         let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstances.as_ref())?;
         let mut handles = vec![ptr::null_mut(); most as usize];
@@ -204,7 +204,7 @@ impl<'n> Instance<'n> {
         Ok(handles.into_iter().map(compute).collect())
     }
 
-    /// Makes a compute instance of this profile.
+    /// Creates a compute instance of this profile.
     pub(super) fn create_compute(&self, profile: u32) -> Answer<Compute<'n>> {
         let create = nvml_sym(self.lib.nvmlGpuInstanceCreateComputeInstance.as_ref())?;
         let mut handle = ptr::null_mut();
@@ -217,7 +217,7 @@ impl<'n> Instance<'n> {
     }
 }
 
-/// A compute instance, valid until it or the library ends.
+/// A compute instance, valid until it is destroyed or the library is unloaded.
 pub(super) struct Compute<'n> {
     lib: &'n NvmlLib,
     handle: nvmlComputeInstance_t,
@@ -241,7 +241,7 @@ impl Compute<'_> {
 
     pub(super) fn destroy(self) -> Answer<()> {
         let destroy = nvml_sym(self.lib.nvmlComputeInstanceDestroy.as_ref())?;
-        // SAFETY: the handle came from this library, and nobody has it after this call.
+        // SAFETY: the handle came from this library, and `self` is consumed.
         nvml_try(unsafe { destroy(self.handle) })
     }
 }

@@ -1,4 +1,4 @@
-//! What a GPU is doing, and whether it works.
+//! Measurements and condition of a GPU.
 
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
@@ -15,7 +15,7 @@ use crate::nvml::{Condition, NvmlErrorKind, RecoveryAction, Sample};
 
 const MIB: u64 = 1 << 20;
 
-/// Whether a GPU works: it answers who it is and what memory it has, and what the driver says about it.
+/// Returns the condition of a GPU: it must report its UUID and memory, and may request a recovery action.
 pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
     device.uuid()?;
     where_supported(device.memory_info())?;
@@ -26,8 +26,8 @@ pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
     })
 }
 
-/// What a GPU is doing. A number that cannot be had is left out, whatever the reason, so that one sensor does not take
-/// the others along; a GPU or driver that is gone is an error.
+/// Measures a GPU. Values that cannot be read are left out, whatever the reason, so that one failed sensor does not
+/// affect the others; a GPU or driver that is gone is an error.
 pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
     let memory = known(device.memory_info())?;
     let rows = known(raw::remapped_rows(device))?;
@@ -58,7 +58,7 @@ pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
     })
 }
 
-/// Memory in use on each MIG device.
+/// Returns the memory of each MIG device.
 fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal> {
     let cut = known(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
     if !cut {
@@ -73,7 +73,7 @@ fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal>
     Ok(found)
 }
 
-/// The answer, or nothing where there is none; an error where nothing more can be asked.
+/// Returns the value, or `None` if it is not available; an error if further calls are useless.
 fn known<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -84,7 +84,7 @@ fn known<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     }
 }
 
-/// A number that NVML keeps under an id; nothing where it does not.
+/// Returns an NVML field value, or `None` if it is not supported.
 fn field(device: &Device<'_>, id: u32) -> Result<Option<u32>, Refusal> {
     let values = where_supported(device.field_values_for(&[FieldId(id)]))?;
     let value = values.into_iter().flatten().next();

@@ -8,7 +8,7 @@ use super::raw;
 use super::raw_mig::Instance;
 use crate::nvml::{Engines, SliceInfo};
 
-/// The MIG devices, by index. Indexes have gaps where instances were removed.
+/// Reads the MIG devices, by index. Deleted instances leave gaps in the indexes.
 pub(super) fn read(
     device: &Device<'_>,
     memory_bytes: Option<u64>,
@@ -17,7 +17,7 @@ pub(super) fn read(
     for (index, slice) in each(device)? {
         match read_one(device, &slice, index, memory_bytes) {
             Ok(slice) => found.push(slice),
-            // It was removed while it was read; an event says so, and the GPU is read again.
+            // Deleted during the read; an event signals it, and the GPU is read again.
             Err(Refusal::NotFound | Refusal::InvalidArg) => {}
             Err(refusal) => return Err(refusal),
         }
@@ -25,7 +25,7 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// The handles of the MIG devices.
+/// Returns the handles of the MIG devices.
 pub(super) fn each<'n>(device: &Device<'n>) -> Result<Vec<(u32, Device<'n>)>, Refusal> {
     let mut found = Vec::new();
     for index in 0..device.mig_device_count()? {
@@ -46,7 +46,7 @@ fn read_one(
 ) -> Result<SliceInfo, Refusal> {
     let attributes = slice.attributes()?;
     let gi = raw::gpu_instance_of(slice)?;
-    // Only a privileged process may ask for the GPU instance; where it lies is nice to know.
+    // Only a privileged process can query the GPU instance; the placement is optional.
     let place = Instance::by_id(gpu, gi).and_then(|instance| instance.info());
     Ok(SliceInfo {
         index,
@@ -70,21 +70,21 @@ fn read_one(
     })
 }
 
-/// The profile in NVML's name of a MIG device or profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb+me`.
+/// Extracts the profile from NVML's name of a MIG device or profile: `NVIDIA H100 80GB HBM3 MIG 1g.10gb+me`.
 pub(super) fn profile_in(name: &str) -> Option<String> {
     let (_, profile) = name.rsplit_once("MIG ")?;
     profile.contains("g.").then(|| profile.trim().to_owned())
 }
 
-/// The profile by what the device has. Media extensions do not show in that.
+/// Derives the profile from the attributes of the device, which do not include media extensions.
 fn profile_of(attributes: &DeviceAttributes, memory_bytes: Option<u64>) -> String {
     let gi = attributes.gpu_instance_slice_count;
     let ci = attributes.compute_instance_slice_count;
     profile_name(gi, ci, attributes.memory_size_mb, memory_bytes)
 }
 
-/// A profile's name as NVIDIA makes it (go-nvlib, `getMigMemorySizeInGB`, read 2026-11): the part of the card's memory
-/// in eighths, of the card's memory in whole GiB.
+/// Returns a profile's name by NVIDIA's algorithm (go-nvlib, `getMigMemorySizeInGB`, read 2026-11): the fraction of the
+/// GPU memory in eighths, times the GPU memory in whole GiB.
 pub(super) fn profile_name(
     gi_slices: u32,
     ci_slices: u32,
@@ -97,7 +97,7 @@ pub(super) fn profile_name(
     let gigabytes = match gpu_bytes {
         Some(whole) if whole > 0 => {
             let eighths = (part * 8).div_ceil(whole);
-            // The nearest whole number; halves go up.
+            // Rounds to the nearest integer; halves round up.
             (eighths * whole.div_ceil(GIB) + 4) / 8
         }
         _ => part.div_ceil(GIB),

@@ -1,4 +1,4 @@
-//! Workloads that end.
+//! Workloads that run to completion.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::{EnvFrom, NamedVolume, Pods, RunAs, ValuesFrom, kind, one};
 use crate::Spanned;
 use crate::config::{Quantity, TextMap};
 
-/// A test that GPUs can be used.
+/// A test that GPUs work.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CudaTest {
-    /// What it runs.
+    /// The program that the test runs.
     #[serde(default)]
     pub run: Spanned<CudaProgram>,
-    /// How many GPUs, slices or shares. Default: 1.
+    /// The number of GPUs, MIG devices or replicas. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub gpus: Option<Spanned<u32>>,
@@ -26,42 +26,42 @@ pub struct CudaTest {
     pub image: Option<Spanned<String>>,
 }
 
-/// What a test runs.
+/// The program of a GPU test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CudaProgram {
-    /// What the image runs by itself: NVIDIA's sample adds two vectors.
+    /// The image's default command. NVIDIA's sample image adds two vectors.
     #[default]
     VectorAdd,
-    /// `nvidia-smi`, which lists the GPUs that the container sees.
+    /// `nvidia-smi`, which lists the GPUs that are visible to the container.
     NvidiaSmi,
 }
 
 kind! {
     /// A run to completion.
     Job {
-        /// How many GPUs, slices or shares for each pod. Default: none.
+        /// The number of GPUs, MIG devices or replicas per pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
-        /// How many pods have to succeed. Each has its number in `JOB_COMPLETION_INDEX`.
+        /// The number of pods that must succeed. Each pod gets its index in `JOB_COMPLETION_INDEX`.
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         completions: Spanned<u32>,
-        /// How many of them run at once.
+        /// The maximum number of pods that run concurrently.
         #[serde(default = "one")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         parallelism: Spanned<u32>,
-        /// How many failed pods are tried again. Default: 6.
+        /// The number of retries of failed pods. Default: 6.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
-        /// How long it may take, in seconds. Default: for ever.
+        /// The time limit of the Job, in seconds. Default: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
-        /// How long it is kept when it is done, in seconds. What syncs the tree makes it again then, so that it runs
-        /// again. Default: until somebody deletes it.
+        /// The time after which the finished Job is deleted, in seconds. A GitOps controller then recreates it, and it
+        /// runs again. Default: it is not deleted automatically.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 2_147_483_647))]
         ttl_seconds: Option<Spanned<u32>>,
@@ -69,42 +69,42 @@ kind! {
 }
 
 kind! {
-    /// Runs at certain times.
+    /// Scheduled runs.
     CronJob {
-        /// When, as cron writes it: minute, hour, day, month, weekday.
+        /// The schedule in cron syntax: minute, hour, day, month, weekday.
         #[schemars(extend("examples" = ["0 3 * * *", "@daily"]))]
         schedule: Spanned<String>,
-        /// How many GPUs, slices or shares for each run. Default: none.
+        /// The number of GPUs, MIG devices or replicas per run. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
-        /// The time zone of the schedule. Default: that of the control plane, mostly UTC.
+        /// The time zone of the schedule. Default: the control plane's time zone, in most cases UTC.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(extend("examples" = ["Europe/Berlin"]))]
         time_zone: Option<Spanned<String>>,
-        /// What becomes of a run whose time comes while the last one goes on.
+        /// The action if a run is due while the previous run is still active.
         #[serde(default)]
         concurrency: Spanned<Concurrency>,
-        /// How many failed pods of a run are tried again. Default: 6.
+        /// The number of retries of failed pods of a run. Default: 6.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
-        /// How long a run may take, in seconds. Default: for ever.
+        /// The time limit of a run, in seconds. Default: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
     }
 }
 
-/// What becomes of a run whose time comes while the last one goes on.
+/// The action if a run is due while the previous run is still active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Concurrency {
-    /// It is left out.
+    /// The new run is skipped.
     #[default]
     Forbid,
-    /// It takes the place of the last one.
+    /// The new run replaces the previous one.
     Replace,
-    /// Both run.
+    /// Both runs are active.
     Allow,
 }

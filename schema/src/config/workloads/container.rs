@@ -1,4 +1,4 @@
-//! What the pods of every kind of workload have in common.
+//! Pod settings that all kinds of workloads share.
 
 use std::collections::BTreeMap;
 
@@ -9,45 +9,45 @@ use super::NamedVolume;
 use crate::Spanned;
 use crate::config::{Quantity, TextMap};
 
-/// Variables of an environment whose values stand in the cluster, by their names.
+/// Environment variables whose values are stored in the cluster, by name.
 pub type ValuesFrom = BTreeMap<Spanned<String>, Spanned<ValueFrom>>;
 
-/// What a workload says of its pods.
+/// The pod settings of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Pods<'w> {
     /// The image.
     pub image: &'w Spanned<String>,
     /// The command.
     pub command: &'w [Spanned<String>],
-    /// Its arguments.
+    /// The command's arguments.
     pub args: &'w [Spanned<String>],
-    /// Its environment.
+    /// Environment variables.
     pub env: &'w TextMap,
-    /// More of it, from the cluster.
+    /// Environment variables from single entries of Secrets and ConfigMaps.
     pub env_value_from: &'w ValuesFrom,
-    /// More of it, all entries at once.
+    /// Environment variables from all entries of Secrets and ConfigMaps.
     pub env_from: &'w [Spanned<EnvFrom>],
     /// The MIG profile.
     pub profile: Option<&'w Spanned<String>>,
     /// CPU cores.
     pub cpu: Option<&'w Spanned<Quantity>>,
-    /// Main memory.
+    /// Memory.
     pub memory: Option<&'w Spanned<Quantity>>,
     /// The size of `/dev/shm`.
     pub shared_memory: Option<&'w Spanned<Quantity>>,
     /// Volumes.
     pub volumes: &'w [Spanned<NamedVolume>],
-    /// Secrets with logins to registries.
+    /// Image pull secrets.
     pub image_pull_secrets: &'w [Spanned<String>],
     /// The service account.
     pub service_account: Option<&'w Spanned<String>>,
-    /// As whom they run.
+    /// The user and group of the processes.
     pub run_as: Option<&'w RunAs>,
-    /// How long they have to end.
+    /// The termination grace period.
     pub grace_seconds: Option<&'w Spanned<u32>>,
 }
 
-/// A kind of workload: the keys that all have, and its own.
+/// Defines a kind of workload: the common keys and its own keys.
 macro_rules! kind {
     (
         $(#[$doc:meta])*
@@ -57,7 +57,7 @@ macro_rules! kind {
         #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
         pub struct $name {
-            /// The image, with a tag that names a version, or a digest.
+            /// The container image, with a version tag or a digest.
             #[schemars(extend("examples" = ["registry.example.com/model:1.0.0"]))]
             pub image: Spanned<String>,
             $($(#[$field_doc])* pub $field: $kind,)*
@@ -69,53 +69,53 @@ macro_rules! kind {
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(extend("examples" = [["--epochs", "3"]]))]
             pub args: Vec<Spanned<String>>,
-            /// Its environment. What is written here goes before what gpuc sets.
+            /// Environment variables. They override variables that gpuc sets.
             #[serde(default, skip_serializing_if = "TextMap::is_empty")]
             #[schemars(extend("examples" = [{"LOG_LEVEL": "info"}]))]
             pub env: TextMap,
-            /// Variables whose values stand in a Secret or a `ConfigMap` of its namespace.
+            /// Environment variables from entries of Secrets and ConfigMaps in the workload's namespace.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             #[schemars(extend("examples" = [{"HF_TOKEN": {"secret": {"name": "hugging-face", "key": "token"}}}]))]
             pub env_value_from: ValuesFrom,
-            /// Secrets and `ConfigMaps` of its namespace whose entries are all variables.
+            /// Secrets and ConfigMaps in the workload's namespace whose entries all become environment variables.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub env_from: Vec<Spanned<EnvFrom>>,
             /// The MIG profile, on a pool with strategy `mixed`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("examples" = ["1g.10gb"]))]
             pub profile: Option<Spanned<String>>,
-            /// CPU cores for each pod: kept for it, and no more than these. Default: what is free.
+            /// The CPU request and limit of each pod, in cores. Default: none; the pod uses free CPU.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub cpu: Option<Spanned<Quantity>>,
-            /// Main memory for each pod: kept for it, and no more than this. Default: what is free.
+            /// The memory request and limit of each pod. Default: none; the pod uses free memory.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub memory: Option<Spanned<Quantity>>,
-            /// The size of `/dev/shm`, which counts as memory; `0` for the 64 MiB that every container has. Default: as
-            /// much as the pod's memory allows where it has several GPUs or works on several nodes.
+            /// The size of `/dev/shm`, which counts as memory. `0` keeps the container default of 64 MiB. Default: the
+            /// pod's memory limit if the pod has several GPUs or is part of a multi-node workload.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub shared_memory: Option<Spanned<Quantity>>,
-            /// Volumes, each at its place.
+            /// Volumes and their mount paths.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub volumes: Vec<Spanned<NamedVolume>>,
-            /// Secrets of its namespace with logins to registries.
+            /// Secrets in the workload's namespace with credentials for container registries.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(extend("examples" = [["registry-login"]]))]
             pub image_pull_secrets: Vec<Spanned<String>>,
-            /// The `ServiceAccount` of its namespace that it runs as. Default: none, and no token is mounted.
+            /// The pods' ServiceAccount, in the workload's namespace. Default: none, and no token is mounted.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(extend("examples" = ["trainer"]))]
             pub service_account: Option<Spanned<String>>,
-            /// The user and group that its processes have. Default: the image's.
+            /// The user and group of the container's processes. Default: the image's.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub run_as: Option<RunAs>,
-            /// How long a pod has to end by itself before it is killed, in seconds. Default: 30.
+            /// The termination grace period of the pods, in seconds. Default: 30.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(range(min = 1, max = 2_147_483_647))]
             pub grace_seconds: Option<Spanned<u32>>,
         }
 
         impl $name {
-            /// What it says of its pods.
+            /// The settings of the pods.
             pub fn pods(&self) -> Pods<'_> {
                 Pods {
                     image: &self.image,
@@ -141,48 +141,48 @@ macro_rules! kind {
 
 pub(super) use kind;
 
-/// Where a variable's value stands.
+/// The source of an environment variable's value.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ValueFrom {
-    /// In a Secret.
+    /// An entry of a Secret.
     Secret(KeyOf),
-    /// In a `ConfigMap`.
+    /// An entry of a ConfigMap.
     ConfigMap(KeyOf),
 }
 
-/// An entry of a Secret or a `ConfigMap`.
+/// An entry of a Secret or a ConfigMap.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyOf {
-    /// The name of the Secret or `ConfigMap`.
+    /// The name of the Secret or ConfigMap.
     pub name: Spanned<String>,
     /// The entry's key.
     pub key: Spanned<String>,
 }
 
-/// Something whose entries are all variables.
+/// An object whose entries all become environment variables.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum EnvFrom {
     /// A Secret.
     Secret(Spanned<String>),
-    /// A `ConfigMap`.
+    /// A ConfigMap.
     ConfigMap(Spanned<String>),
 }
 
-/// The user and group of processes, by number.
+/// The numeric user and group IDs of processes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunAs {
-    /// The user; not root.
+    /// The user ID; not root.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub user: Spanned<u32>,
-    /// The group. Default: the user's number.
+    /// The group ID. Default: the user ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub group: Option<Spanned<u32>>,
-    /// The group that owns the volumes. Default: `group`.
+    /// The ID of the group that owns the volumes (`fsGroup`). Default: `group`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub volumes_group: Option<Spanned<u32>>,

@@ -1,4 +1,4 @@
-//! Workloads on several nodes.
+//! Multi-node workloads.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use crate::Spanned;
 use crate::config::{Quantity, TextMap};
 
 kind! {
-    /// A training run with `PyTorch` on several nodes. The Trainer tells `torchrun` who the others are.
+    /// A multi-node training run with PyTorch. Kubeflow Trainer configures `torchrun` for the nodes.
     TrainJob {
-        /// How many nodes: one pod on each.
+        /// The number of nodes, with one pod each.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
-        /// How many GPUs, slices or shares on each.
+        /// The number of GPUs, MIG devices or replicas per node.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
-        /// How often all pods start again together after one failed.
+        /// The maximum number of restarts of all pods together after a pod fails.
         #[serde(default)]
         #[schemars(range(max = 2_147_483_647))]
         restarts: Spanned<u32>,
-        /// How long it may take, in seconds. Default: for ever.
+        /// The time limit of the job, in seconds. Default: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
@@ -30,50 +30,51 @@ kind! {
 }
 
 kind! {
-    /// A training run by Kubeflow's Training Operator v1.
+    /// A training run with Kubeflow Training Operator v1.
     PytorchJob {
-        /// Who installs the Training Operator: it has no chart, so it must be there.
+        /// The Training Operator. It has no Helm chart, so it must already be installed.
         operator: Spanned<TrainingOperator>,
-        /// How many nodes: the master and the workers.
+        /// The number of nodes: the master and the workers.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
-        /// How many GPUs, slices or shares on each.
+        /// The number of GPUs, MIG devices or replicas per node.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
-        /// How many failed pods are tried again. Default: for ever.
+        /// The number of retries of failed pods. Default: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 2_147_483_647))]
         retries: Option<Spanned<u32>>,
-        /// How long it may take, in seconds. Default: for ever.
+        /// The time limit of the job, in seconds. Default: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         deadline_seconds: Option<Spanned<u32>>,
     }
 }
 
-/// Who installs Kubeflow's Training Operator v1.
+/// The installation of Kubeflow Training Operator v1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrainingOperator {
-    /// Somebody else: it is in the cluster.
+    /// An existing installation in the cluster.
     Existing,
 }
 
 kind! {
     /// Pods on several nodes that start and fail together.
     JobSet {
-        /// How many nodes: one pod on each. `torchrun` finds the others by `PET_MASTER_ADDR` and its like.
+        /// The number of nodes, with one pod each. `torchrun` finds the other nodes through `PET_MASTER_ADDR` and
+        /// related environment variables.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
-        /// How many GPUs, slices or shares on each.
+        /// The number of GPUs, MIG devices or replicas per node.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
-        /// How often all pods start again together after one failed.
+        /// The maximum number of restarts of all pods together after a pod fails.
         #[serde(default)]
         #[schemars(range(max = 2_147_483_647))]
         restarts: Spanned<u32>,
-        /// How long it is kept when it is done, in seconds. What syncs the tree makes it again then, so that it runs
-        /// again. Default: until somebody deletes it.
+        /// The time after which the finished `JobSet` is deleted, in seconds. A GitOps controller then recreates it,
+        /// and it runs again. Default: it is not deleted automatically.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 2_147_483_647))]
         ttl_seconds: Option<Spanned<u32>>,
@@ -81,48 +82,48 @@ kind! {
 }
 
 kind! {
-    /// A model served by groups of pods: a leader, and workers on other nodes. `LWS_LEADER_ADDRESS`, `LWS_GROUP_SIZE`
-    /// and `LWS_WORKER_INDEX` tell a pod who it is.
+    /// A model served by groups of pods: a leader, and workers on other nodes. Pods get their position in the group
+    /// from `LWS_LEADER_ADDRESS`, `LWS_GROUP_SIZE` and `LWS_WORKER_INDEX`.
     LeaderWorkerSet {
-        /// How many nodes a group has: one pod on each, the leader among them.
+        /// The number of nodes per group, with one pod each, including the leader.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         nodes: Spanned<u32>,
-        /// How many GPUs, slices or shares on each.
+        /// The number of GPUs, MIG devices or replicas per node.
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus_per_node: Spanned<u32>,
-        /// How many groups, each with the whole model; 0 to stop it.
+        /// The number of groups, each of which serves the whole model. 0 stops the workload.
         #[serde(default = "one")]
         #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
-        /// What the leaders run instead. Default: what workers run.
+        /// The command of the leaders. Default: the workers' command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         leader: Option<Leader>,
-        /// How the leaders are reached: by a service called `<name>-leader`. Default: they are not.
+        /// A Service named `<name>-leader` that exposes the leaders. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         service: Option<Service>,
-        /// How Kubernetes tells whether the leaders are well.
+        /// Probes of the leaders.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probes: Option<Probes>,
     }
 }
 
 impl LeaderWorkerSet {
-    /// What the service of the leaders of a set with this name is called. The set's own name is that of the service by
-    /// which its pods find each other.
+    /// The name of the Service for the leaders of the set of this name. A Service with the set's own name already
+    /// exists: the pods use it to find each other.
     pub fn service_name(&self, set: &str) -> String {
         format!("{set}-leader")
     }
 }
 
-/// What the leaders run.
+/// The command of the leaders.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Leader {
-    /// Their command.
+    /// The command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["sh", "-c", "lead"]]))]
     pub command: Vec<Spanned<String>>,
-    /// Its arguments.
+    /// The command's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["--tensor-parallel-size", "8"]]))]
     pub args: Vec<Spanned<String>>,

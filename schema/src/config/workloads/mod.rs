@@ -1,4 +1,4 @@
-//! `workloads`: what runs on the cluster.
+//! `workloads`: the workloads that run on the cluster.
 
 mod batch;
 mod container;
@@ -18,51 +18,53 @@ pub use distributed::*;
 pub use service::*;
 pub use volume::*;
 
-/// Something that runs on the cluster, of exactly one kind. Resource names, tolerations, node affinity, namespace,
-/// shared memory and the settings of a fast network follow from `pool`, the GPUs it asks for and `team`.
+/// A workload of exactly one kind. gpuc derives resource names, tolerations, node affinity, the namespace, shared
+/// memory and the settings of the interconnect from `pool`, `team` and the requested GPUs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Workload {
-    /// Its name: that of its objects.
+    /// The name of the workload and of its Kubernetes objects.
     #[schemars(extend("examples" = ["finetune"]))]
     pub name: Spanned<String>,
-    /// The team whose namespace and quota it uses.
+    /// The team whose namespace and quota the workload uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<Spanned<String>>,
-    /// Its namespace; with a team, one of the team's. Default: the first of the team's, else `workloads`.
+    /// The workload's namespace. With `team`, one of the team's namespaces. Default: the team's first namespace,
+    /// otherwise `workloads`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["serving"]))]
     pub namespace: Option<Spanned<String>>,
-    /// The pool it runs on. Default: every pool that has what it asks for, whose GPUs belong to one container at a time
-    /// unless it names a MIG profile, and that is for nobody else (`dedicatedTo`). Several of them are all tolerated. A
-    /// pool whose pods claim GPUs (`allocation: dra`) is used only where it is named, and so is a pool with GPUs by
-    /// workloads without, as long as another pool has none.
+    /// The pool that the workload runs on. Default: every pool that has the requested resources, does not share GPUs
+    /// (unless the workload sets a MIG profile), and is not dedicated to others (`dedicatedTo`). gpuc adds tolerations
+    /// for all of these pools. A pool with `allocation: dra` must be named explicitly. Workloads without GPUs use a
+    /// pool with GPUs only if they name it or no pool without GPUs exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Spanned<String>>,
-    /// A `PriorityClass` of the cluster, by name: which pods go first when there is no room for all.
+    /// The name of a `PriorityClass` of the cluster. It determines which pods are scheduled first when capacity is
+    /// short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["batch"]))]
     pub priority: Option<Spanned<String>>,
-    /// A test that GPUs can be used: one Job on each of its pools. It is the platform's: without `pool` it runs on
-    /// every pool with GPUs, those that are for a team among them, as a user without rights.
+    /// A test that GPUs work: one Job on each of its pools. Without `pool`, it runs on every pool with GPUs, including
+    /// dedicated pools. It runs as an unprivileged user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuda_test: Option<Spanned<CudaTest>>,
     /// A run to completion, as a Kubernetes Job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Spanned<Job>>,
-    /// Runs at certain times, as a Kubernetes `CronJob`.
+    /// Scheduled runs, as a Kubernetes `CronJob`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron_job: Option<Spanned<CronJob>>,
     /// A service, as a Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Spanned<Deployment>>,
-    /// A service whose pods keep their names and volumes, as a `StatefulSet`.
+    /// A service whose pods have stable names and volumes, as a `StatefulSet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stateful_set: Option<Spanned<StatefulSet>>,
-    /// A training run with `PyTorch` on several nodes, as a `TrainJob` of Kubeflow's Trainer, which gpuc installs.
+    /// A multi-node training run with PyTorch, as a `TrainJob` of Kubeflow Trainer, which gpuc installs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_job: Option<Spanned<TrainJob>>,
-    /// A training run as a `PyTorchJob`, on clusters that have Kubeflow's Training Operator v1.
+    /// A training run as a `PyTorchJob`, on clusters with an existing Kubeflow Training Operator v1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pytorch_job: Option<Spanned<PytorchJob>>,
     /// Pods on several nodes that start and fail together, as a `JobSet`, which gpuc installs.
@@ -71,22 +73,21 @@ pub struct Workload {
     /// A model served by groups of pods on several nodes, as a `LeaderWorkerSet`, which gpuc installs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader_worker_set: Option<Spanned<LeaderWorkerSet>>,
-    /// Fields laid over the pods' specification: mappings merge, lists of things with a name merge by name, `null`
-    /// takes a field away, and anything else is replaced.
+    /// A patch of the pod `spec`: mappings are merged, lists of named items are merged by name, `null` deletes a field,
+    /// and any other value is replaced.
     #[serde(default, skip_serializing_if = "is_empty")]
     #[schemars(extend("examples" = [{"hostIPC": true}]))]
     pub pod_patch: Spanned<Fragment>,
-    /// Fields laid over the object itself, as `podPatch` is over its pods. What it is called and what kind it is cannot
-    /// be changed.
+    /// A patch of the object itself, with the merge rules of `podPatch`. It cannot change the object's name or kind.
     #[serde(default, skip_serializing_if = "is_empty")]
     #[schemars(extend("examples" = [{"metadata": {"annotations": {"example.com/owner": "research"}}}]))]
     pub patch: Spanned<Fragment>,
 }
 
-/// What a workload is.
+/// The task of a workload, by kind.
 #[derive(Clone, Copy, Debug)]
 pub enum Task<'w> {
-    /// A test of GPUs.
+    /// A GPU test.
     CudaTest(&'w CudaTest),
     /// A Job.
     Job(&'w Job),
@@ -107,17 +108,17 @@ pub enum Task<'w> {
 }
 
 impl Workload {
-    /// The kinds that were written, each with its key and its place; a right workload has one.
+    /// The kinds that are set, each with its key and span; a valid workload has exactly one.
     pub fn tasks(&self) -> Vec<(&'static str, Span, Task<'_>)> {
         let mut found = Vec::new();
-        macro_rules! look {
+        macro_rules! collect {
             ($($field:ident $key:literal $task:ident,)*) => {
                 $(if let Some(it) = &self.$field {
                     found.push(($key, it.span, Task::$task(&it.value)));
                 })*
             };
         }
-        look! {
+        collect! {
             cuda_test "cudaTest" CudaTest,
             job "job" Job,
             cron_job "cronJob" CronJob,
@@ -131,7 +132,7 @@ impl Workload {
         found
     }
 
-    /// What it is, where that is said once.
+    /// The workload's task, if exactly one kind is set.
     pub fn task(&self) -> Option<Task<'_>> {
         match self.tasks().as_slice() {
             [(_, _, task)] => Some(*task),
@@ -140,7 +141,7 @@ impl Workload {
     }
 }
 
-/// The keys of a workload that say what it is.
+/// The keys that select the kind of a workload.
 pub const TASKS: &[&str] = &[
     "cudaTest",
     "job",
@@ -154,7 +155,7 @@ pub const TASKS: &[&str] = &[
 ];
 
 impl<'w> Task<'w> {
-    /// What its pods are; a test says nothing of them.
+    /// The settings of the task's pods; `None` for a GPU test.
     pub fn pods(self) -> Option<Pods<'w>> {
         Some(match self {
             Self::CudaTest(_) => return None,
@@ -169,7 +170,7 @@ impl<'w> Task<'w> {
         })
     }
 
-    /// The image that was written.
+    /// The task's image, if set.
     pub fn image(self) -> Option<&'w Spanned<String>> {
         match self {
             Self::CudaTest(it) => it.image.as_ref(),
@@ -177,7 +178,7 @@ impl<'w> Task<'w> {
         }
     }
 
-    /// How many GPUs, slices or shares each pod asks for, where it says so.
+    /// The number of GPUs, MIG devices or replicas that each pod requests, if set.
     pub fn gpus(self) -> Option<&'w Spanned<u32>> {
         match self {
             Self::CudaTest(it) => it.gpus.as_ref(),
@@ -192,7 +193,7 @@ impl<'w> Task<'w> {
         }
     }
 
-    /// On how many nodes the pods are that work as one; `None` where each works for itself.
+    /// The number of nodes of a multi-node task; `None` for tasks with independent pods.
     pub fn nodes(self) -> Option<&'w Spanned<u32>> {
         match self {
             Self::TrainJob(it) => Some(&it.nodes),
@@ -203,11 +204,11 @@ impl<'w> Task<'w> {
         }
     }
 
-    /// How many pods there are at once, at the most.
+    /// The maximum number of concurrent pods.
     pub fn most_pods(self) -> u32 {
         match self {
             Self::CudaTest(_) | Self::CronJob(_) => 1,
-            // No more run than are left to complete.
+            // A Job does not run more pods than it has completions left.
             Self::Job(it) => it.parallelism.value.min(it.completions.value),
             Self::Deployment(it) => match &it.autoscaling {
                 Some(scaling) => scaling.max.value,
@@ -221,7 +222,7 @@ impl<'w> Task<'w> {
         }
     }
 
-    /// How it is reached, where it is.
+    /// The service that exposes the task, if any.
     pub fn service(self) -> Option<&'w Service> {
         match self {
             Self::Deployment(it) => it.service.as_ref(),
@@ -231,7 +232,7 @@ impl<'w> Task<'w> {
         }
     }
 
-    /// How it is told whether its pods are well.
+    /// The probes of the task's pods, if any.
     pub fn probes(self) -> Option<&'w Probes> {
         match self {
             Self::Deployment(it) => it.probes.as_ref(),
@@ -242,7 +243,7 @@ impl<'w> Task<'w> {
     }
 }
 
-/// One, where nobody says how many.
+/// The default number: one.
 fn one() -> Spanned<u32> {
     Spanned::unwritten(1)
 }

@@ -1,4 +1,4 @@
-//! Workloads that serve.
+//! Services.
 
 use std::collections::BTreeMap;
 
@@ -10,55 +10,55 @@ use crate::Spanned;
 use crate::config::{CountOrPercent, Quantity, TextMap};
 
 kind! {
-    /// A service whose pods are all alike.
+    /// A service with interchangeable pods.
     Deployment {
-        /// How many pods; 0 to stop it. With `autoscaling`, nobody says it but the autoscaler.
+        /// The number of pods; 0 stops the workload. With `autoscaling`, only the autoscaler sets it.
         #[serde(default = "one")]
         #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
-        /// How many GPUs, slices or shares for each pod. Default: none.
+        /// The number of GPUs, MIG devices or replicas per pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
-        /// How it is reached. Default: it is not.
+        /// A Service that exposes the pods. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         service: Option<Service>,
-        /// How Kubernetes tells whether its pods are well.
+        /// Probes of the pods.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probes: Option<Probes>,
-        /// Between how many pods, and by what, it grows and shrinks.
+        /// Horizontal autoscaling: the range and the metrics.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         autoscaling: Option<Spanned<Scaling>>,
-        /// How many pods may be taken away at once when nodes are emptied. Default: as many as there are.
+        /// A `PodDisruptionBudget`: how many pods can be evicted at once when nodes are drained. Default: no budget.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disruption_budget: Option<DisruptionBudget>,
     }
 }
 
 kind! {
-    /// A service whose pods keep their names and volumes.
+    /// A service whose pods have stable names and volumes.
     StatefulSet {
-        /// How many pods; 0 to stop it.
+        /// The number of pods; 0 stops the workload.
         #[serde(default = "one")]
         #[schemars(range(max = 2_147_483_647))]
         replicas: Spanned<u32>,
-        /// How many GPUs, slices or shares for each pod. Default: none.
+        /// The number of GPUs, MIG devices or replicas per pod. Default: none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(min = 1, max = 2_147_483_647))]
         gpus: Option<Spanned<u32>>,
-        /// How it is reached. Default: by its pods' names alone.
+        /// A Service that exposes the pods. Default: only DNS names of the individual pods.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         service: Option<Service>,
-        /// How Kubernetes tells whether its pods are well.
+        /// Probes of the pods.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probes: Option<Probes>,
-        /// How many pods may be taken away at once when nodes are emptied. Default: as many as there are.
+        /// A `PodDisruptionBudget`: how many pods can be evicted at once when nodes are drained. Default: no budget.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disruption_budget: Option<DisruptionBudget>,
     }
 }
 
-/// How a workload is reached.
+/// A Kubernetes Service for a workload.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Service {
@@ -69,7 +69,7 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub container_port: Option<Spanned<u16>>,
-    /// From where it is reached.
+    /// The type of the Service.
     #[serde(default, rename = "type")]
     pub kind: Spanned<ServiceType>,
 }
@@ -82,99 +82,100 @@ impl Service {
     }
 }
 
-/// From where a service is reached.
+/// The type of a Service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ServiceType {
-    /// From inside the cluster.
+    /// Accessible only inside the cluster.
     #[default]
     ClusterIP,
-    /// By a port of every node.
+    /// Accessible on a port of every node.
     NodePort,
-    /// By a load balancer of the cloud.
+    /// Accessible through a load balancer of the cloud.
     LoadBalancer,
 }
 
-/// How Kubernetes tells whether pods are well.
+/// The probes of a container.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Probes {
-    /// Until it succeeds, the others wait: large models take minutes to load.
+    /// The startup probe. The other probes start after it succeeds. Use it for large models, which take minutes to
+    /// load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup: Option<Spanned<Probe>>,
-    /// As long as it fails, the pod is sent no requests.
+    /// The readiness probe. While it fails, the pod receives no requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readiness: Option<Spanned<Probe>>,
-    /// When it fails, the container is restarted.
+    /// The liveness probe. If it fails, the kubelet restarts the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liveness: Option<Spanned<Probe>>,
 }
 
-/// A question asked again and again: of a port, or by a command in the container.
+/// A periodic check of a port, or by a command in the container.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Probe {
-    /// The port that is asked.
+    /// The port to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<Spanned<u16>>,
-    /// The path that must answer by HTTP. Default: it is enough that the port takes connections.
+    /// The HTTP path that must respond successfully. Default: none; the port only has to accept TCP connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/health"]))]
     pub path: Option<Spanned<String>>,
-    /// Instead of a port: the command that must succeed, with its arguments. No shell reads it.
+    /// A command that must succeed, with its arguments, instead of a port. It does not run in a shell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["cat", "/tmp/ready"]]))]
     pub exec: Vec<Spanned<String>>,
-    /// How often, in seconds. Default: 10.
+    /// The interval between checks, in seconds. Default: 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub period_seconds: Option<Spanned<u32>>,
-    /// How long an answer may take, in seconds. Default: 1.
+    /// The timeout of a check, in seconds. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub timeout_seconds: Option<Spanned<u32>>,
-    /// After how many failures in a row it counts. Default: 3.
+    /// The number of consecutive failures after which the probe fails. Default: 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub failures: Option<Spanned<u32>>,
 }
 
-/// Between how many pods, and by what, a service grows and shrinks.
+/// Horizontal autoscaling of a service.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scaling {
-    /// The fewest pods.
+    /// The minimum number of pods.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub min: Spanned<u32>,
-    /// The most pods.
+    /// The maximum number of pods.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub max: Spanned<u32>,
-    /// How busy the CPUs are to be, in percent of `cpu`, which must be said. Default: 80 where there is no `metric`.
+    /// The target CPU utilization, in percent of `cpu`, which must be set. Default: 80 if `metric` is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub cpu_percent: Option<Spanned<u32>>,
-    /// A metric of the pods that the cluster serves by its custom metrics API, such as by the Prometheus Adapter.
+    /// A pod metric from the custom metrics API, for example from the Prometheus Adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<ScalingMetric>,
 }
 
-/// A metric of pods.
+/// A pod metric.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScalingMetric {
-    /// Its name.
+    /// The name of the metric.
     #[schemars(extend("examples" = ["requests_waiting"]))]
     pub name: Spanned<String>,
-    /// What it is to be on average over the pods.
+    /// The target value, averaged over the pods.
     pub average: Spanned<Quantity>,
 }
 
-/// How many pods may be taken away at once.
+/// The limit on concurrent voluntary evictions.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DisruptionBudget {
-    /// So many may be away, or such a part of them.
+    /// The maximum number or percentage of unavailable pods.
     MaxUnavailable(Spanned<CountOrPercent>),
-    /// So many must stay, or such a part of them.
+    /// The minimum number or percentage of available pods.
     MinAvailable(Spanned<CountOrPercent>),
 }

@@ -5,59 +5,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::Spanned;
 
-/// A volume at its place in a container.
+/// A volume and its mount path in a container.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamedVolume {
-    /// Its name.
+    /// The name of the volume.
     #[schemars(extend("examples" = ["data"]))]
     pub name: Spanned<String>,
-    /// Where containers see it: an absolute path.
+    /// The mount path in containers: an absolute path.
     #[schemars(extend("examples" = ["/data"]))]
     pub mount_path: Spanned<String>,
-    /// What it is.
+    /// The source of the volume.
     pub from: Spanned<VolumeFrom>,
-    /// Whether it may only be read.
+    /// Whether the volume is mounted read-only.
     #[serde(default)]
     pub read_only: Spanned<bool>,
 }
 
-/// What a volume is.
+/// The source of a volume.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum VolumeFrom {
-    /// A `PersistentVolumeClaim` that is there, by its name.
+    /// The name of an existing `PersistentVolumeClaim`.
     ExistingClaim(Spanned<String>),
-    /// A claim that gpuc makes. It stays when the workload leaves the file; a `StatefulSet` has one for each pod.
+    /// A `PersistentVolumeClaim` that gpuc creates. It is kept when you remove the workload from the file. A
+    /// `StatefulSet` has one claim per pod.
     Claim(VolumeClaim),
-    /// The entries of a `ConfigMap` as files.
+    /// The entries of a ConfigMap as files.
     ConfigMap(Spanned<String>),
     /// The entries of a Secret as files.
     Secret(Spanned<String>),
-    /// Room on the node's own disk, for as long as the pod lives.
+    /// Temporary space on the node's disk, for the lifetime of the pod.
     Scratch(Scratch),
 }
 
-/// A claim of a volume.
+/// A `PersistentVolumeClaim`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VolumeClaim {
-    /// Its size in GiB.
+    /// The requested size in GiB.
     #[serde(rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Spanned<u32>,
-    /// Its `StorageClass`, one of `storage` or another of the cluster. A class of files is for many nodes at a time,
-    /// any other for one. Default: the cluster's.
+    /// The `StorageClass`: one of `storage.classes`, or another class of the cluster. With a class of shared file
+    /// systems, the volume is `ReadWriteMany`, otherwise `ReadWriteOnce`. Default: the cluster's default class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["fast"]))]
     pub class: Option<Spanned<String>>,
 }
 
-/// Room on the node's own disk.
+/// Temporary space on the node's disk.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scratch {
-    /// How much at the most, in GiB. Default: what the disk has.
+    /// The maximum size in GiB. Default: the free space of the disk.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "sizeGiB")]
     #[schemars(range(min = 1, max = 65536))]
     pub size_gib: Option<Spanned<u32>>,

@@ -1,0 +1,108 @@
+//! An entry of `allow` is not a warning.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity, words};
+
+/// An entry of `allow` is not a warning.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2044",
+        name: "allow-unknown",
+        severity: Severity::Error,
+        summary: "an entry of `allow` is not a warning",
+        explain: "### What it checks
+
+Whether each entry of `allow` is the name or the code of a warning.
+
+### Why it matters
+
+A misspelled entry allows nothing. An error cannot be allowed, because the cluster would not work.
+
+### How to fix it
+
+Write the name that gpuc prints in brackets after the code of the warning, or remove the entry.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+allow: [kubernetes-version-unreadable]
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+allow: []
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let codes = (cluster.registry.codes)();
+    for word in &cluster.written.allow {
+        let is_named = |code: &&&Code| code.name == word.value || code.id == word.value;
+        let found = codes.iter().find(is_named);
+        if found.is_some_and(|code| code.severity == Severity::Warning) {
+            continue;
+        }
+        if let Some(code) = found {
+            let message = format!("`{word}` is an error, not a warning: {}", code.summary);
+            let help = "fix the error, and remove the entry: errors cannot be allowed";
+            report
+                .diagnostic(&RULE.code, word.span, message)
+                .help(help)
+                .emit();
+            continue;
+        }
+        let warnings = codes
+            .iter()
+            .filter(|code| code.severity == Severity::Warning);
+        let closest = words::nearest(word, warnings.map(|code| code.name));
+        let message = format!("unknown warning `{word}`");
+        let builder = report.diagnostic(&RULE.code, word.span, message);
+        let builder = match closest {
+            Some(closest) => builder
+                .help(format!("did you mean `{closest}`?"))
+                .replace(word.span, closest),
+            None => builder.help("remove the entry, or write the name of a warning"),
+        };
+        builder.emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pool_name_invalid;
+    use crate::testing::messages;
+
+    #[test]
+    fn names_and_ids_of_warnings_are_valid() {
+        let summary = pool_name_invalid::RULE.code.summary;
+        let yaml = "
+            allow: [scale-from-zero, GPUC2014, machine-unknown, scale-from-nil, GPUC2001]
+            cloud: {onPrem: {context: demo}}
+            nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
+            ";
+        assert_eq!(
+            messages(yaml, "GPUC2044"),
+            [
+                "unknown warning `scale-from-nil`".to_owned(),
+                format!("`GPUC2001` is an error, not a warning: {summary}"),
+            ]
+        );
+    }
+}

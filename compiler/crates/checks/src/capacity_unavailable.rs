@@ -1,0 +1,90 @@
+//! The cloud does not support this kind of capacity.
+
+use gpuc_schema::config::Capacity;
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity, words};
+
+/// The cloud does not support this kind of capacity.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2039",
+        name: "capacity-unavailable",
+        severity: Severity::Error,
+        summary: "the cloud does not support this kind of capacity",
+        explain: "### What it checks
+
+Whether the cloud supports the kind of `capacity`.
+
+### Why it matters
+
+Capacity Blocks exist only on AWS. Your own hosts are not rented, so they have no kind of capacity.
+
+### How to fix it
+
+Write a kind that the help lists, or remove `capacity`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+stack: {devicePlugin: cloud}
+nodePools:
+  - name: gpu
+    machine: n1-standard-8
+    gpu: {model: T4, perNode: 1}
+    nodes: {count: 1}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+stack: {devicePlugin: cloud}
+nodePools:
+  - name: gpu
+    machine: n1-standard-8
+    gpu: {model: T4, perNode: 1}
+    nodes: {count: 1}
+    capacity: {spot: {}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let facts = cluster.cloud.facts();
+    for pool in &cluster.pools {
+        let capacity = &pool.written.capacity;
+        let kind = kind(capacity);
+        // `onDemand` is the default, also where the cloud has no kinds.
+        if facts.capacities.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {
+            continue;
+        }
+        let message = format!(
+            "{} does not support capacity of the kind `{kind}`",
+            facts.name
+        );
+        let help = match facts.capacities {
+            [] => "remove `capacity`".to_owned(),
+            kinds => format!("supported kinds: {}", words::some(kinds, 4)),
+        };
+        report
+            .diagnostic(&RULE.code, capacity.span, message)
+            .help(help)
+            .emit();
+    }
+}
+
+/// The key of a kind of capacity in the file.
+fn kind(capacity: &Capacity) -> &'static str {
+    match capacity {
+        Capacity::OnDemand => "onDemand",
+        Capacity::Spot(_) => "spot",
+        Capacity::Reservation(_) => "reservation",
+        Capacity::CapacityBlock(_) => "capacityBlock",
+    }
+}

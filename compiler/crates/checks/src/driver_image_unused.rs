@@ -1,0 +1,68 @@
+//! `driverImage` is set, but no DaemonSet installs the driver.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Pool};
+use gpuc_schema::config::DriverOwner;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::messages::word;
+use super::queries::unused;
+
+/// `driverImage` is set, but no DaemonSet installs the driver.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2037",
+        name: "driver-image-unused",
+        severity: Severity::Error,
+        summary: "`driverImage` is set, but no DaemonSet installs the driver",
+        explain: "### What it checks
+
+Whether `driverImage` is set only where `driver` is `daemonSet`.
+
+### Why it matters
+
+The image would not run anywhere.
+
+### How to fix it
+
+Remove the key, or write `driver: daemonSet` where the cloud supports it.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    stack: {driverImage: "registry.example.com/driver:1.0.0"}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let runs = |pool: &Pool| pool.driver.value == DriverOwner::DaemonSet;
+    for unused in unused(cluster, |stack| stack.driver_image.as_ref(), runs) {
+        let message = "`driverImage` has no effect: no DaemonSet installs the driver";
+        let owner = format!("the driver is installed by `{}`", word(&unused.pool.driver));
+        report
+            .diagnostic(&RULE.code, unused.written.span, message)
+            .label(unused.pool.driver.span, owner)
+            .help("remove `driverImage`, or write `driver: daemonSet`")
+            .emit();
+    }
+}

@@ -1,0 +1,144 @@
+//! An existing pool has keys that have no effect.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::Capacity;
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Pool};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// An existing pool has keys that have no effect.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2042",
+        name: "existing-pool-key-unused",
+        severity: Severity::Error,
+        summary: "an existing pool has keys that have no effect",
+        explain: "### What it checks
+
+Whether a pool with `existing` has keys that only have an effect when gpuc creates the pool:
+`labels`, `tags`, `zones`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
+where it does not make the cloud taint the nodes.
+
+### Why it matters
+
+gpuc generates no cloud commands for such a pool. The keys would be accepted and ignored.
+
+### How to fix it
+
+Remove them. Describe the actual nodes of the pool with `taints`, `sharing`, `os` and
+`existing.selector`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
+    labels: {team: research}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in &cluster.pools {
+        let Some(existing) = &pool.written.existing else {
+            continue;
+        };
+        for (key, span) in unused_keys(pool) {
+            let message = format!("`{key}` has no effect in an existing pool");
+            report
+                .diagnostic(&RULE.code, span, message)
+                .label(existing.span, "gpuc does not create this pool")
+                .help(format!("remove `{key}`"))
+                .emit();
+        }
+    }
+}
+
+/// The keys that are set and have no effect, each with a location inside it.
+fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
+    let written = &pool.written;
+    let disk = Some(written.disk_gib.span).filter(|span| span.is_written());
+    let network = &written.network;
+    let placement = network.placement.as_ref();
+    let keys = [
+        ("labels", written.labels.keys().next().map(|key| key.span)),
+        ("tags", written.tags.keys().next().map(|key| key.span)),
+        ("zones", written.zones.first().map(|zone| zone.span)),
+        ("subnets", written.subnets.first().map(|subnet| subnet.span)),
+        ("capacity", unused_capacity(pool)),
+        ("diskGiB", disk),
+        ("maxPods", written.max_pods.map(|pods| pods.span)),
+        ("network", network.efa.as_ref().map(|efa| efa.span)),
+        ("network", placement.map(|placement| placement.span)),
+        ("upgrade", written.upgrade.as_ref().map(|it| it.span)),
+        ("localDisks", written.local_disks.map(|it| it.span)),
+        ("autoRepair", written.auto_repair.map(|it| it.span)),
+    ];
+    keys.into_iter()
+        .filter_map(|(key, span)| Some((key, span?)))
+        .collect()
+}
+
+/// The location of a `capacity` without effect. The kind of capacity only matters if the cloud taints the nodes for it;
+/// even then, the settings for requesting the nodes have no effect.
+fn unused_capacity(pool: &Pool) -> Option<Span> {
+    let capacity = &pool.written.capacity;
+    let taints = pool.taints.iter().any(|taint| taint.span == capacity.span);
+    match &capacity.value {
+        Capacity::OnDemand => None,
+        Capacity::Spot(spot) if taints => {
+            let eviction = spot.eviction.map(|eviction| eviction.span);
+            eviction.or(spot.max_price.map(|price| price.span))
+        }
+        _ => Some(capacity.span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[test]
+    fn spot_is_valid_where_the_cloud_taints_its_nodes() {
+        let found = |cloud: &str, capacity: &str| {
+            let pool = format!(
+                "{{name: gpu, nodes: {{count: 1}}, {cloud}, existing: {{selector: {{a: b}}}}, capacity: {capacity}}}"
+            );
+            let section = if cloud.contains("Standard") {
+                "{azure: {subscription: a, resourceGroup: a, location: a, cluster: {existing: {}}}}"
+            } else {
+                "{aws: {account: '123456789012', region: us-east-1, cluster: {existing: {}}}}"
+            };
+            messages(
+                &format!("cloud: {section}\nnodePools: [{pool}]\n"),
+                "GPUC2042",
+            )
+            .len()
+        };
+        let (aks, eks) = ("machine: Standard_NC4as_T4_v3", "machine: g6.xlarge");
+        assert_eq!(found(aks, "{spot: {}}"), 0);
+        assert_eq!(found(aks, "{spot: {maxPrice: 2}}"), 1);
+        assert_eq!(found(eks, "{spot: {}}"), 1);
+        assert_eq!(found(eks, "onDemand"), 0);
+    }
+}

@@ -1,0 +1,106 @@
+//! gpuc cannot set up GPUDirect for the machines of a pool.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// gpuc cannot set up GPUDirect for the machines of a pool.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2190",
+        name: "gpudirect-unavailable",
+        severity: Severity::Error,
+        summary: "gpuc cannot set up GPUDirect for the machines of a pool",
+        explain: "### What it checks
+
+Whether the machines of a pool with `network.gpudirect` have GPUDirect-TCPXO or -TCPX:
+`a3-megagpu-8g` and `a3-highgpu-8g` on GKE.
+
+### Why it matters
+
+Other machines have no network interfaces for it, or use another protocol. `a3-ultragpu-8g`,
+`a4-highgpu-8g` and later machines have GPUDirect RDMA. The NCCL settings for it differ by machine
+and by release of Google's plugin, and a script on the node sets them. gpuc cannot write them into a
+workload, and a workload without them fails.
+
+### How to fix it
+
+Follow the help. EKS has `efa`; AKS and your own hosts have `rdma`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 2}
+    network: {gpudirect: {interfaces: [{network: gpu-0, subnetwork: gpu-0}]}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 2}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in &cluster.pools {
+        let Some(written) = &pool.written.network.gpudirect else {
+            continue;
+        };
+        if pool.machine.is_unresolved() {
+            continue;
+        }
+        let Err(refusal) = cluster.cloud.gpudirect(pool) else {
+            continue;
+        };
+        let message = format!("gpuc cannot set up GPUDirect for pool `{}`", pool.name);
+        let builder = report
+            .diagnostic(&RULE.code, written.span, message)
+            .primary_label(refusal.why);
+        let builder = match &pool.written.machine {
+            Some(machine) => builder.label(machine.span, "the machine type"),
+            None => builder,
+        };
+        builder.help(refusal.help).emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[test]
+    fn only_machines_with_gpu_interfaces_pass() {
+        let found = |cloud: &str, machine: &str| {
+            let yaml = format!(
+                "
+                cloud: {{{cloud}}}
+                nodePools: [{{name: gpu, machine: {machine}, nodes: {{count: 2}},
+                    network: {{gpudirect: {{interfaces: [{{network: a, subnetwork: a}}]}}}}}}]
+                "
+            );
+            messages(&yaml, "GPUC2190").len()
+        };
+        let google = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
+        assert_eq!(found(google, "a3-megagpu-8g"), 0);
+        assert_eq!(found(google, "a3-highgpu-8g"), 0);
+        assert_eq!(found(google, "a3-highgpu-4g"), 1);
+        assert_eq!(found(google, "a3-ultragpu-8g"), 1);
+        assert_eq!(found(google, "e2-standard-4"), 1);
+        let amazon = "aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}";
+        assert_eq!(found(amazon, "p5.48xlarge"), 1);
+        assert_eq!(found("onPrem: {context: lab}", "dgx"), 1);
+    }
+}

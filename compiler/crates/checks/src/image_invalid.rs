@@ -1,0 +1,65 @@
+//! An image is not a valid image reference.
+
+use gpuc_kubernetes::names::image;
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::queries::images;
+
+/// An image is not a valid image reference.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2027",
+        name: "image-invalid",
+        severity: Severity::Error,
+        summary: "an image is not a valid image reference",
+        explain: "### What it checks
+
+Whether each image has the syntax of an image reference: registry, repository, tag and digest.
+
+### Why it matters
+
+The kubelet could not pull the image: pods stay in `InvalidImageName`.
+
+### How to fix it
+
+Correct the image reference according to the help.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "https://registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for text in images(cluster) {
+        if let Err(problem) = image(text) {
+            let message = format!("invalid image reference `{text}`");
+            report
+                .diagnostic(&RULE.code, text.span, message)
+                .help(problem)
+                .emit();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A label is reserved.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// A label is reserved.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2005",
+        name: "label-reserved",
+        severity: Severity::Error,
+        summary: "a label is reserved",
+        explain: "### What it checks
+
+Whether a pool's `labels` contain reserved labels. Reserved are labels of gpuc (`gpuc.dev/`), labels
+of the cloud, and labels that the kubelet or the cloud sets on each node, such as the machine type.
+
+### Why it matters
+
+Clouds reject labels with their own prefixes, some only after the cluster is created. The DaemonSets
+of gpuc select their nodes by its own labels. A label that is overridden tells pods something
+different from the file.
+
+### How to fix it
+
+Remove the label, or choose a key with your own prefix.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    labels: {gpuc.dev/pool: infer}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+    labels: {example.com/pool: infer}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let facts = cluster.cloud.facts();
+    for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
+        for key in pool.written.labels.keys() {
+            let prefixes = [("gpuc.dev/", "gpuc sets labels with this prefix itself")];
+            let mut prefixes = prefixes.iter().chain(facts.reserved_prefixes);
+            let Some((_, reason)) = prefixes.find(|(prefix, _)| key.starts_with(prefix)) else {
+                continue;
+            };
+            let message = format!("the label `{key}` is reserved");
+            report
+                .diagnostic(&RULE.code, key.span, message)
+                .help(format!("remove it: {reason}"))
+                .emit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[test]
+    fn labels_of_kubelet_and_cloud_are_reserved() {
+        let found = messages(
+            "
+            cloud: {onPrem: {context: demo}}
+            nodePools:
+              - name: a
+                hosts: [a]
+                nodes: {count: 1}
+                labels: {kubernetes.io/hostname: b, kubernetes.io/arch: arm64, topology.kubernetes.io/zone: rack-1}
+            ",
+            "GPUC2005",
+        );
+        let expected = ["kubernetes.io/arch", "kubernetes.io/hostname"];
+        assert_eq!(
+            found,
+            expected.map(|key| format!("the label `{key}` is reserved"))
+        );
+        let found = messages(
+            "
+            cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
+            nodePools:
+              - {name: a, machine: m7i.xlarge, nodes: {count: 1}, labels: {node.kubernetes.io/instance-type: big}}
+            ",
+            "GPUC2005",
+        );
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn prefixes_of_the_cloud_are_reserved() {
+        let found = messages(
+            "
+            cloud: {azure: {subscription: s, resourceGroup: g, location: eastus, cluster: {existing: {}}}}
+            nodePools:
+              - name: gpu
+                machine: Standard_NC4as_T4_v3
+                nodes: {count: 1}
+                labels: {kubernetes.azure.com/mode: user, team: a}
+            ",
+            "GPUC2005",
+        );
+        assert_eq!(found, ["the label `kubernetes.azure.com/mode` is reserved"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! The device plugin is not available on this cloud.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::messages::{one_of, word};
+use super::queries::Once;
+
+/// The device plugin is not available on this cloud.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2029",
+        name: "plugin-unavailable",
+        severity: Severity::Error,
+        summary: "the device plugin is not available on this cloud",
+        explain: "### What it checks
+
+Whether `stack.devicePlugin` can run on the cloud's nodes.
+
+### Why it matters
+
+Without a device plugin the nodes advertise no GPUs, and pods that request GPUs stay pending
+indefinitely.
+
+### How to fix it
+
+Write one of the values in the help, or remove the key to use gpuc-runtime.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {devicePlugin: cloud}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {devicePlugin: nvidia}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let facts = cluster.cloud.facts();
+    let mut once = Once::default();
+    for (pool, _) in cluster.gpu_pools() {
+        let plugin = pool.plugin;
+        if facts.plugins.contains(&plugin.value) || !once.is_new(plugin.span) {
+            continue;
+        }
+        let message = format!(
+            "the device plugin `{}` is not available on {}",
+            word(&plugin),
+            facts.name
+        );
+        report
+            .diagnostic(&RULE.code, plugin.span, message)
+            .help(one_of(facts.plugins))
+            .emit();
+    }
+}

@@ -1,0 +1,154 @@
+//! A pool name is invalid.
+
+use gpuc_kubernetes::names::{LONGEST_RELEASE, is_dns_label};
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_model::cloud::NameRule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// A pool name is invalid.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2001",
+        name: "pool-name-invalid",
+        severity: Severity::Error,
+        summary: "a pool name is invalid",
+        explain: "### What it checks
+
+Whether each pool's name is valid as the name of a node pool in the cloud, and as a part of the
+names of Kubernetes objects: lower-case letters, digits and `-`; at most 32.
+
+### Why it matters
+
+The name is used for the node pool in the cloud and for the node label `gpuc.dev/pool`. It is also a
+part of the names of objects and Helm releases. Helm accepts 53 characters, and
+`nvidia-device-plugin-` precedes the pool's name. The clouds' own commands do not check the name
+before they start.
+
+### How to fix it
+
+Rename the pool. The help suggests a name. Update all references to the pool as well.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu.l4
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu-l4
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+/// The longest prefix of a Helm release that is named after a pool. The names of other objects may be longer.
+const PREFIX: &str = "nvidia-device-plugin-";
+
+/// The maximum length of a pool name in the name of a Helm release.
+const MAX_IN_OBJECTS: usize = LONGEST_RELEASE - PREFIX.len();
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in &cluster.pools {
+        let facts = cluster.cloud.facts();
+        let rule = &facts.pool_name;
+        let name = &pool.name;
+        let (platform, charset, max) = if !pool.is_existing() && !fits(rule, name) {
+            (facts.name, rule.words, rule.max)
+        } else if !is_valid_in_objects(name) {
+            let charset =
+                "lower-case letters, digits and -, starting and ending with a letter or a digit";
+            ("Kubernetes", charset, MAX_IN_OBJECTS)
+        } else {
+            continue;
+        };
+        let message = format!("invalid name `{name}` for a node pool");
+        let rules = format!("{platform} allows {charset}; at most {max} characters");
+        let help = match suggestion(rule, name) {
+            Some(valid) => format!("rename it to `{valid}`: {rules}"),
+            None => rules,
+        };
+        report
+            .diagnostic(&RULE.code, name.span, message)
+            .help(help)
+            .emit();
+    }
+}
+
+fn fits(rule: &NameRule, name: &str) -> bool {
+    !name.is_empty() && name.len() <= rule.max && (rule.allows)(name)
+}
+
+fn is_valid_in_objects(name: &str) -> bool {
+    is_dns_label(name) && name.len() <= MAX_IN_OBJECTS
+}
+
+/// A similar valid name: in lower case, with `-` (or nothing, if `-` is not allowed) for each invalid character.
+fn suggestion(rule: &NameRule, name: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let lower = name.to_lowercase();
+    let words: Vec<_> = lower
+        .split(|c| !plain(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let max = rule.max.min(MAX_IN_OBJECTS);
+    let candidates = [words.join("-"), words.concat()]
+        .into_iter()
+        .flat_map(|name| {
+            let with_letter = format!("pool{name}");
+            [name, with_letter]
+        });
+    candidates
+        .map(|name| name.chars().take(max).collect::<String>())
+        .map(|name| name.trim_end_matches('-').to_owned())
+        .find(|name| fits(rule, name) && is_valid_in_objects(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(max: usize, allows: fn(&str) -> bool, name: &str, better: Option<&str>) {
+        let rule = NameRule {
+            words: "",
+            max,
+            allows,
+            source: "",
+        };
+        assert_eq!(suggestion(&rule, name).as_deref(), better);
+    }
+
+    #[test]
+    fn suggestions_are_valid() {
+        let alphanumeric = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.chars().all(|c| c.is_ascii_alphanumeric())
+        };
+        check(40, |_| true, "Train_A100", Some("train-a100"));
+        check(40, |_| true, "--", Some("pool"));
+        check(12, alphanumeric, "aks-Mig-Node", Some("aksmignode"));
+        check(12, alphanumeric, "4-l4", Some("pool4l4"));
+        check(8, |_| true, "abcdefg-hi", Some("abcdefg"));
+        check(12, |_| false, "x", None);
+    }
+
+    #[test]
+    fn maximum_length_matches_the_explanation() {
+        assert_eq!(MAX_IN_OBJECTS, 32);
+        assert!(RULE.code.explain.contains("at most 32."));
+        assert!(is_valid_in_objects(&"a".repeat(32)) && !is_valid_in_objects(&"a".repeat(33)));
+    }
+}

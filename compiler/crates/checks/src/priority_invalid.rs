@@ -1,0 +1,168 @@
+//! A priority class is invalid.
+
+use gpuc_kubernetes::names::is_dns_subdomain;
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_schema::Span;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// A priority class is invalid.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2158",
+        name: "priority-invalid",
+        severity: Severity::Error,
+        summary: "a priority class is invalid",
+        explain: "### What it checks
+
+Whether each name in `priorities` is a valid object name, is unique and does not start with
+`system-`. Whether all values are at most 1000000000: Kubernetes reserves higher values. Whether at
+most one class is the default.
+
+### Why it matters
+
+Kubernetes rejects the object. Of two defaults it uses the lower one.
+
+### How to fix it
+
+Correct the value as described in the help.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1, node-2]
+    nodes: {count: 2}
+priorities: [{name: production, value: 2000000000}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1, node-2]
+    nodes: {count: 2}
+priorities: [{name: production, value: 1000000000}]
+"#,
+    },
+    run,
+};
+
+/// The highest value that Kubernetes does not reserve.
+///
+/// Source: `HighestUserDefinablePriority` in kubernetes `pkg/apis/scheduling/types.go` (from memory);
+/// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
+const HIGHEST: i32 = 1_000_000_000;
+
+/// `maxLength` of the description of Kueue's class of the same name. The class of Kubernetes has no limit.
+///
+/// Source: kubernetes-sigs/kueue@v0.19.2, the definition of `WorkloadPriorityClass`.
+const LONGEST: usize = 2048;
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let classes = &cluster.written.priorities;
+    for (index, class) in classes.iter().enumerate() {
+        let name = &class.name;
+        let first = classes[..index].iter().find(|it| it.name == *name);
+        let problem = if name.is_empty() {
+            Some(("a priority class has no name".to_owned(), Span::NONE))
+        } else if !is_dns_subdomain(name) {
+            Some((format!("invalid priority class name `{name}`"), Span::NONE))
+        } else if name.starts_with("system-") {
+            let message =
+                format!("the prefix of priority class `{name}` is reserved for Kubernetes");
+            Some((message, Span::NONE))
+        } else {
+            let first = first.map(|it| it.name.span);
+            first.map(|first| (format!("duplicate priority class name `{name}`"), first))
+        };
+        if let Some((message, first)) = problem {
+            let help = "choose a name of lower-case letters, digits, `-` and `.` that starts and ends with a letter or \
+                        a digit, and does not start with `system-`";
+            report
+                .diagnostic(&RULE.code, name.span, message)
+                .label(first, "the first class of this name")
+                .help(help)
+                .emit();
+        }
+        let class = &class.value;
+        if class.value.value > HIGHEST {
+            let message = format!(
+                "the priority {} exceeds the maximum of {HIGHEST}",
+                class.value
+            );
+            report
+                .diagnostic(&RULE.code, class.value.span, message)
+                .help(format!("write at most {HIGHEST}"))
+                .emit();
+        }
+        if let Some(description) = &class.description
+            && description.chars().count() > LONGEST
+        {
+            let count = description.chars().count();
+            let message =
+                format!("the description has {count} characters, and the limit is {LONGEST}");
+            let help = format!("shorten it to at most {LONGEST} characters");
+            report
+                .diagnostic(&RULE.code, description.span, message)
+                .help(help)
+                .emit();
+        }
+        let other = classes[..index].iter().find(|it| it.default.value);
+        if let Some(other) = other.filter(|_| class.default.value) {
+            let message = "two priority classes are the default";
+            report
+                .diagnostic(&RULE.code, class.default.span, message)
+                .label(other.default.span, "the first default")
+                .help("remove `default` from one of them")
+                .emit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(teams: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
+              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
+              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
+            {teams}
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2158"), expected, "{teams}");
+    }
+
+    #[test]
+    fn invalid_classes_are_found() {
+        check(
+            "priorities: [{name: a, value: 1000000000, default: true}, {name: b.c, value: -5}]",
+            &[],
+        );
+        check(
+            "priorities: [{name: A, value: 1000000001}, {name: system-x, value: 1, default: true}, {name: c, value: 1}, {name: c, value: 2, default: true}]",
+            &[
+                "invalid priority class name `A`",
+                "the priority 1000000001 exceeds the maximum of 1000000000",
+                "the prefix of priority class `system-x` is reserved for Kubernetes",
+                "duplicate priority class name `c`",
+                "two priority classes are the default",
+            ],
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! Queries that several rules share, with the location of each result.
+
+use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
+use gpuc_schema::gpu::cuda::DriverVersion;
+use gpuc_schema::{Span, Spanned};
+
+use gpuc_model::cloud::Facts;
+use gpuc_model::cloud::machine::Machine;
+use gpuc_model::{Cluster, MachineType, Pool, PoolGpus};
+
+/// The only GPU resource that autoscalers know.
+pub(super) const GPU: &str = "nvidia.com/gpu";
+
+/// The machines of the catalog that gpuc creates, each with the location of its name.
+pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'static Machine, Span)> {
+    let created = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    created.filter_map(|pool| match pool.machine.get()? {
+        MachineType::Catalog(machine) => {
+            let name = pool.written.machine.as_ref();
+            let span = name.map_or(pool.name.span, |name| name.span);
+            Some((pool, *machine, span))
+        }
+        _ => None,
+    })
+}
+
+/// The images in the configuration: those of the cluster, the pools, the notebooks and the workloads.
+pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let of_stacks =
+        stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+    let of_notebooks = cluster.jupyter_hub().into_iter().flat_map(|hub| {
+        let profiles = hub.profiles.iter();
+        hub.image.iter().chain(profiles.flat_map(|it| &it.image))
+    });
+    let workloads = cluster.written.workloads.iter();
+    let tasks = workloads.flat_map(|workload| workload.tasks());
+    let of_workloads = tasks.filter_map(|(_, _, task)| task.image());
+    of_stacks.chain(of_notebooks).chain(of_workloads)
+}
+
+/// The notebook profiles that name an existing pool, each with that pool.
+pub(super) fn notebooks_on_pools(
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&NotebookProfile, &Spanned<String>, &Pool)> {
+    let profiles = cluster.jupyter_hub().into_iter();
+    profiles
+        .flat_map(|hub| &hub.profiles)
+        .filter_map(|profile| {
+            let name = profile.pool.as_ref()?;
+            Some((&profile.value, name, cluster.pool(name)?))
+        })
+}
+
+/// The values of a chart from the configuration.
+pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
+    let settings = cluster.written.charts.get(chart)?;
+    Some(&settings.values.value)
+}
+
+/// The values of `driver` that a cloud supports.
+pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+    let drivers = facts.drivers.iter();
+    drivers
+        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
+        .collect()
+}
+
+/// The `stack` sections of the cluster and of each pool.
+pub(super) fn stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
+    let pools = cluster.pools.iter().map(|pool| &pool.written.stack);
+    std::iter::once(&cluster.written.stack).chain(pools)
+}
+
+/// The driver versions that gpuc installs, by pool. Another rule reports a version that cannot be parsed.
+pub(super) fn driver_versions(
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&Pool, &PoolGpus, &Spanned<String>, DriverVersion)> {
+    cluster.gpu_pools().filter_map(|(pool, gpus)| {
+        let written = pool.driver_version.as_ref()?;
+        let installed = pool.driver.value != DriverOwner::Preinstalled;
+        let version = DriverVersion::parse(written)?;
+        installed.then_some((pool, gpus, written, version))
+    })
+}
+
+/// A setting in `stack` that has no effect.
+pub(super) struct Unused<'c, T> {
+    /// The setting.
+    pub(super) written: &'c Spanned<T>,
+    /// A pool that does not use the setting.
+    pub(super) pool: &'c Pool,
+}
+
+/// The settings in `stack` that pools with GPUs do not use: in the pool's own `stack`, or in the cluster's if no pool
+/// uses it. In a cluster without GPUs, the cluster's settings are defaults for future pools.
+pub(super) fn unused<T>(
+    cluster: &Cluster,
+    pick: fn(&Stack) -> Option<&Spanned<T>>,
+    is_used: impl Fn(&Pool) -> bool,
+) -> Vec<Unused<'_, T>> {
+    let idle: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
+        .filter(|pool| !is_used(pool))
+        .collect();
+    let is_known = |pool: &Pool| !pool.gpus.is_unresolved();
+    let all_idle = idle.len() == cluster.gpu_pools().count() && cluster.pools.iter().all(is_known);
+    let of_cluster = pick(&cluster.written.stack).filter(|_| all_idle);
+    let of_cluster = of_cluster.zip(idle.first().copied());
+    let of_pools = (idle.iter()).filter_map(|pool| Some((pick(&pool.written.stack)?, *pool)));
+    (of_cluster.into_iter().chain(of_pools))
+        .map(|(written, pool)| Unused { written, pool })
+        .collect()
+}
+
+/// Deduplicates diagnostics by location: a setting that applies to many pools is reported once.
+#[derive(Default)]
+pub(super) struct Once {
+    seen: Vec<Span>,
+}
+
+impl Once {
+    /// Whether the location has not been reported yet. A location that is not in the file is always new.
+    pub(super) fn is_new(&mut self, span: Span) -> bool {
+        let is_new = !span.is_written() || !self.seen.contains(&span);
+        self.seen.push(span);
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn location_is_new_once() {
+        let span = |start| Span {
+            source: 0,
+            start,
+            end: 9,
+        };
+        let mut once = Once::default();
+        assert!(once.is_new(span(1)) && once.is_new(span(2)));
+        assert!(!once.is_new(span(1)));
+        assert!(once.is_new(Span::NONE) && once.is_new(Span::NONE));
+    }
+}

@@ -1,0 +1,89 @@
+//! A queue setting has no effect without queues.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// The setting that enables queues.
+const QUEUES: &str = "queueing: kueue";
+
+/// The setting that enables weights.
+const FAIR: &str = "kueue: {fairSharing: true}";
+
+/// A queue setting has no effect without queues.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2171",
+        name: "queue-setting-unused",
+        severity: Severity::Error,
+        summary: "a queue setting has no effect without queues",
+        explain: "### What it checks
+
+Whether `kueue`, `teams[].weight` and `lend` are set only with `queueing: kueue`, and `weight` only
+with `kueue.fairSharing`.
+
+### Why it matters
+
+gpuc does not accept keys that have no effect.
+
+### How to fix it
+
+Set `queueing: kueue`, or remove the setting.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.12xlarge
+    nodes: {count: 2}
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8, lend: 4}]}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.12xlarge
+    nodes: {count: 2}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8, lend: 4}]}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let has_queues = cluster.has_queues();
+    let settings = cluster.written.kueue.as_ref();
+    let is_fair = settings.is_some_and(|it| it.fair_sharing.value);
+    let mut unused = Vec::new();
+    if let Some(settings) = settings.filter(|_| !has_queues) {
+        unused.push(("kueue", settings.span, QUEUES));
+    }
+    for team in &cluster.teams {
+        let lent = team
+            .grants()
+            .filter_map(|grant| grant.lend.filter(|_| !has_queues));
+        unused.extend(lent.map(|lend| ("lend", lend.span, QUEUES)));
+        if let Some(weight) = team.written.weight.as_ref().filter(|_| !is_fair) {
+            unused.push(("weight", weight.span, FAIR));
+        }
+    }
+    for (key, span, required) in unused {
+        let message = format!("`{key}` has no effect without `{required}`");
+        let help = format!("set `{required}`, or remove `{key}`");
+        report
+            .diagnostic(&RULE.code, span, message)
+            .help(help)
+            .emit();
+    }
+}

@@ -1,0 +1,148 @@
+//! A queue exceeds a limit of Kueue.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Grant, Team, groups};
+use gpuc_syntax::diag::{Code, Report, Reported, Severity};
+
+/// `maxItems` of `resourceGroups`.
+const GROUPS: usize = 16;
+
+/// `maxItems` of `flavors`.
+const FLAVORS: usize = 64;
+
+/// `maxItems` of `coveredResources`.
+const RESOURCES: usize = 64;
+
+/// `maxItems` of a flavor's `tolerations`.
+const TAINTS: usize = 8;
+
+/// A queue exceeds a limit of Kueue.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2174",
+        name: "queue-too-large",
+        severity: Severity::Error,
+        summary: "a queue exceeds a limit of Kueue",
+        explain: "### What it checks
+
+Whether each team's queue is within Kueue's limits: 16 resource groups, 64 pools and 64 resources in
+each group, and 8 taints on a pool. A resource group is a set of pools that advertise a common
+resource, with all resources of these pools. The limits also apply to all teams together, because a
+shared queue holds the GPUs that are not guaranteed.
+
+### Why it matters
+
+The API server rejects the objects, after all previous objects are created.
+
+Source: the limits of `ClusterQueue` and `ResourceFlavor` in kubernetes-sigs/kueue@v0.19.2
+`config/components/crd`.
+
+### How to fix it
+
+Merge similar pools, use fewer different MIG profiles in a team's pools, or replace several taints
+with one.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: gpu
+    machine: g6.12xlarge
+    nodes: {count: 2}
+    taints: [{key: t1, value: a, effect: NoSchedule}, {key: t2, value: a, effect: NoSchedule}, {key: t3, value: a, effect: NoSchedule}, {key: t4, value: a, effect: NoSchedule}, {key: t5, value: a, effect: NoSchedule}, {key: t6, value: a, effect: NoSchedule}, {key: t7, value: a, effect: NoSchedule}, {key: t8, value: a, effect: NoSchedule}, {key: t9, value: a, effect: NoSchedule}]
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: gpu
+    machine: g6.12xlarge
+    nodes: {count: 2}
+    taints: [{key: t1, value: a, effect: NoSchedule}, {key: t2, value: a, effect: NoSchedule}, {key: t3, value: a, effect: NoSchedule}, {key: t4, value: a, effect: NoSchedule}, {key: t5, value: a, effect: NoSchedule}, {key: t6, value: a, effect: NoSchedule}, {key: t7, value: a, effect: NoSchedule}, {key: t8, value: a, effect: NoSchedule}]
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    if !cluster.has_queues() {
+        return;
+    }
+    for team in &cluster.teams {
+        let reported = check_team(team, report);
+        if reported.is_some() {
+            return;
+        }
+    }
+    let all = cluster.teams.iter().flat_map(Team::grants);
+    check_grants(&all.collect::<Vec<_>>(), "all teams together have", report);
+    let pools: BTreeSet<usize> = cluster
+        .teams
+        .iter()
+        .flat_map(Team::grants)
+        .map(|it| it.pool)
+        .collect();
+    for pool in pools.into_iter().map(|index| &cluster.pools[index]) {
+        if let Some(ninth) = pool.tolerations.get(TAINTS) {
+            let count = pool.tolerations.len();
+            let message = format!(
+                "pool `{}` has {count} taints, and Kueue accepts {TAINTS}",
+                pool.name
+            );
+            let span = ninth
+                .origin
+                .inputs()
+                .first()
+                .copied()
+                .unwrap_or(pool.name.span);
+            report
+                .diagnostic(&RULE.code, span, message)
+                .help("replace several taints with one")
+                .emit();
+        }
+    }
+}
+
+fn check_team(team: &Team, report: &mut Report) -> Option<Reported> {
+    let grants: Vec<_> = team.grants().collect();
+    check_grants(&grants, &format!("team `{}` has", team.name), report)
+}
+
+/// Reports the first grant by which a queue exceeds a limit.
+fn check_grants(grants: &[&Grant], owner: &str, report: &mut Report) -> Option<Reported> {
+    for (index, grant) in grants.iter().enumerate() {
+        let so_far = grants[..=index].iter();
+        let groups = groups(so_far.map(|it| (it.pool, it.resource.as_str())));
+        // CPU and memory form a separate group.
+        let excess = if groups.len() + 1 > GROUPS {
+            format!("more than {} resource groups", GROUPS - 1)
+        } else if groups.iter().any(|group| group.pools.len() > FLAVORS) {
+            format!("quotas of more than {FLAVORS} pools in one resource group")
+        } else if groups.iter().any(|group| group.resources.len() > RESOURCES) {
+            format!("quotas of more than {RESOURCES} resources in one resource group")
+        } else {
+            continue;
+        };
+        let message = format!("{owner} {excess}");
+        let builder = report.diagnostic(&RULE.code, grant.span, message);
+        let help = "merge similar pools, or use fewer different MIG profiles";
+        return Some(builder.help(help).emit());
+    }
+    None
+}

@@ -1,0 +1,270 @@
+//! A quantity of a team's quota or limits is invalid.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Team};
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Amounts, Limits, Quantity};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// A quantity of a team's quota or limits is invalid.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2157",
+        name: "team-amount-invalid",
+        severity: Severity::Error,
+        summary: "a quantity of a team's quota or limits is invalid",
+        explain: "### What it checks
+
+Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, and whether the
+container defaults are in order: `defaultRequest` at most `default`, and `default` at most `max`.
+
+### Why it matters
+
+Kubernetes rejects the objects, or every pod that does not set its own values.
+
+### How to fix it
+
+Write a quantity such as `4`, `0.5` or `500m` for CPU, or `16Gi` or `512Mi` for memory and storage.
+Keep the values in this order.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1, node-2]
+    nodes: {count: 2}
+teams:
+  - name: research
+    quota: {memory: 4TB}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1, node-2]
+    nodes: {count: 2}
+teams:
+  - name: research
+    quota: {memory: 4Ti}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for team in &cluster.teams {
+        let of_team = team.written.quota.iter().map(|it| &it.value);
+        let of_namespaces = team.written.namespace_quotas.iter().map(|it| &it.quota);
+        for quota in of_team.chain(of_namespaces) {
+            let written = [&quota.cpu, &quota.memory, &quota.storage];
+            for (what, written) in ["CPU cores", "memory", "storage"].into_iter().zip(written) {
+                // A quota of 0 is valid.
+                let nonzero = written.as_ref().filter(|it| it.thousandths() != Some(0));
+                check_quantity(what, nonzero, report);
+            }
+        }
+        if let Some(limits) = &team.written.limits {
+            check_limits(team, limits, report);
+        }
+    }
+}
+
+fn check_limits(team: &Team, limits: &Limits, report: &mut Report) {
+    let cpu_and_memory = |amounts: Option<&Amounts>| {
+        let amounts = amounts.cloned().unwrap_or_default();
+        [amounts.cpu, amounts.memory]
+    };
+    let requests = cpu_and_memory(Some(&team.default_request));
+    let defaults = cpu_and_memory(limits.default.as_ref());
+    let max = cpu_and_memory(limits.max.as_ref());
+    for (index, what) in ["CPU cores", "memory"].into_iter().enumerate() {
+        let all = [&requests[index], &defaults[index], &max[index]];
+        let mut is_valid = true;
+        for written in all.into_iter().flatten() {
+            is_valid &= check_quantity(what, Some(written), report);
+        }
+        let names = ["defaultRequest", "default", "max"];
+        let pairs = if all[1].is_some() {
+            &[(0, 1), (1, 2)][..]
+        } else {
+            &[(0, 2)]
+        };
+        if let Some(request) = all[0]
+            .as_ref()
+            .filter(|it| is_valid && it.span.is_written())
+        {
+            check_against_quotas(team, what, request, report);
+        }
+        for (less, more) in pairs.iter().filter(|_| is_valid) {
+            if let (Some(lower), Some(upper)) = (all[*less], all[*more]) {
+                check_order((names[*less], lower), (names[*more], upper), report);
+            }
+        }
+    }
+}
+
+/// Reports a default request that exceeds the quota of a namespace: a container without requests must fit into it.
+fn check_against_quotas(team: &Team, what: &str, request: &Spanned<Quantity>, report: &mut Report) {
+    let quotas = (0..team.namespaces.len()).filter_map(|index| team.quota_of(index));
+    let of_team = team.written.quota.as_ref().map(|it| &it.value);
+    for quota in quotas.chain(of_team) {
+        let limit = match what {
+            "CPU cores" => &quota.cpu,
+            _ => &quota.memory,
+        };
+        let nonzero = |it: &&Spanned<Quantity>| it.thousandths().is_some_and(|count| count > 0);
+        if let Some(limit) = limit.as_ref().filter(nonzero)
+            && request.thousandths() > limit.thousandths()
+        {
+            check_order(("defaultRequest", request), ("quota", limit), report);
+            return;
+        }
+    }
+}
+
+/// Whether a quantity is valid. Values that gpuc derived from an invalid one are not reported.
+fn check_quantity(what: &str, quantity: Option<&Spanned<Quantity>>, report: &mut Report) -> bool {
+    let is_cpu = what == "CPU cores";
+    let is_invalid = |it: &&Spanned<Quantity>| {
+        it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.0, is_cpu)
+    };
+    let Some(quantity) = quantity.filter(is_invalid) else {
+        return true;
+    };
+    if !quantity.span.is_written() {
+        return false;
+    }
+    let message = format!("invalid quantity `{}` for {what}", quantity.value.0);
+    let examples = if is_cpu {
+        "`4`, `0.5` or `500m`"
+    } else {
+        "`16Gi` or `4Ti`"
+    };
+    let is_too_precise = quantity
+        .0
+        .split_once('.')
+        .is_some_and(|(_, part)| part.len() > 3 && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let help = if is_cpu && is_too_precise {
+        "write at most 3 decimal places: the smallest unit of CPU is `1m`".to_owned()
+    } else {
+        format!("write a quantity such as {examples}")
+    };
+    report
+        .diagnostic(&RULE.code, quantity.span, message)
+        .help(help)
+        .emit();
+    false
+}
+
+/// Whether the unit is not useful: thousandths of a byte, multiples of 1024 cores, or less than a thousandth of a core,
+/// which Kubernetes does not support.
+pub(super) fn has_wrong_unit(quantity: &str, is_cpu: bool) -> bool {
+    let suffix = quantity.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = &quantity[..quantity.len() - suffix.len()];
+    let part = number.split_once('.').map_or("", |(_, part)| part);
+    let digits = part.trim_end_matches('0').len();
+    match suffix {
+        "" => is_cpu && digits > 3,
+        "m" => !is_cpu || digits > 0,
+        "n" | "u" => true,
+        _ => is_cpu && suffix.ends_with('i'),
+    }
+}
+
+fn check_order(
+    (less, lower): (&str, &Spanned<Quantity>),
+    (more, upper): (&str, &Spanned<Quantity>),
+    report: &mut Report,
+) {
+    if lower.thousandths() > upper.thousandths() {
+        let (low, up) = (&lower.value.0, &upper.value.0);
+        let message = format!("`{less}` ({low}) exceeds `{more}` ({up})");
+        report
+            .diagnostic(&RULE.code, lower.span, message)
+            .label(upper.span, format!("`{more}` is set here"))
+            .help(format!("write at most {up}"))
+            .emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(teams: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
+              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
+              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
+            {teams}
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2157"), expected, "{teams}");
+    }
+
+    #[test]
+    fn invalid_and_unordered_quantities_are_found() {
+        check(
+            "teams: [{name: a, quota: {cpu: 4, memory: 4Ti, storage: 1Ti}, limits: {default: {cpu: 2}, max: {cpu: 4, memory: 512Mi}}}]",
+            &[],
+        );
+        check(
+            "teams: [{name: a, namespaceQuotas: [{namespace: a, quota: {cpu: 4x, memory: -4}}]}]",
+            &[
+                "invalid quantity `4x` for CPU cores",
+                "invalid quantity `-4` for memory",
+            ],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 0, memory: 0, storage: 0}}, {name: b, quota: {memory: 100Mi}}]",
+            &[],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 4Ki, memory: 100m, storage: 5u}, limits: {max: {cpu: 0, memory: 0Gi}}}]",
+            &[
+                "invalid quantity `4Ki` for CPU cores",
+                "invalid quantity `100m` for memory",
+                "invalid quantity `5u` for storage",
+                "invalid quantity `0` for CPU cores",
+                "invalid quantity `0Gi` for memory",
+            ],
+        );
+        check(
+            "teams: [{name: a, limits: {defaultRequest: {cpu: 0.0005}, max: {cpu: 1.5m}}}, {name: b, limits: {max: {cpu: 0.250}}}]",
+            &[
+                "invalid quantity `0.0005` for CPU cores",
+                "invalid quantity `1.5m` for CPU cores",
+            ],
+        );
+        check(
+            "teams: [{name: a, quota: {cpu: 2, memory: 1Gi}, limits: {defaultRequest: {cpu: 3, memory: 1Gi}}}]",
+            &["`defaultRequest` (3) exceeds `quota` (2)"],
+        );
+        check(
+            "teams: [{name: a, quota: {storage: much}, limits: {defaultRequest: {cpu: 3}, default: {cpu: 2, memory: 2Gi}, max: {cpu: 4, memory: 1Gi}}}]",
+            &[
+                "invalid quantity `much` for storage",
+                "`defaultRequest` (3) exceeds `default` (2)",
+                "`default` (2Gi) exceeds `max` (1Gi)",
+            ],
+        );
+        check(
+            "teams: [{name: a, limits: {defaultRequest: {cpu: 3}, max: {cpu: 2}}}]",
+            &["`defaultRequest` (3) exceeds `max` (2)"],
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! A team's quota of CPU or memory exceeds the capacity of all pools.
+
+use gpuc_model::check::Rule;
+use gpuc_model::scheduling::{What, limits};
+use gpuc_model::{Cluster, Pool, Room};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// A team's quota of CPU or memory exceeds the capacity of all pools.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2215",
+        name: "team-quota-unreachable",
+        severity: Severity::Warning,
+        summary: "a team's quota of CPU or memory exceeds the capacity of all pools",
+        explain: "### What it checks
+
+Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most the allocatable
+amount of all pools together, at their maximum node count. The check applies if the sizes of all
+pools are known.
+
+### Why it matters
+
+Such a quota never takes effect: one team can take the CPU of all teams. Usually it is a typo in a
+unit, or an extra zero.
+
+### How to fix it
+
+Lower the quota, or remove it.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+    allocatable: {cpu: 32, memory: 128Gi}
+teams:
+  - {name: research, quota: {cpu: 320}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+    allocatable: {cpu: 32, memory: 128Gi}
+teams:
+  - {name: research, quota: {cpu: 32}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let cpu = total_allocatable(cluster, |pool| cluster.room(pool).0);
+    let memory = total_allocatable(cluster, |pool| cluster.room(pool).1);
+    for team in &cluster.teams {
+        for limit in limits(cluster, team) {
+            let has = match limit.what {
+                What::Cpu => cpu,
+                What::Memory => memory,
+                What::Device(_) | What::Pods | What::Storage => continue,
+            };
+            let Some(has) = has.filter(|has| limit.has > *has) else {
+                continue;
+            };
+            let message = format!(
+                "the quota of team `{}` exceeds the capacity of all pools: {}",
+                team.name,
+                limit.what.words(limit.has)
+            );
+            let label = format!(
+                "all pools have {} allocatable at their maximum node count",
+                limit.what.words(has)
+            );
+            report
+                .diagnostic(&RULE.code, limit.span, message)
+                .primary_label(label)
+                .help("lower the quota, or remove it")
+                .emit();
+        }
+    }
+}
+
+/// The allocatable amount of all nodes, if it is known for every pool.
+fn total_allocatable(
+    cluster: &Cluster,
+    allocatable: impl Fn(&Pool) -> Option<Room>,
+) -> Option<u64> {
+    cluster.pools.iter().try_fold(0_u64, |total, pool| {
+        let nodes = u64::from(pool.nodes.get()?.max);
+        let amount = allocatable(pool)?.left.saturating_mul(nodes);
+        Some(total.saturating_add(amount))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(pool: &str, quota: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: a, hosts: [a, b], nodes: {{count: 2}}, {pool}}}
+              - {{name: b, hosts: [c], nodes: {{count: 1}}, allocatable: {{cpu: 8, memory: 64Gi}}}}
+            teams: [{{name: t, quota: {{{quota}}}}}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2215"), expected, "{quota}");
+    }
+
+    #[test]
+    fn quota_beyond_all_nodes_is_found() {
+        let size = "allocatable: {cpu: 16, memory: 32Gi}";
+        check(size, "cpu: 40, memory: 128Gi", &[]);
+        check(
+            size,
+            "cpu: 41, memory: 129Gi",
+            &[
+                "the quota of team `t` exceeds the capacity of all pools: 41 cores",
+                "the quota of team `t` exceeds the capacity of all pools: 129 GiB of memory",
+            ],
+        );
+        check("labels: {}", "cpu: 41, memory: 129Gi", &[]);
+    }
+}

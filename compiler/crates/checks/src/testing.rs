@@ -1,0 +1,63 @@
+//! Helpers for the tests of rules.
+
+use std::sync::Arc;
+
+use gpuc_schema::config::GpuCluster;
+
+use gpuc_model::Registry;
+use gpuc_model::resolve::{Choices, resolve};
+use gpuc_syntax::decode;
+use gpuc_syntax::diag::{Code, Report};
+use gpuc_syntax::load::{Files, load};
+use gpuc_syntax::source::Sources;
+
+use gpuc_model::check::check;
+
+/// Every cloud and rule, for tests.
+pub(crate) static REGISTRY: Registry = Registry {
+    clouds: gpuc_clouds::CLOUDS,
+    rules: crate::RULES,
+    codes,
+};
+
+/// The codes of every rule and of resolution.
+pub(crate) fn codes() -> Vec<&'static Code> {
+    let of_clouds = REGISTRY.clouds.iter().flat_map(|cloud| cloud.rules());
+    let rules = REGISTRY.rules.iter().chain(of_clouds);
+    rules
+        .map(|rule| &rule.code)
+        .chain(gpuc_model::resolve::codes::CODES.iter().copied())
+        .collect()
+}
+
+/// Builds a configuration from indented YAML without the common head.
+#[track_caller]
+pub(super) fn config(yaml: &str) -> Arc<GpuCluster> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines = yaml.lines().filter(|line| !line.trim().is_empty());
+    let min_indent = lines.clone().map(indent).min().unwrap_or_default();
+    let body: Vec<_> = lines.map(|line| &line[min_indent..]).collect();
+    let body = body.join("\n");
+    let head = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
+                kubernetes: {version: \"1.34\"}\n";
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let world = Files::one("a.yaml", &format!("{head}{body}\n"));
+    let loaded = load(&world, "a.yaml", &mut sources, &mut report);
+    let config = decode::cluster(&loaded[0].root, &mut report).expect("a cluster");
+    Arc::new(config)
+}
+
+/// The messages of one code for a configuration.
+#[track_caller]
+pub(super) fn messages(yaml: &str, id: &str) -> Vec<String> {
+    let mut report = Report::default();
+    let cluster = resolve(
+        config(yaml),
+        &crate::testing::REGISTRY,
+        &Choices::default(),
+        &mut report,
+    );
+    check(&cluster, &mut report);
+    let found = report.diagnostics().iter().filter(|it| it.code.id == id);
+    found.map(|it| it.message.clone()).collect()
+}

@@ -1,0 +1,113 @@
+//! A workload does not have exactly one kind.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_schema::config::TASKS;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::messages::one_of;
+
+/// A workload does not have exactly one kind.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2180",
+        name: "workload-kind-unclear",
+        severity: Severity::Error,
+        summary: "a workload does not have exactly one kind",
+        explain: "### What it checks
+
+Whether each workload has exactly one of the keys that set its kind: `cudaTest`, `job`, `cronJob`,
+`deployment`, `statefulSet`, `trainJob`, `pytorchJob`, `jobSet`, `leaderWorkerSet`.
+
+### Why it matters
+
+gpuc creates a different Kubernetes object for each kind. Without a kind there is nothing to create,
+and with two kinds the workload is ambiguous.
+
+### How to fix it
+
+Add one of the keys, or split the workload into two.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - {name: finetune, pool: gpu}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+workloads:
+  - {name: finetune, pool: gpu, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let name = &workload.name;
+        match workload.tasks().as_slice() {
+            [_] => {}
+            [] => {
+                let message = format!("workload `{name}` has no kind");
+                report
+                    .diagnostic(&RULE.code, name.span, message)
+                    .help(one_of(TASKS))
+                    .emit();
+            }
+            [(first, place, _), (second, span, _), ..] => {
+                let message = format!("workload `{name}` has two kinds, `{first}` and `{second}`");
+                report
+                    .diagnostic(&RULE.code, *span, message)
+                    .label(*place, "the other kind")
+                    .help("split it into two workloads")
+                    .emit();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(workloads: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+            workloads: [{workloads}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2180"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn workloads_without_exactly_one_kind_are_found() {
+        check("{name: a, job: {image: 'a:1'}}", &[]);
+        check("{name: a}", &["workload `a` has no kind"]);
+        check(
+            "{name: a, job: {image: 'a:1'}, cudaTest: {}}",
+            &["workload `a` has two kinds, `cudaTest` and `job`"],
+        );
+    }
+}

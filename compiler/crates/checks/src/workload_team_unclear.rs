@@ -1,0 +1,175 @@
+//! The team or namespace of a workload is invalid.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Team};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::messages::one_of;
+use super::team_namespace_invalid::owner;
+
+/// The team or namespace of a workload is invalid.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2183",
+        name: "workload-team-unclear",
+        severity: Severity::Error,
+        summary: "the team or namespace of a workload is invalid",
+        explain: "### What it checks
+
+Whether the team of a workload is one of `teams`, and its namespace is one of the team's. Whether a
+workload in a team's namespace names the team. A workload cannot be in a system namespace of
+Kubernetes, of a chart or of gpuc.
+
+### Why it matters
+
+Quotas, queues and permissions belong to namespaces. In another namespace, a workload would use
+resources outside its quota, or wait in a queue that does not exist. Pods of charts may need
+privileges, and in their namespaces every pod has them.
+
+### How to fix it
+
+Name the team, and either one of its namespaces or none.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+teams:
+  - {name: research, namespaces: [research]}
+workloads:
+  - {name: finetune, team: research, namespace: serving, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+teams:
+  - {name: research, namespaces: [research]}
+workloads:
+  - {name: finetune, team: research, namespace: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for workload in &cluster.written.workloads {
+        let team = workload.team.as_ref();
+        if let Some(name) = team
+            && cluster.team(name).is_none()
+        {
+            let message = format!("unknown team `{name}`");
+            let builder = report.diagnostic(&RULE.code, name.span, message);
+            let teams: Vec<_> = cluster
+                .teams
+                .iter()
+                .map(|team| team.name.as_str())
+                .collect();
+            let help = match teams[..] {
+                [] => "remove this key: the configuration has no `teams`".to_owned(),
+                _ => one_of(&teams),
+            };
+            builder.help(help).emit();
+            continue;
+        }
+        let Some(namespace) = &workload.namespace else {
+            continue;
+        };
+        // The namespace `default` is managed by Kubernetes but intended for workloads.
+        let owner = owner(cluster, namespace).filter(|_| namespace.as_str() != "default");
+        if let Some(owner) = owner {
+            let message = format!("the namespace `{namespace}` is used by {owner}");
+            report
+                .diagnostic(&RULE.code, namespace.span, message)
+                .help("choose another namespace, or remove the key")
+                .emit();
+            continue;
+        }
+        let has = |team: &Team| team.namespaces.iter().any(|own| own == namespace);
+        let own = team.and_then(|name| cluster.team(name));
+        if let Some(own) = own.filter(|own| !has(own)) {
+            let message = format!("`{namespace}` is not a namespace of team `{}`", own.name);
+            let builder = report.diagnostic(&RULE.code, namespace.span, message);
+            let builder = builder.label(own.name.span, "the workload's team");
+            let names: Vec<_> = own.namespaces.iter().map(|it| it.as_str()).collect();
+            builder.help(one_of(&names)).emit();
+        }
+        let other = cluster.teams.iter().find(|team| has(team));
+        if let Some(other) = other.filter(|_| team.is_none()) {
+            let message = format!(
+                "the namespace `{namespace}` belongs to team `{}`",
+                other.name
+            );
+            report
+                .diagnostic(&RULE.code, namespace.span, message)
+                .label(other.name.span, "this team owns the namespace")
+                .help(format!("add `team: {}`", other.name))
+                .emit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(workloads: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+            teams: [{{name: t, namespaces: [n]}}]
+            workloads: [{workloads}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2183"), expected, "{workloads}");
+    }
+
+    #[test]
+    fn invalid_teams_and_namespaces_are_found() {
+        let job = "job: {image: 'a:1'}";
+        check(&format!("{{name: a, team: t, {job}}}"), &[]);
+        check(&format!("{{name: a, team: t, namespace: n, {job}}}"), &[]);
+        check(&format!("{{name: a, namespace: other, {job}}}"), &[]);
+        check(
+            &format!("{{name: a, team: u, {job}}}"),
+            &["unknown team `u`"],
+        );
+        let other = "`m` is not a namespace of team `t`";
+        check(
+            &format!("{{name: a, team: t, namespace: m, {job}}}"),
+            &[other],
+        );
+        let belongs = "the namespace `n` belongs to team `t`";
+        check(&format!("{{name: a, namespace: n, {job}}}"), &[belongs]);
+        let owned = [
+            ("kube-system", "Kubernetes"),
+            ("gpuc-runtime", "gpuc"),
+            ("gpu-operator", "a chart"),
+        ];
+        for (name, owner) in owned {
+            let expected = format!("the namespace `{name}` is used by {owner}");
+            check(
+                &format!("{{name: a, namespace: {name}, {job}}}"),
+                &[&expected],
+            );
+        }
+        check(&format!("{{name: a, namespace: default, {job}}}"), &[]);
+    }
+}

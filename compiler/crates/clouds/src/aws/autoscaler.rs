@@ -1,0 +1,141 @@
+//! The Cluster Autoscaler on EKS: the values of its chart, and the IAM role of its pods.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Checked;
+use gpuc_model::cloud::AUTOSCALER;
+use gpuc_model::plan::{Command, Observe, Resource, ResourceKind};
+use gpuc_schema::Span;
+use gpuc_schema::config::{Autoscaler, AwsCluster};
+use gpuc_syntax::node::Origin;
+use serde_json::{Value, json};
+
+use super::commands::{Target, aws};
+use super::{cluster_name, section};
+
+/// The role of the autoscaler's pods. eksctl creates it together with its association with the service account.
+pub(super) static IDENTITY: ResourceKind = ResourceKind {
+    name: "EKS pod identity",
+    fields: &[],
+    definitions: "",
+};
+
+/// The location where the file selects the Cluster Autoscaler, if gpuc installs it.
+pub(super) fn installed(cluster: &Cluster) -> Option<Span> {
+    let is_installed = match &section(&cluster.written).cluster.value {
+        AwsCluster::Existing(existing) => existing.has_autoscaler.value,
+        AwsCluster::Create(_) => false,
+    };
+    let wanted = cluster.autoscaler.value == Autoscaler::ClusterAutoscaler;
+    (wanted && !is_installed).then_some(cluster.autoscaler.span)
+}
+
+/// The values of the chart. The autoscaler finds node groups by tags that EKS sets on the Auto Scaling groups of every
+/// managed node group.
+/// Source: docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html; kubernetes/autoscaler
+/// charts/cluster-autoscaler/values.yaml @cluster-autoscaler-chart-9.59.0, 2026-11-21.
+pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
+    let wanted = installed(checked)?;
+    let section = section(&checked.written);
+    let name = cluster_name(&checked.written);
+    let values = json!({
+        "autoDiscovery": {"clusterName": name.value},
+        "awsRegion": section.region.value,
+        "cloudProvider": "aws",
+    });
+    let spans = vec![wanted, name.span, section.region.span, section.cluster.span];
+    Some((values, spans))
+}
+
+/// The IAM role, if gpuc installs the autoscaler.
+///
+/// Source: eksctl-io/eksctl:userdocs/src/usage/pod-identity-associations.md and
+/// `pkg/ctl/cmdutils/pod_identity_association.go` @99984adb, 2026-08-21: the flags, and the name of the stack.
+pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
+    let span = installed(&checked)?;
+    let target = Target::cluster(&checked);
+    let (namespace, account) = AUTOSCALER;
+    let eksctl = |verb: &str| {
+        Command::new(["eksctl", verb, "podidentityassociation"]).with([
+            format!("--cluster={}", target.cluster),
+            format!("--region={}", target.region),
+            format!("--namespace={namespace}"),
+            format!("--service-account-name={account}"),
+        ])
+    };
+    let stack = format!(
+        "eksctl-{}-podidentityrole-{namespace}-{account}",
+        target.cluster
+    );
+    Some(Resource {
+        kind: &IDENTITY,
+        name: account.to_owned(),
+        script: "addons".to_owned(),
+        about: format!(
+            "IAM role of the Cluster Autoscaler of EKS cluster {}",
+            target.cluster
+        ),
+        observe: Observe {
+            command: aws(["cloudformation", "describe-stacks"], &target.region).with([
+                "--stack-name",
+                &stack,
+                "--output",
+                "json",
+            ]),
+            absent: "does not exist",
+        },
+        create: vec![eksctl("create").with(["--well-known-policies=autoScaler"])],
+        by_hand: Vec::new(),
+        comes_with: None,
+        fields: Vec::new(),
+        delete: vec![eksctl("delete")],
+        origin: Origin::rule(
+            [span],
+            "the Cluster Autoscaler needs permission to add and remove nodes in AWS",
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, line, provision_whole};
+    use gpuc_model::plan::Resource;
+
+    const POOL: &str = "autoscaler: clusterAutoscaler\n\
+                        nodePools: [{name: a, machine: m7i.large, nodes: {min: 1, max: 3}}]";
+
+    fn identity(cluster: &str) -> Option<Resource> {
+        let head = HEAD.replace("{create: {}}", cluster);
+        let made = provision_whole(&format!("{head}{POOL}")).resources;
+        made.into_iter()
+            .find(|it| it.kind.name == "EKS pod identity")
+    }
+
+    #[test]
+    fn autoscaler_pods_have_a_role() {
+        for (cluster, name) in [
+            ("{create: {}}", "demo"),
+            ("{existing: {name: Other}}", "Other"),
+        ] {
+            let identity = identity(cluster).expect("a role");
+            assert_eq!(
+                line(&identity.create[0]),
+                format!(
+                    "eksctl create podidentityassociation --cluster={name} --region=us-east-1 --namespace=kube-system \
+                     --service-account-name=cluster-autoscaler --well-known-policies=autoScaler"
+                )
+            );
+            assert_eq!(
+                line(&identity.observe.command),
+                format!(
+                    "aws cloudformation describe-stacks --region us-east-1 --stack-name \
+                     eksctl-{name}-podidentityrole-kube-system-cluster-autoscaler --output json"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn existing_autoscaler_gets_no_role() {
+        assert!(identity("{existing: {hasAutoscaler: true}}").is_none());
+    }
+}

@@ -1,0 +1,315 @@
+//! The EKS cluster: how it is created, read and updated.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+use gpuc_schema::config::{AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc};
+use gpuc_syntax::node::{Because, Origin};
+use serde_json::{Value, json};
+
+use super::commands::{Target, aws};
+use super::tags::{self, Tags};
+use super::{eksctl, ownership, section};
+
+/// An EKS cluster.
+pub(super) static KIND: ResourceKind = ResourceKind {
+    name: "EKS cluster",
+    fields: &[
+        VPC,
+        CIDR,
+        ZONES,
+        ENDPOINT,
+        SUBNETS,
+        SECURITY_GROUP,
+        TAGS,
+        VERSION,
+    ],
+    definitions: include_str!("cluster.jq"),
+};
+
+const EKS_API: &str =
+    "botocore 1.43.11, eks UpdateClusterConfig and UpdateClusterVersion, 2026-11-21";
+
+const VPC: FieldKind = FieldKind {
+    name: "VPC",
+    read: ".cluster.resourcesVpcConfig.vpcId",
+    create: None,
+    change: Change::Replaces {
+        reason: "the VPC of an EKS cluster is immutable",
+    },
+    source: EKS_API,
+};
+
+const CIDR: FieldKind = FieldKind {
+    name: "VPC range",
+    read: r#".cluster.tags["gpuc.dev/vpc-cidr"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "eksctl created the VPC with its range, and the VPC of an EKS cluster is immutable",
+    },
+    source: EKS_API,
+};
+
+const ZONES: FieldKind = FieldKind {
+    name: "zones",
+    read: r#".cluster.tags["gpuc.dev/cluster-zones"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "eksctl creates the subnets of the cluster only once, in these zones",
+    },
+    source: "eksctl-io/eksctl:userdocs/src/usage/vpc-configuration.md @99984adb, 2026-08-21",
+};
+
+const ENDPOINT: FieldKind = FieldKind {
+    name: "API server endpoint",
+    read: ".cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+const SUBNETS: FieldKind = FieldKind {
+    name: "subnets",
+    read: ".cluster.resourcesVpcConfig.subnetIds // [] | sort",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+const SECURITY_GROUP: FieldKind = FieldKind {
+    name: "security groups",
+    read: ".cluster.resourcesVpcConfig.securityGroupIds // [] | sort",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "our_tags",
+    create: None,
+    change: Change::InPlace,
+    source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
+};
+
+const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    // A newer version is kept: it cannot be downgraded.
+    read: r#".cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
+    create: None,
+    change: Change::Climbs {
+        reason: "EKS upgrades a control plane one minor version at a time",
+        back: "EKS rolls a control plane back by at most one minor version, and only within seven days of the upgrade; \
+               the scripts do not: roll back node groups first, then run `aws eks update-cluster-version`",
+    },
+    source: "awsdocs/amazon-eks-user-guide latest/ug/clusters/update-cluster.adoc and rollback-cluster.adoc @2471175f, \
+             read 2026-11-22; botocore 1.43.11 eks model (UpdateClusterVersion)",
+};
+
+/// The cluster, if gpuc creates it.
+pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
+    let section = section(&checked.written);
+    let AwsCluster::Create(create) = &section.cluster.value else {
+        return None;
+    };
+    let target = Target::cluster(&checked);
+    let create_command = Command::new(["eksctl", "create", "cluster", "--config-file"])
+        .with_word(Word::Beside(eksctl::PATH.to_owned()))
+        // Pools have their own scripts, and the scripts do not write the user's kubeconfig.
+        .with(["--without-nodegroup", "--write-kubeconfig=false"]);
+    let delete = Command::new(["eksctl", "delete", "cluster"])
+        .with([
+            format!("--name={}", target.cluster),
+            format!("--region={}", target.region),
+        ])
+        .with(["--wait"]);
+    Some(Resource {
+        kind: &KIND,
+        name: target.cluster.clone(),
+        script: "cluster".to_owned(),
+        about: format!("EKS cluster {} in {}", target.cluster, target.region),
+        observe: Observe {
+            command: describe(&target).with(["--output", "json"]),
+            absent: "ResourceNotFoundException",
+        },
+        create: vec![create_command, target.wait_for_cluster()],
+        by_hand: Vec::new(),
+        comes_with: None,
+        fields: fields(checked, create, &target),
+        delete: vec![delete],
+        origin: Origin::made([section.cluster.span], Because::Written),
+    })
+}
+
+/// The command that describes the cluster.
+pub(super) fn describe(target: &Target) -> Command {
+    aws(["eks", "describe-cluster"], &target.region).with(["--name", &target.cluster])
+}
+
+/// The zones of the control plane's subnets, sorted and without duplicates.
+pub(super) fn zones(create: &AwsCreate) -> BTreeSet<&str> {
+    create.zones.iter().map(|zone| zone.as_str()).collect()
+}
+
+/// The properties of a cluster that EKS does not report, as tags.
+pub(super) fn record(create: &AwsCreate) -> Tags {
+    let mut tags = Tags::new();
+    if let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
+        let value = (range.value.clone(), vec![range.span]);
+        tags.insert(format!("{}vpc-cidr", tags::RECORD), value);
+    }
+    if !create.zones.is_empty() {
+        let zones: Vec<_> = zones(create).into_iter().collect();
+        let spans = create.zones.iter().map(|zone| zone.span).collect();
+        tags.insert(
+            format!("{}cluster-zones", tags::RECORD),
+            (zones.join(" "), spans),
+        );
+    }
+    tags
+}
+
+fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Field> {
+    let record = record(create);
+    let recorded = |kind: &'static FieldKind, key: &str| {
+        let found = record.get(&format!("{}{key}", tags::RECORD));
+        let value = found.map_or("", |(value, _)| value);
+        let spans = found.map(|(_, spans)| spans.clone()).unwrap_or_default();
+        field(
+            kind,
+            json!(value),
+            Vec::new(),
+            Origin::made(spans, Because::Written),
+        )
+    };
+    let mut fields = vec![
+        recorded(&CIDR, "vpc-cidr"),
+        recorded(&ZONES, "cluster-zones"),
+    ];
+    let endpoint = json!({
+        "endpointPublicAccess": create.endpoint.value != AwsEndpoint::Private,
+        "endpointPrivateAccess": create.endpoint.value != AwsEndpoint::Public,
+    });
+    let update = target.configure(&endpoint);
+    let origin = Origin::made([create.endpoint.span], Because::Written);
+    fields.push(field(&ENDPOINT, endpoint, update, origin));
+    if let Some(AwsVpc::Existing(vpc)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
+        let origin = Origin::made([vpc.id.span], Because::Written);
+        fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));
+        fields.extend(network(vpc, target));
+    }
+    let mut tags = tags::of(&section(&checked.written).tags);
+    let origin = Origin::made(tags::spans(&tags), Because::Written);
+    tags.extend(ownership::of_tags(&tags));
+    let want = json!(tags::values(&tags));
+    let update = tags::update(&want, ".cluster.arn", "tags_left", &target.region);
+    fields.push(Field {
+        others: Some("their_tags"),
+        ..field(&TAGS, want, update, origin)
+    });
+    let version = checked.kubernetes.expect_resolved();
+    let update = aws(["eks", "update-cluster-version"], &target.region)
+        .with(["--name", &target.cluster])
+        .with(["--kubernetes-version".to_owned(), version.to_string()]);
+    fields.push(field(
+        &VERSION,
+        json!(version.to_string()),
+        vec![update, target.wait_for_cluster()],
+        Origin::made([version.span], Because::Written),
+    ));
+    fields
+}
+
+fn network(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
+    let subnets = vpc.private_subnets.iter().chain(&vpc.public_subnets);
+    let spans: Vec<_> = subnets.clone().map(|subnet| subnet.id.span).collect();
+    let ids: BTreeSet<_> = subnets.map(|subnet| subnet.id.as_str()).collect();
+    let update = target.configure(&json!({"subnetIds": ids}));
+    let mut fields = vec![field(
+        &SUBNETS,
+        json!(ids),
+        update,
+        Origin::made(spans, Because::Written),
+    )];
+    if let Some(group) = &vpc.security_group {
+        let update = target.configure(&json!({"securityGroupIds": [group.value]}));
+        let origin = Origin::made([group.span], Because::Written);
+        fields.push(field(&SECURITY_GROUP, json!([group.value]), update, origin));
+    }
+    fields
+}
+
+fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
+    Field {
+        kind,
+        want,
+        update,
+        others: None,
+        origin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, field as field_of, line, provision, provision_whole};
+    use super::*;
+
+    const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
+
+    #[test]
+    fn cluster_is_created_without_pools_and_kubeconfig() {
+        let made = provision(POOL);
+        let cluster = &made.resources[0];
+        assert_eq!(
+            line(&cluster.create[0]),
+            "eksctl create cluster --config-file ./eksctl.yaml --without-nodegroup --write-kubeconfig=false"
+        );
+        assert_eq!(
+            line(&cluster.delete[0]),
+            "eksctl delete cluster --name=demo --region=us-east-1 --wait"
+        );
+        let version = field_of(cluster, "Kubernetes version");
+        let update: Vec<_> = version.update.iter().map(line).collect();
+        assert_eq!(
+            update,
+            [
+                "aws eks update-cluster-version --region us-east-1 --name demo --kubernetes-version 1.34",
+                "aws eks wait cluster-active --region us-east-1 --name demo",
+            ]
+        );
+        assert_eq!(made.tools, ["aws", "eksctl", "jq"]);
+    }
+
+    #[test]
+    fn existing_cluster_must_have_the_version() {
+        let head = HEAD.replace("{create: {}}", "{existing: {name: Other}}");
+        let made = provision_whole(&format!("{head}{POOL}"));
+        assert_eq!(made.resources.len(), 1);
+        assert_eq!(
+            line(&made.identity[1].ask),
+            "aws eks describe-cluster --region us-east-1 --name Other --query cluster.version --output text"
+        );
+        assert_eq!(made.identity[1].want, "1.34");
+    }
+
+    #[test]
+    fn existing_network_is_used() {
+        let head = HEAD.replace(
+            "{create: {}}",
+            "{create: {endpoint: private, vpc: {existing: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, \
+             privateSubnets: [{zone: us-east-1b, id: subnet-0123456b}, {zone: us-east-1a, id: subnet-0123456a}]}}}}",
+        );
+        let made = provision_whole(&format!("{head}{POOL}"));
+        let cluster = &made.resources[0];
+        assert_eq!(field_of(cluster, "VPC").want, "vpc-0123456789abcdef0");
+        assert_eq!(
+            field_of(cluster, "subnets").want,
+            json!(["subnet-0123456a", "subnet-0123456b"])
+        );
+        assert_eq!(
+            field_of(cluster, "API server endpoint").want,
+            json!({"endpointPublicAccess": false, "endpointPrivateAccess": true})
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! The fields of a node group, with the desired values and the commands that update them.
+
+use gpuc_model::plan::{Command, Field, FieldKind, Word};
+use gpuc_syntax::node::{Because, Origin};
+use serde_json::{Value, json};
+
+use super::super::commands::Target;
+use super::super::node_group::{NodeGroup, api_effect_name};
+use super::super::{local_disks, ownership, tags};
+use super::kinds::{
+    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, LOCAL_DISKS, MACHINE, MAX_PODS, PLACE,
+    PLACEMENT_GROUP, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+};
+
+/// Every field, in the order in which they are compared and updated.
+pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
+    let mut fields = immutable(group);
+    fields.extend(mutable(group, target));
+    let version = group.cluster.kubernetes.expect_resolved();
+    let origin = Origin::made([version.span], Because::Written);
+    let want = version.to_string();
+    if group.has_eks_image() {
+        let name = &group.pool.name.value;
+        let update = target
+            .on_group("update-nodegroup-version", name)
+            .with(["--kubernetes-version", &want]);
+        let update = vec![update, target.wait_for_group(name)];
+        fields.push(field(&VERSION, json!(want), update, origin));
+    } else {
+        fields.push(field(&IMAGE_VERSION, json!(want), Vec::new(), origin));
+    }
+    fields
+}
+
+/// The fields that are immutable after creation.
+fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
+    let written = &group.pool.written;
+    let place: Vec<_> = if written.subnets.is_empty() {
+        group.zones().into_iter().collect()
+    } else {
+        group.subnets().into_iter().collect()
+    };
+    let efa = if group.efa().is_some() { "yes" } else { "no" };
+    let placement = group.placement_group();
+    let pods = written.max_pods.map(|pods| pods.to_string());
+    let reservation = group.reservation();
+    let scratch = local_disks::scratch(group.pool);
+    let rows = [
+        (
+            &MACHINE,
+            json!(group.machine.value),
+            vec![group.machine.span],
+        ),
+        (
+            &IMAGE,
+            json!(group.image()),
+            vec![group.pool.os.span, group.machine.span],
+        ),
+        (&PLACE, json!(place), group.place_spans()),
+        (
+            &CAPACITY,
+            json!(group.capacity().word()),
+            vec![written.capacity.span],
+        ),
+        (
+            &RESERVATION,
+            json!(reservation.map_or("", |id| id.as_str())),
+            reservation.iter().map(|id| id.span).collect(),
+        ),
+        (
+            &DISK,
+            json!(written.disk_gib.to_string()),
+            vec![written.disk_gib.span],
+        ),
+        (&EFA, json!(efa), group.efa().into_iter().collect()),
+        (
+            &PLACEMENT_GROUP,
+            json!(placement.map_or("", |name| name.as_str())),
+            placement.iter().map(|name| name.span).collect(),
+        ),
+        (
+            &MAX_PODS,
+            json!(pods.unwrap_or_default()),
+            written.max_pods.iter().map(|pods| pods.span).collect(),
+        ),
+        (
+            &LOCAL_DISKS,
+            json!(scratch.map_or("none", |_| "scratch")),
+            scratch.into_iter().collect(),
+        ),
+    ];
+    let rows = rows.into_iter().map(|(kind, want, spans)| {
+        field(
+            kind,
+            want,
+            Vec::new(),
+            Origin::made(spans, Because::Written),
+        )
+    });
+    rows.collect()
+}
+
+/// The fields that can be updated.
+fn mutable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
+    let pool = group.pool;
+    let name = pool.name.value.as_str();
+    let change = |flag, setting| target.change_group(name, flag, setting);
+    let own = |reason| Origin::rule([pool.name.span], reason);
+
+    let labels = pool.labels.iter();
+    let labels: serde_json::Map<_, _> = labels
+        .map(|label| (label.key.clone(), json!(label.value)))
+        .collect();
+    let mut taints: Vec<_> = group
+        .taints()
+        .map(|taint| (&taint.key, api_effect_name(taint.effect), &taint.value))
+        .collect();
+    taints.sort_unstable();
+    let taint_spans: Vec<_> = group.taints().map(|taint| taint.span).collect();
+    let taints: Vec<_> = taints
+        .into_iter()
+        .map(|(key, effect, value)| json!({"key": key, "value": value, "effect": effect}))
+        .collect();
+
+    // The ownership record is written last: after an interrupted run, the next one still finds the keys to remove.
+    let mut all_tags = tags::written(group);
+    all_tags.extend(ownership::of_group(group));
+    let want_tags = json!(tags::values(&all_tags));
+    let arn = ".nodegroup.nodegroupArn";
+    let update_tags = tags::update(&want_tags, arn, "tags_left", &target.region);
+    let template = tags::template(group);
+    let want_template = json!(tags::values(&template));
+    let mut update_template = tags::update(&want_template, arn, "template_left", &target.region);
+    let scaling = tags::update_scaling_group(&want_template, &target.region);
+    update_template.extend(scaling);
+
+    let upgrade = group.update_config();
+    let upgrade_spans = [
+        group.max_unavailable().span,
+        group.pool.written.capacity.span,
+    ];
+    let repair = group.repair();
+    let repair_config = json!({"enabled": repair.value});
+    let nodes = group.nodes;
+    let observed = |program: &str| Word::Observed(program.to_owned());
+    vec![
+        shared(
+            field(
+                &LABELS,
+                Value::Object(labels),
+                change("--labels", observed("labels_change")),
+                own("the labels of the pool"),
+            ),
+            "their_labels",
+        ),
+        shared(
+            field(
+                &TAINTS,
+                json!(taints),
+                change("--taints", observed("taints_change")),
+                Origin::made(taint_spans, Because::Written),
+            ),
+            "their_taints",
+        ),
+        shared(
+            field(
+                &TEMPLATE,
+                want_template,
+                update_template,
+                Origin::rule(
+                    tags::spans(&template),
+                    "the Cluster Autoscaler must know the properties of a node before it exists",
+                ),
+            ),
+            "their_template",
+        ),
+        shared(
+            field(
+                &TAGS,
+                want_tags,
+                update_tags,
+                own("the tags of the pool and the cluster, and gpuc's ownership record"),
+            ),
+            "their_tags",
+        ),
+        field(
+            &UPGRADE,
+            upgrade.clone(),
+            change("--update-config", Word::Text(upgrade.to_string())),
+            Origin::made(upgrade_spans, Because::Written),
+        ),
+        field(
+            &REPAIR,
+            json!(repair.value),
+            change(
+                "--node-repair-config",
+                Word::Text(repair_config.to_string()),
+            ),
+            Origin::made([repair.span], Because::Written),
+        ),
+        field(
+            &SIZE,
+            json!({"minSize": nodes.min, "maxSize": nodes.max}),
+            change("--scaling-config", Word::Observed(scaling_within_limits())),
+            Origin::made([nodes.min_span, nodes.max_span], Because::Written),
+        ),
+    ]
+}
+
+/// The scaling limits with the current number of nodes, clamped to the limits: within them the autoscaler sets it.
+fn scaling_within_limits() -> String {
+    ".nodegroup.scalingConfig.desiredSize as $now | $want + {desiredSize: ([([$now, $want.minSize] | max), $want.maxSize] | min)}"
+        .to_owned()
+}
+
+fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
+    Field {
+        kind,
+        want,
+        update,
+        others: None,
+        origin,
+    }
+}
+
+/// A field to which other tools may add entries.
+fn shared(field: Field, others: &'static str) -> Field {
+    Field {
+        others: Some(others),
+        ..field
+    }
+}

@@ -1,0 +1,211 @@
+//! The fields of a managed node group, and how a change of each is applied.
+
+use gpuc_model::plan::{Change, FieldKind, ResourceKind};
+
+/// A managed node group.
+pub(in super::super) static KIND: ResourceKind = ResourceKind {
+    name: "EKS node group",
+    fields: &[
+        MACHINE,
+        IMAGE,
+        PLACE,
+        CAPACITY,
+        RESERVATION,
+        DISK,
+        EFA,
+        PLACEMENT_GROUP,
+        MAX_PODS,
+        LOCAL_DISKS,
+        IMAGE_VERSION,
+        LABELS,
+        TAINTS,
+        TEMPLATE,
+        TAGS,
+        UPGRADE,
+        REPAIR,
+        SIZE,
+        VERSION,
+    ],
+    definitions: include_str!("../node_group.jq"),
+};
+
+const EKS_API: &str = "botocore 1.43.11, eks UpdateNodegroupConfig and UpdateNodegroupVersion; aws-cli 1.45.11 refuses the flag, tried 2026-11-21";
+const LAUNCH_TEMPLATE: &str = "eksctl-io/eksctl:pkg/cfn/builder/managed_launch_template.go @99984adb, 2026-08-21; awsdocs/amazon-eks-user-guide launch-templates @4d52b4d0";
+
+pub(super) const MACHINE: FieldKind = FieldKind {
+    name: "machine type",
+    // A node group with a capacity block has the type only in its launch template.
+    read: r#".nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the machine type of an EKS node group is immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const IMAGE: FieldKind = FieldKind {
+    name: "node image",
+    read: r#".nodegroup | if .amiType == "CUSTOM" then .tags["gpuc.dev/image"] // "CUSTOM" else .amiType end"#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the image type of an EKS node group is immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const PLACE: FieldKind = FieldKind {
+    name: "zones or subnets",
+    read: r#".nodegroup | (.tags["gpuc.dev/place"] // "") as $place | if $place == "subnets" then .subnets | sort else $place | split(" ") end"#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the subnets of an EKS node group are immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const CAPACITY: FieldKind = FieldKind {
+    name: "capacity",
+    read: r#".nodegroup.capacityType // "ON_DEMAND""#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the capacity type of an EKS node group is immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const RESERVATION: FieldKind = FieldKind {
+    name: "capacity reservation",
+    read: r#".nodegroup.tags["gpuc.dev/reservation"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the reservation is in the launch template, which eksctl creates only once",
+    },
+    source: "awsdocs/amazon-eks-user-guide capacity-blocks-mng @4d52b4d0, 2024-12-18",
+};
+
+pub(super) const DISK: FieldKind = FieldKind {
+    name: "disk size in GiB",
+    read: r#".nodegroup.tags["gpuc.dev/disk-gib"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the disk is in the launch template, which eksctl creates only once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const EFA: FieldKind = FieldKind {
+    name: "EFA",
+    read: r#".nodegroup.tags["gpuc.dev/efa"] // "no""#,
+    create: None,
+    change: Change::Replaces {
+        reason: "network interfaces are in the launch template, which eksctl creates only once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const PLACEMENT_GROUP: FieldKind = FieldKind {
+    name: "placement group",
+    read: r#".nodegroup.tags["gpuc.dev/placement-group"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the placement group is in the launch template, which eksctl creates only once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const MAX_PODS: FieldKind = FieldKind {
+    name: "max pods per node",
+    read: r#".nodegroup.tags["gpuc.dev/max-pods"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "kubelet settings are in the launch template, which eksctl creates only once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const LOCAL_DISKS: FieldKind = FieldKind {
+    name: "local disks",
+    read: r#".nodegroup.tags["gpuc.dev/local-disks"] // "none""#,
+    create: None,
+    change: Change::Replaces {
+        reason: "the disk setup is in the launch template, which eksctl creates only once",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const IMAGE_VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version of the image",
+    read: r#".nodegroup.tags["gpuc.dev/kubernetes"] // """#,
+    create: None,
+    change: Change::Replaces {
+        reason: "an Ubuntu image is in the launch template, and EKS updates only its own images",
+    },
+    source: LAUNCH_TEMPLATE,
+};
+
+pub(super) const LABELS: FieldKind = FieldKind {
+    name: "labels",
+    read: "our_labels",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const TAINTS: FieldKind = FieldKind {
+    name: "taints",
+    read: "our_taints",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "our_tags",
+    create: None,
+    change: Change::InPlace,
+    source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
+};
+
+pub(super) const TEMPLATE: FieldKind = FieldKind {
+    name: "Cluster Autoscaler node template",
+    read: "our_template",
+    create: None,
+    change: Change::InPlace,
+    source: "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/aws_manager.go @55c37cd5, 2026-08-22",
+};
+
+pub(super) const UPGRADE: FieldKind = FieldKind {
+    name: "upgrade settings",
+    read: r#".nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))"#,
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const REPAIR: FieldKind = FieldKind {
+    name: "node repair",
+    read: ".nodegroup.nodeRepairConfig.enabled // false",
+    create: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const SIZE: FieldKind = FieldKind {
+    name: "number of nodes",
+    read: ".nodegroup.scalingConfig | {minSize, maxSize}",
+    create: None,
+    change: Change::Resizes,
+    source: EKS_API,
+};
+
+pub(super) const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    // A newer version is kept: it cannot be downgraded.
+    read: r#".nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
+    create: None,
+    change: Change::Rolls {
+        reason: "EKS drains every node and replaces it with one of the new version",
+    },
+    source: EKS_API,
+};

@@ -1,0 +1,78 @@
+//! The provisioning plan of an EKS cluster.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
+use gpuc_schema::config::AwsCluster;
+use gpuc_syntax::node::Origin;
+
+use super::commands::{Target, aws};
+use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section};
+
+/// The provisioning plan of a cluster.
+pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
+    let section = section(&checked.written);
+    let target = Target::cluster(&checked);
+    let made = node_group::pools(&checked);
+    let resources: Vec<_> = cluster::resource(checked)
+        .into_iter()
+        .chain(made.map(|it| pool::resource(checked, it)))
+        .chain(addons::resources(checked))
+        .chain(autoscaler::identity(checked))
+        .chain(karpenter::resources(&checked))
+        .collect();
+    let file = File {
+        path: eksctl::PATH.to_owned(),
+        contents: Contents::Yaml(eksctl::config(checked)),
+        origin: Origin::rule(
+            [section.cluster.span],
+            "eksctl creates the cluster and its node groups",
+        ),
+    };
+    let tools = if resources.is_empty() {
+        vec!["aws", "jq"]
+    } else {
+        vec!["aws", "eksctl", "jq"]
+    };
+    Provisioning {
+        tools,
+        identity: identity(checked, &target),
+        files: if resources.is_empty() {
+            Vec::new()
+        } else {
+            let karpenter = karpenter::file(&checked);
+            std::iter::once(file).chain(karpenter).collect()
+        },
+        resources,
+        credentials: Credentials::Fetch(
+            aws(["eks", "update-kubeconfig"], &target.region).with(["--name", &target.cluster]),
+        ),
+    }
+}
+
+fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
+    let section = section(&checked.written);
+    let account = IdentityCheck {
+        what: "AWS account",
+        is_place: true,
+        ask: aws(["sts", "get-caller-identity"], &target.region)
+            .with(["--query", "Account", "--output", "text"]),
+        want: section.account.value.clone(),
+        otherwise: format!(
+            "sign in to account {}, or select its profile with AWS_PROFILE",
+            section.account
+        ),
+    };
+    if matches!(section.cluster.value, AwsCluster::Create(_)) {
+        return vec![account];
+    }
+    // The scripts do not upgrade an existing cluster, and its node groups must not be newer than the cluster.
+    let version = checked.kubernetes.expect_resolved();
+    let existing = IdentityCheck {
+        what: "Kubernetes version of the EKS cluster",
+        is_place: false,
+        ask: cluster::describe(target).with(["--query", "cluster.version", "--output", "text"]),
+        want: version.to_string(),
+        otherwise: "set kubernetes.version to the version of the cluster".to_owned(),
+    };
+    vec![account, existing]
+}

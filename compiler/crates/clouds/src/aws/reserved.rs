@@ -1,0 +1,46 @@
+//! CPU and memory that an EKS node reserves.
+
+use gpuc_model::cloud::reserved::{CPU_BANDS, EVICTION, MIB, NodeSize, Reserved, in_bands};
+use gpuc_model::{MachineType, Pool};
+use gpuc_schema::config::OsFamily;
+
+use super::machines;
+
+/// The minimum of all instance types: `t2.nano` has 4. Of a machine that the catalog does not have no more
+/// is known.
+///
+/// Source: awslabs/amazon-eks-ami@01375496 `nodeadm/internal/kubelet/eni-max-pods.txt` (the number from memory).
+const MIN_PODS: u32 = 4;
+
+/// The huge pages that EFA's driver reserves on a node: 5128 pages of 2 MiB, which are not available as memory.
+///
+/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21; that they
+/// are taken off the memory: kubernetes `pkg/kubelet/nodestatus/setters.go`, `MachineInfo` (from memory).
+const HUGE_PAGES: u64 = 5128 * 2 * MIB;
+
+/// The resources that a node reserves, computed from its pod limit and its cores.
+///
+/// The images use the pod limit of the instance type or that of the pool: the smaller one gives the lower bound.
+///
+/// Source: awslabs/amazon-eks-ami@01375496 `nodeadm/internal/kubelet/config.go` (`GetMemoryMebibytesToReserve`,
+/// `getCPUMillicoresToReserve`, `EvictionHard`), read 2026-11-22; Bottlerocket does the same (from memory).
+pub(super) fn of_node(pool: &Pool, size: NodeSize) -> Reserved {
+    let machine_pods = match pool.machine.get() {
+        Some(MachineType::Catalog(machine)) => {
+            machines::find(machine.name).and_then(|it| it.max_pods)
+        }
+        _ => None,
+    };
+    let machine_pods = machine_pods.unwrap_or(MIN_PODS);
+    let pool_pods = pool
+        .written
+        .max_pods
+        .map_or(machine_pods, |pods| pods.value);
+    let pods = u64::from(machine_pods.min(pool_pods));
+    let has_pages = pool.written.network.efa.is_some() && pool.os.value != OsFamily::Bottlerocket;
+    let pages = if has_pages { HUGE_PAGES } else { 0 };
+    Reserved {
+        cpu: in_bands(size.cpu, CPU_BANDS),
+        memory: (11 * pods + 255) * MIB + EVICTION + pages,
+    }
+}

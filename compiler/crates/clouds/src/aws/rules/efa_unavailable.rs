@@ -1,0 +1,79 @@
+//! EFA on a machine type that does not support it.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::machines::MACHINES;
+use super::{instance, machine_span, made_pools};
+
+/// EFA on a machine type that does not support it.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2521",
+        name: "efa-unavailable",
+        severity: Severity::Error,
+        summary: "a machine type does not support EFA",
+        explain: "### What it checks
+
+Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog.
+
+### Why it matters
+
+eksctl queries EC2 and rejects the node group.
+
+### How to fix it
+
+Remove `efa`, or use a larger machine type: `gpuc catalog machines` shows which ones support EFA.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {efa: {}}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.8xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {efa: {}}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in made_pools(cluster) {
+        let (Some(efa), Some(instance)) = (&pool.written.network.efa, instance(pool)) else {
+            continue;
+        };
+        if instance.efa == Some(0) {
+            let name = instance.machine.name;
+            let with_efa = MACHINES.iter().find(|other| {
+                other.machine.family == instance.machine.family
+                    && other.efa.is_some_and(|efa| efa > 0)
+            });
+            let builder = report
+                .diagnostic(
+                    &RULE.code,
+                    efa.span,
+                    format!("`{name}` does not support EFA"),
+                )
+                .label(machine_span(pool), "the machine type is set here");
+            match with_efa {
+                Some(other) => builder.help(format!(
+                    "use `{}`, which supports EFA, or remove `efa`",
+                    other.machine.name
+                )),
+                None => builder.help("remove `efa`"),
+            }
+            .emit();
+        }
+    }
+}

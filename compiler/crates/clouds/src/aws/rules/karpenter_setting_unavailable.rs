@@ -1,0 +1,104 @@
+//! A setting of node groups that Karpenter does not support.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Pool};
+use gpuc_schema::Span;
+use gpuc_schema::config::{DevicePlugin, Placement};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::karpenter;
+
+/// A setting of node groups that Karpenter does not support.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2546",
+        name: "karpenter-setting-unavailable",
+        severity: Severity::Error,
+        summary: "a pool that Karpenter provisions has a setting of node groups",
+        explain: "### What it checks
+
+Whether a pool that Karpenter provisions uses a setting that gpuc supports only for managed node
+groups: EFA, compact placement, `autoRepair`, and the plugin that eksctl installs
+(`devicePlugin: cloud` on Amazon Linux).
+
+### Why it matters
+
+eksctl creates the interfaces and the security group of EFA, the placement group and its device plugin
+together with a node group. EKS repairs only nodes of its node groups; Karpenter repairs nodes only if
+an unfinished feature is enabled. The settings would have no effect, and without an error.
+
+### How to fix it
+
+Set a `count`: a pool with a fixed number of nodes is a managed node group. Or remove the setting. A
+placement group of your own, `placement: {group: …}`, works with Karpenter too.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+autoscaler: karpenter
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.large, nodes: {count: 2}}
+  - {name: gpu, machine: g6.8xlarge, zones: [us-east-1a], nodes: {min: 0, max: 4}, network: {efa: {}}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+autoscaler: karpenter
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.large, nodes: {count: 2}}
+  - {name: gpu, machine: g6.8xlarge, zones: [us-east-1a], nodes: {count: 4}, network: {efa: {}}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in karpenter::pools(cluster) {
+        let range = pool
+            .nodes
+            .get()
+            .map_or(pool.name.span, |nodes| nodes.max_span);
+        for (setting, span) in settings(cluster, pool) {
+            let message = format!(
+                "Karpenter does not support {setting} in pool `{}`",
+                pool.name
+            );
+            report
+                .diagnostic(&RULE.code, span, message)
+                .label(
+                    range,
+                    "without a fixed number of nodes, Karpenter provisions the pool",
+                )
+                .help("set a `count` of nodes to get a managed node group, or remove the setting")
+                .emit();
+        }
+    }
+}
+
+/// The settings of the pool that Karpenter does not support, each with its location.
+fn settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
+    let written = &pool.written;
+    let mut found = Vec::new();
+    if let Some(efa) = &written.network.efa {
+        found.push(("EFA", efa.span));
+    } else if let Some(placement) = &written.network.placement
+        && matches!(placement.value, Placement::Compact)
+    {
+        found.push(("compact placement", placement.span));
+    }
+    if let Some(repair) = written.auto_repair.filter(|repair| repair.value) {
+        found.push(("node repair", repair.span));
+    }
+    let advertises = cluster.cloud.os(pool.os.value);
+    let advertises = advertises.is_some_and(|os| os.advertises);
+    if pool.has_gpus() && pool.is_advertised_by(DevicePlugin::Cloud) && !advertises {
+        found.push(("eksctl's device plugin", pool.plugin.span));
+    }
+    found
+}

@@ -1,0 +1,171 @@
+//! The rules that apply only to EKS, one file each.
+
+mod account_malformed;
+mod autoscaler_elsewhere;
+mod autoscaler_there_unused;
+mod aws_id_malformed;
+mod capacity_block_unavailable;
+mod control_plane_zones;
+mod driver_image_not_run;
+mod driver_installed_twice;
+mod efa_several_zones;
+mod efa_unavailable;
+mod fractional_gpu_uncounted;
+mod gpu_unseen_by_eksctl;
+mod karpenter_counts_whole_gpus;
+mod karpenter_image_unavailable;
+mod karpenter_keeps_no_nodes;
+mod karpenter_misses_gpus;
+mod karpenter_runs_nowhere;
+mod karpenter_setting_unavailable;
+mod key_too_long_for_eks;
+mod label_prefix_reserved;
+mod max_pods_above_addresses;
+mod placement_compact_alone;
+mod plugin_cannot_share;
+mod plugin_not_in_image;
+mod plugin_of_eksctl_everywhere;
+mod region_malformed;
+mod reservation_several_zones;
+mod security_group_missing;
+mod spot_terms_unavailable;
+mod stack_name_too_long;
+mod tag_malformed;
+mod too_many_tags;
+mod upgrade_unavailable;
+mod vpc_range_malformed;
+mod zone_outside_region;
+mod zone_without_subnet;
+mod zones_and_subnets;
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, MachineType, Pool};
+use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc};
+use gpuc_schema::{Span, Spanned};
+
+use super::machines::{self, Ec2Instance};
+use super::{cluster_name, karpenter, names, node_group, section, tags};
+
+/// The rules, by id.
+pub(super) static RULES: &[&Rule] = &[
+    &account_malformed::RULE,
+    &region_malformed::RULE,
+    &zone_outside_region::RULE,
+    &zones_and_subnets::RULE,
+    &zone_without_subnet::RULE,
+    &control_plane_zones::RULE,
+    &vpc_range_malformed::RULE,
+    &aws_id_malformed::RULE,
+    &security_group_missing::RULE,
+    &gpu_unseen_by_eksctl::RULE,
+    &fractional_gpu_uncounted::RULE,
+    &driver_installed_twice::RULE,
+    &plugin_not_in_image::RULE,
+    &plugin_of_eksctl_everywhere::RULE,
+    &plugin_cannot_share::RULE,
+    &efa_several_zones::RULE,
+    &efa_unavailable::RULE,
+    &placement_compact_alone::RULE,
+    &capacity_block_unavailable::RULE,
+    &reservation_several_zones::RULE,
+    &spot_terms_unavailable::RULE,
+    &label_prefix_reserved::RULE,
+    &key_too_long_for_eks::RULE,
+    &upgrade_unavailable::RULE,
+    &max_pods_above_addresses::RULE,
+    &tag_malformed::RULE,
+    &too_many_tags::RULE,
+    &stack_name_too_long::RULE,
+    &driver_image_not_run::RULE,
+    &autoscaler_there_unused::RULE,
+    &karpenter_keeps_no_nodes::RULE,
+    &karpenter_runs_nowhere::RULE,
+    &karpenter_image_unavailable::RULE,
+    &karpenter_setting_unavailable::RULE,
+    &karpenter_misses_gpus::RULE,
+    &karpenter_counts_whole_gpus::RULE,
+    &autoscaler_elsewhere::RULE,
+];
+
+/// The pools that gpuc creates.
+fn made_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+    cluster.pools.iter().filter(|pool| !pool.is_existing())
+}
+
+/// The catalog entry of a pool's machine type, if it has GPUs.
+fn instance(pool: &Pool) -> Option<&'static Ec2Instance> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => machines::find(machine.name),
+        MachineType::Cpu(_) | MachineType::Host => None,
+    }
+}
+
+/// The location where a pool's machine type is set.
+fn machine_span(pool: &Pool) -> Span {
+    let machine = pool.written.machine.as_ref().map(|machine| machine.span);
+    let model = pool.written.gpu.as_ref().map(|gpu| gpu.model.span);
+    machine.or(model).unwrap_or(pool.name.span)
+}
+
+/// A description of the zones of a pool, unless it is in exactly one.
+fn other_than_one_zone(pool: &Pool) -> Option<String> {
+    match (pool.written.zones.len(), pool.written.subnets.len()) {
+        (0, 0) => Some("every zone of the cluster".to_owned()),
+        (1, 0) | (0, 1) => None,
+        (zones, 0) => Some(format!("{zones} zones")),
+        (_, subnets) => Some(format!("{subnets} subnets")),
+    }
+}
+
+/// The existing VPC, if the file describes one.
+fn vpc_of_cluster(cluster: &Cluster) -> Option<&AwsExistingVpc> {
+    match &section(&cluster.written).cluster.value {
+        AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
+        AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {
+            AwsVpc::Existing(vpc) => Some(vpc),
+            AwsVpc::Cidr(_) => None,
+        },
+    }
+}
+
+/// The zones in the cluster section of the file.
+fn zones_of_cluster(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = vpc_of_cluster(cluster);
+    let subnets = vpc.map(|vpc| vpc.private_subnets.iter().chain(&vpc.public_subnets));
+    let subnet_zones = subnets.into_iter().flatten().map(|subnet| &subnet.zone);
+    subnet_zones.chain(control_plane_zones(cluster))
+}
+
+/// The zones where the cluster has subnets for nodes, if the file lists them.
+fn zones_of_nodes(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = vpc_of_cluster(cluster);
+    let subnets = vpc.map(|vpc| &vpc.private_subnets).into_iter().flatten();
+    let subnet_zones = subnets.map(|subnet| &subnet.zone);
+    subnet_zones.chain(control_plane_zones(cluster))
+}
+
+fn control_plane_zones(cluster: &Cluster) -> &[Spanned<String>] {
+    match &section(&cluster.written).cluster.value {
+        AwsCluster::Create(create) => &create.zones,
+        AwsCluster::Existing(_) => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::codes;
+    use super::*;
+
+    #[test]
+    fn examples_match_their_codes() {
+        for rule in RULES {
+            assert_eq!(codes(rule.code.bad), [rule.code.id], "{}", rule.code.name);
+            assert_eq!(codes(rule.code.good), [""; 0], "{}", rule.code.name);
+        }
+    }
+
+    #[test]
+    fn rules_are_sorted_by_id() {
+        assert!(RULES.is_sorted_by_key(|rule| rule.code.id));
+    }
+}

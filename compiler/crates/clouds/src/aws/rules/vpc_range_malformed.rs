@@ -1,0 +1,85 @@
+//! An invalid VPC range.
+
+use std::net::Ipv4Addr;
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_schema::config::{AwsCluster, AwsVpc};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::section;
+
+/// An invalid VPC range.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2507",
+        name: "vpc-range-malformed",
+        severity: Severity::Error,
+        summary: "the IPv4 range of a new VPC is invalid",
+        explain: "### What it checks
+
+Whether `vpc.cidr` is an IPv4 network with a prefix length of 16 to 24 and without host bits.
+
+### Why it matters
+
+eksctl divides the range into a public and a private subnet for each zone, and rejects smaller and
+larger ranges.
+
+### How to fix it
+
+Write a range such as 10.20.0.0/16 that does not overlap with networks that the cluster must reach.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {vpc: {cidr: 10.20.0.0/8}}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {vpc: {cidr: 10.20.0.0/16}}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let AwsCluster::Create(create) = &section(&cluster.written).cluster.value else {
+        return;
+    };
+    let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) else {
+        return;
+    };
+    let parts = range.split_once('/');
+    let parsed = parts.and_then(|(address, bits)| {
+        let address: Ipv4Addr = address.parse().ok()?;
+        Some((address.to_bits(), bits.parse::<u32>().ok()?))
+    });
+    let Some((address, bits)) = parsed.filter(|(_, bits)| (16..=24).contains(bits)) else {
+        let message = format!("invalid VPC range `{range}`");
+        report
+            .diagnostic(&RULE.code, range.span, message)
+            .primary_label("must be an IPv4 network with a prefix length of 16 to 24")
+            .help("write a range such as `10.20.0.0/16`")
+            .emit();
+        return;
+    };
+    let first = address & (u32::MAX << (32 - bits));
+    if first != address {
+        let network = format!("{}/{bits}", Ipv4Addr::from_bits(first));
+        let message = format!("invalid VPC range `{range}`: host bits are set");
+        report
+            .diagnostic(&RULE.code, range.span, message)
+            .help(format!("write `{network}`"))
+            .replace(range.span, network)
+            .emit();
+    }
+}

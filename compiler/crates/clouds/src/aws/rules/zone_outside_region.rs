@@ -1,0 +1,80 @@
+//! A zone outside of the cluster's region.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::{made_pools, names, section, zones_of_cluster};
+
+/// A zone outside of the cluster's region.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2503",
+        name: "zone-outside-region",
+        severity: Severity::Error,
+        summary: "a zone is not in the cluster's region",
+        explain: "### What it checks
+
+Whether every zone is in `cloud.aws.region`: the name of the region and a letter. Local Zones and
+Wavelength Zones are not supported either, because managed node groups cannot run there.
+
+### Why it matters
+
+eksctl looks for subnets in the given zones, and finds none in another region.
+
+### How to fix it
+
+Use zones of the region, or change the region to that of the zones.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, zones: [us-west-2a], nodes: {count: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let region = &section(&cluster.written).region;
+    if !names::is_region_name(region) {
+        return;
+    }
+    let of_pools = made_pools(cluster).flat_map(|pool| &pool.written.zones);
+    for zone in of_pools.chain(zones_of_cluster(cluster)) {
+        let letter = zone.strip_prefix(region.as_str());
+        let is_in_region =
+            letter.is_some_and(|it| it.len() == 1 && it.as_bytes()[0].is_ascii_lowercase());
+        if is_in_region {
+            continue;
+        }
+        let message = match names::region_of_zone(zone) {
+            Some(other) if other != region.as_str() => {
+                format!(
+                    "zone `{zone}` is in region `{other}`, not in `{}`",
+                    region.value
+                )
+            }
+            Some(_) => format!("node groups are not supported in the Local Zone `{zone}`"),
+            None => format!("invalid zone `{zone}`"),
+        };
+        report
+            .diagnostic(&RULE.code, zone.span, message)
+            .label(region.span, "the cluster's region")
+            .help(format!("write a zone such as `{region}a`"))
+            .emit();
+    }
+}

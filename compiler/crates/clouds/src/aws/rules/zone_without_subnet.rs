@@ -1,0 +1,72 @@
+//! A pool in a zone where the cluster has no private subnet.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::{made_pools, zones_of_nodes};
+
+/// A pool in a zone where the cluster has no private subnet.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2505",
+        name: "zone-without-subnet",
+        severity: Severity::Error,
+        summary: "a pool is in a zone where the cluster has no private subnet",
+        explain: "### What it checks
+
+Whether the cluster has private subnets in all zones of a pool, if the file lists the zones or subnets
+of the cluster.
+
+### Why it matters
+
+Nodes run in private subnets of the cluster. In a zone without one, eksctl fails to create the node
+group.
+
+### How to fix it
+
+Add the zone, or a subnet in it, to the cluster. Or use a zone of the cluster.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {zones: [us-east-1a, us-east-1b]}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, zones: [us-east-1c], nodes: {count: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {zones: [us-east-1a, us-east-1b]}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, zones: [us-east-1b], nodes: {count: 2}}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let of_cluster: Vec<_> = zones_of_nodes(cluster).collect();
+    let Some(first) = of_cluster.first() else {
+        return;
+    };
+    let names: Vec<_> = of_cluster.iter().map(|zone| zone.as_str()).collect();
+    for zone in made_pools(cluster).flat_map(|pool| &pool.written.zones) {
+        if names.contains(&zone.as_str()) {
+            continue;
+        }
+        let message = format!("the cluster has no private subnet in `{zone}`");
+        report
+            .diagnostic(&RULE.code, zone.span, message)
+            .label(first.span, "the cluster's zones are set here")
+            .help(format!(
+                "write one of {}, or add a subnet in `{zone}` to the cluster",
+                names.join(", ")
+            ))
+            .emit();
+    }
+}

@@ -1,0 +1,279 @@
+//! Tags: those of the file, the node template for the Cluster Autoscaler, and gpuc's record.
+//!
+//! eksctl puts disk, EFA, placement, reservation and pod limit into a launch template, and `describe-nodegroup` does
+//! not report them. gpuc records them as tags when it creates a node group, and reads them back to detect changes of
+//! immutable fields. gpuc did not create a group without these tags, and the script stops before it changes it. The
+//! ownership record of labels, taints and tags is in `memory.rs`.
+
+use std::collections::BTreeMap;
+
+use gpuc_model::plan::{Command, Word};
+use gpuc_schema::Span;
+use gpuc_schema::config::{TaintEffect, TextMap};
+use serde_json::Value;
+
+use super::commands::aws;
+use super::node_group::NodeGroup;
+use super::{local_disks, ownership, section};
+
+/// Prefixes of tags that are reserved for gpuc, eksctl, EKS and AWS.
+pub(super) const RESERVED: &[&str] = &[
+    "aws:",
+    "eks:",
+    "gpuc.dev/",
+    "alpha.eksctl.io/",
+    "eksctl.cluster.k8s.io/",
+    "eksctl.io/",
+    "k8s.io/cluster-autoscaler/",
+    "kubernetes.io/cluster/",
+    "karpenter.sh/",
+    "karpenter.k8s.aws/",
+];
+
+/// The tag in which eksctl stores the name of its resources.
+pub(super) const NAME: &str = "Name";
+
+/// The prefix of the tags that describe a future node to the Cluster Autoscaler.
+pub(super) const TEMPLATE: &str = "k8s.io/cluster-autoscaler/node-template/";
+
+/// The prefix of gpuc's record.
+pub(super) const RECORD: &str = "gpuc.dev/";
+
+/// Tags by key, each with its value and the spans that it follows from.
+pub(super) type Tags = BTreeMap<String, (String, Vec<Span>)>;
+
+/// The tags of the file for a node group: those of the pool override those of the cluster.
+pub(super) fn written(group: &NodeGroup<'_>) -> Tags {
+    let mut tags = of(&section(&group.cluster.written).tags);
+    tags.extend(of(&group.pool.written.tags));
+    tags
+}
+
+/// The tags of a mapping in the file.
+pub(super) fn of(map: &TextMap) -> Tags {
+    map.iter()
+        .map(|(key, value)| {
+            let spans = vec![key.span, value.span];
+            (key.value.clone(), (value.value.clone(), spans))
+        })
+        .collect()
+}
+
+/// The record of values that only the launch template has, or that `describe-nodegroup` reports only for some groups.
+pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
+    let pool = group.pool;
+    let written = &pool.written;
+    let mut tags = Tags::new();
+    let mut put = |key: &str, value: String, spans: Vec<Span>| {
+        tags.insert(format!("{RECORD}{key}"), (value, spans));
+    };
+    put(
+        "machine",
+        group.machine.value.to_owned(),
+        vec![group.machine.span],
+    );
+    put(
+        "disk-gib",
+        written.disk_gib.to_string(),
+        vec![written.disk_gib.span],
+    );
+    if let Some(span) = group.efa() {
+        put("efa", "yes".to_owned(), vec![span]);
+    }
+    if let Some(name) = group.placement_group() {
+        put("placement-group", name.value.clone(), vec![name.span]);
+    }
+    if let Some(pods) = written.max_pods {
+        put("max-pods", pods.to_string(), vec![pods.span]);
+    }
+    if let Some(span) = local_disks::scratch(pool) {
+        put("local-disks", "scratch".to_owned(), vec![span]);
+    }
+    if let Some(id) = group.reservation() {
+        put("reservation", id.value.clone(), vec![id.span]);
+    }
+    if !group.has_eks_image() {
+        let version = group.cluster.kubernetes.expect_resolved();
+        put("image", group.image(), vec![pool.os.span]);
+        put("kubernetes", version.to_string(), vec![version.span]);
+    }
+    if !written.subnets.is_empty() {
+        put("place", "subnets".to_owned(), group.place_spans());
+    } else if !written.zones.is_empty() {
+        let zones: Vec<_> = group.zones().into_iter().collect();
+        put("place", zones.join(" "), group.place_spans());
+    }
+    tags
+}
+
+/// The properties of a future node for the Cluster Autoscaler: labels, taints with their effect, and resources.
+///
+/// It does not know about replicas, MIG devices and EFA, and counts full GPUs by default
+/// (kubernetes/autoscaler @55c37cd5, `aws_manager.go`, `extractAllocatableResourcesFromTags`, 2026-08-22).
+pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
+    let mut tags = Tags::new();
+    if !group.is_autoscaled() {
+        return tags;
+    }
+    let autoscaler = group.cluster.autoscaler.span;
+    let pool = group.pool;
+    for label in &pool.labels {
+        let spans = vec![autoscaler, pool.name.span];
+        tags.insert(
+            format!("{TEMPLATE}label/{}", label.key),
+            (label.value.clone(), spans),
+        );
+    }
+    // A tag can hold one taint per key. The strictest of several is kept: a pod that tolerates it is more likely to
+    // fit. Startup taints, which are removed before pods are scheduled, are not included.
+    let mut taints: Vec<_> = pool.taints.iter().collect();
+    taints.sort_by_key(|taint| strictness(taint.effect));
+    for taint in taints {
+        let value = format!("{}:{}", taint.value, taint.effect.as_str());
+        let spans = vec![autoscaler, taint.span];
+        tags.insert(format!("{TEMPLATE}taint/{}", taint.key), (value, spans));
+    }
+    if let Some(gpus) = pool.gpus.expect_resolved() {
+        let mut resources = BTreeMap::from([("nvidia.com/gpu", 0)]);
+        let offers = pool.offers.expect_resolved().iter().chain(&pool.fabric);
+        resources.extend(offers.map(|offer| (offer.resource.as_str(), offer.per_node)));
+        for (resource, count) in resources {
+            let spans = vec![autoscaler, gpus.chosen, pool.written.sharing.span];
+            tags.insert(
+                format!("{TEMPLATE}resources/{resource}"),
+                (count.to_string(), spans),
+            );
+        }
+    }
+    tags
+}
+
+/// Every tag of a node group.
+pub(super) fn all(group: &NodeGroup<'_>) -> Tags {
+    let mut tags = written(group);
+    tags.extend(template(group));
+    tags.extend(record(group));
+    tags.extend(ownership::of_group(group));
+    tags
+}
+
+/// Tags in the format of the EKS API.
+pub(super) fn values(tags: &Tags) -> BTreeMap<&str, &str> {
+    tags.iter()
+        .map(|(key, (value, _))| (key.as_str(), value.as_str()))
+        .collect()
+}
+
+/// The spans that tags follow from.
+pub(super) fn spans(tags: &Tags) -> Vec<Span> {
+    let spans = tags.values().flat_map(|(_, spans)| spans.iter().copied());
+    spans.collect()
+}
+
+fn strictness(effect: TaintEffect) -> u8 {
+    match effect {
+        TaintEffect::PreferNoSchedule => 0,
+        TaintEffect::NoSchedule => 1,
+        TaintEffect::NoExecute => 2,
+    }
+}
+
+/// The commands that update the tags of a resource: they set the desired tags and remove those that the program `left`
+/// lists.
+pub(super) fn update(want: &Value, arn: &str, left: &str, region: &str) -> Vec<Command> {
+    let on = |command| {
+        let command = aws(["eks", command], region).with(["--resource-arn"]);
+        command.with_word(Word::Observed(arn.to_owned()))
+    };
+    let mut commands = Vec::new();
+    if want.as_object().is_some_and(|want| !want.is_empty()) {
+        commands.push(on("tag-resource").with(["--tags".to_owned(), want.to_string()]));
+    }
+    let left = Word::ObservedIfAny(left.to_owned());
+    commands.push(on("untag-resource").with(["--tag-keys"]).with_word(left));
+    commands
+}
+
+/// The commands that update the tags of the Auto Scaling group of a node group. EKS does not propagate its tags.
+pub(super) fn update_scaling_group(want: &Value, region: &str) -> Vec<Command> {
+    let mut commands = Vec::new();
+    if want.as_object().is_some_and(|want| !want.is_empty()) {
+        let command = aws(["autoscaling", "create-or-update-tags"], region).with(["--tags"]);
+        commands.push(command.with_word(Word::Observed("template_of_scaling_groups".to_owned())));
+    }
+    let left = Word::ObservedIfAny("template_left_on_scaling_groups".to_owned());
+    let command = aws(["autoscaling", "delete-tags"], region).with(["--tags"]);
+    commands.push(command.with_word(left));
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{HEAD, field, line, provision_whole};
+    use super::*;
+
+    const POOL: &str = "autoscaler: clusterAutoscaler
+nodePools:
+  - name: gpu
+    machine: p4d.24xlarge
+    nodes: {min: 0, max: 4}
+    zones: [us-east-1a]
+    network: {efa: {}}
+    taints: [{key: a, effect: NoSchedule}, {key: a, value: b, effect: NoExecute}]
+    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
+";
+
+    #[test]
+    fn node_template_has_resources_labels_and_taints() {
+        let made = provision_whole(&format!("{HEAD}{POOL}"));
+        let template = field(&made.resources[1], "Cluster Autoscaler node template");
+        let want = [
+            ("label/gpuc.dev/pool", "gpu"),
+            ("label/k8s.amazonaws.com/accelerator", "a100-sxm4-40gb"),
+            ("resources/nvidia.com/gpu", "0"),
+            ("resources/nvidia.com/mig-1g.5gb", "56"),
+            ("resources/vpc.amazonaws.com/efa", "4"),
+            ("taint/a", "b:NoExecute"),
+        ];
+        let want: serde_json::Map<_, _> = want
+            .iter()
+            .map(|(key, value)| (format!("{TEMPLATE}{key}"), Value::from(*value)))
+            .collect();
+        assert_eq!(template.want, Value::Object(want));
+        let update: Vec<_> = template.update.iter().map(line).collect();
+        assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
+        assert!(
+            update[2]
+                .starts_with("aws autoscaling create-or-update-tags --region us-east-1 --tags $(")
+        );
+        assert!(update[3].starts_with("aws autoscaling delete-tags --region us-east-1 --tags $("));
+    }
+
+    #[test]
+    fn node_template_is_empty_without_an_autoscaler() {
+        let pool = POOL.replace("autoscaler: clusterAutoscaler", "autoscaler: none");
+        let pool = pool.replace("{min: 0, max: 4}", "{count: 4}");
+        let made = provision_whole(&format!("{HEAD}{pool}"));
+        let template = field(&made.resources[1], "Cluster Autoscaler node template");
+        assert_eq!(template.want, serde_json::json!({}));
+        assert!(line(&template.update[0]).starts_with("aws eks untag-resource"));
+    }
+
+    #[test]
+    fn pool_tags_override_cluster_tags() {
+        let head = HEAD.replace("{create: {}}", "{create: {}}, tags: {team: a, cost: b}");
+        let pools =
+            "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
+        let made = provision_whole(&format!("{head}{pools}"));
+        let tags = |resource: usize| field(&made.resources[resource], "tags").want.clone();
+        let memory = "cost team";
+        assert_eq!(
+            tags(0),
+            serde_json::json!({"cost": "b", "team": "a", "gpuc.dev/tags": memory})
+        );
+        assert_eq!(
+            tags(1),
+            serde_json::json!({"cost": "b", "team": "c", "gpuc.dev/tags": memory})
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Clusters for tests, from YAML.
+
+use std::sync::Arc;
+
+use gpuc_schema::config::GpuCluster;
+
+use gpuc_model::Cluster;
+use gpuc_model::check::check;
+use gpuc_model::plan::{Command, Field, Provisioning, Resource, Word};
+use gpuc_model::resolve::{Choices, resolve};
+use gpuc_syntax::diag::Report;
+
+/// The first lines of a file with a new cluster.
+pub(super) const HEAD: &str = r#"
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+"#;
+
+/// The cluster of a file, and the diagnostics of resolving it and of every rule.
+pub(super) fn cluster(yaml: &str) -> (Cluster, Report) {
+    // Through JSON: this YAML reader expects tags for enums, where the file has mappings.
+    let json: serde_json::Value = serde_yaml::from_str(yaml).expect("the test's YAML");
+    let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
+    let mut report = Report::default();
+    let cluster = resolve(
+        Arc::new(config),
+        &crate::testing::REGISTRY,
+        &Choices::default(),
+        &mut report,
+    );
+    check(&cluster, &mut report);
+    (cluster, report)
+}
+
+/// The codes of the diagnostics.
+pub(super) fn codes(yaml: &str) -> Vec<&'static str> {
+    let (_, report) = cluster(yaml);
+    report
+        .diagnostics()
+        .iter()
+        .map(|found| found.code.id)
+        .collect()
+}
+
+/// The provisioning plan of a file with [`HEAD`] and these pools.
+pub(super) fn provision(rest: &str) -> Provisioning {
+    provision_whole(&format!("{HEAD}{rest}"))
+}
+
+/// The provisioning plan of a complete file.
+pub(super) fn provision_whole(yaml: &str) -> Provisioning {
+    let (cluster, report) = cluster(yaml);
+    let found = report.diagnostics();
+    let mut report = Report::default();
+    let checked = check(&cluster, &mut report);
+    let checked = checked.unwrap_or_else(|| panic!("{found:#?}"));
+    cluster.cloud.provision(&checked)
+}
+
+/// A command as a line; words that are computed at run time are shown as `$(…)`.
+pub(super) fn line(command: &Command) -> String {
+    let word = |word: &Word| match word {
+        Word::Text(text) => text.clone(),
+        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+            format!("$({program})")
+        }
+        Word::Beside(path) => format!("./{path}"),
+    };
+    command.0.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The field with this name.
+pub(super) fn field<'r>(resource: &'r Resource, name: &str) -> &'r Field {
+    let mut fields = resource.fields.iter();
+    fields.find(|field| field.kind.name == name).expect(name)
+}

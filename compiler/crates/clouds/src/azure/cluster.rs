@@ -1,0 +1,533 @@
+//! The resource group and the cluster, created and updated with `az group` and `az aks`.
+
+use gpuc_model::Cluster;
+use gpuc_model::plan::{
+    Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
+    ResourceKind, Word,
+};
+use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUpgradeChannel};
+use gpuc_syntax::node::{Because, Origin};
+use serde_json::{Map, Value, json};
+
+use super::pool::{self, first_pool, pairs};
+use super::{az, blob, cluster_name, created, maintenance, ownership, section, system_pool};
+
+/// A resource group. It can belong to the user and contain other resources. gpuc creates it if it is missing, but never
+/// changes or deletes it, so it has no fields to compare.
+pub(super) static GROUP: ResourceKind = ResourceKind {
+    name: "resource group",
+    fields: &[],
+    definitions: "",
+};
+
+/// An AKS cluster.
+pub(super) static CLUSTER: ResourceKind = ResourceKind {
+    name: "AKS cluster",
+    fields: &[
+        LOCATION,
+        NETWORK,
+        POLICIES,
+        PRIVATE,
+        VERSION,
+        TIER,
+        ISSUER,
+        WORKLOAD_IDENTITY,
+        blob::FIELD,
+        UPGRADES,
+        NODE_IMAGES,
+        TAGS,
+    ],
+    definitions: include_str!("tags.jq"),
+};
+
+const UPDATE: &str = "azure-cli 2.91.0, az aks update";
+
+const LOCATION: FieldKind = FieldKind {
+    name: "location",
+    read: r#".location | ascii_downcase | gsub(" "; "")"#,
+    create: Some("--location"),
+    change: Change::Replaces {
+        reason: "the location of a cluster cannot be changed after creation",
+    },
+    source: "learn.microsoft.com/azure/aks, 2026-11-21",
+};
+const NETWORK: FieldKind = FieldKind {
+    name: "network",
+    read: r#".networkProfile | [.networkPlugin, .networkPluginMode] | map((. // "") | ascii_downcase)"#,
+    create: Some("--network-plugin"),
+    change: Change::Replaces {
+        reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
+    },
+    source: UPDATE,
+};
+/// Calico, because Microsoft is retiring its own engine and Cilium would require another network plugin.
+const POLICIES: FieldKind = FieldKind {
+    name: "network policies",
+    read: r#".networkProfile.networkPolicy // "none" | IN("azure", "calico", "cilium")"#,
+    create: Some("--network-policy"),
+    change: Change::Rolls {
+        reason: "AKS reimages every node of every pool to enforce network policies",
+    },
+    source: "azure-cli 2.91.0, az aks update; learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22",
+};
+const PRIVATE: FieldKind = FieldKind {
+    name: "private API server",
+    read: ".apiServerAccessProfile.enablePrivateCluster // false",
+    create: Some("--enable-private-cluster"),
+    change: Change::Replaces {
+        reason: "private access to the API server cannot be changed after creation, unless the API server is in the \
+                 cluster's own network",
+    },
+    source: UPDATE,
+};
+const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
+    create: Some("--kubernetes-version"),
+    change: Change::Climbs {
+        reason: "AKS upgrades a control plane by one minor version at a time, unless its version is no longer \
+                 supported",
+        back: "AKS cannot downgrade a control plane",
+    },
+    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only; MicrosoftDocs/azure-aks-docs \
+             articles/aks/supported-kubernetes-versions.md (\"Can I skip multiple AKS versions during cluster \
+             upgrade?\"), read 2026-11-22",
+};
+const TIER: FieldKind = FieldKind {
+    name: "tier",
+    read: r#"[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]"#,
+    create: Some("--tier"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const ISSUER: FieldKind = FieldKind {
+    name: "OIDC issuer",
+    read: ".oidcIssuerProfile.enabled // false",
+    create: Some("--enable-oidc-issuer"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const WORKLOAD_IDENTITY: FieldKind = FieldKind {
+    name: "workload identity",
+    read: ".securityProfile.workloadIdentity.enabled // false",
+    create: Some("--enable-workload-identity"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const UPGRADES: FieldKind = FieldKind {
+    name: "automatic upgrades",
+    read: r#".autoUpgradeProfile.upgradeChannel // "none""#,
+    create: Some("--auto-upgrade-channel"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const NODE_IMAGES: FieldKind = FieldKind {
+    name: "automatic node image upgrades",
+    read: r#".autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage""#,
+    create: Some("--node-os-upgrade-channel"),
+    change: Change::InPlace,
+    source: UPDATE,
+};
+const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "our_tags_spelled",
+    create: Some("--tags"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
+};
+
+/// All resources: the group and the cluster if gpuc creates them, then the pools.
+pub(super) fn provision(cluster: &Cluster) -> Provisioning {
+    let mut resources = Vec::new();
+    if let Some(create) = created(cluster) {
+        resources.push(group(cluster));
+        resources.push(aks_cluster(cluster, create));
+        resources.extend(maintenance::resources(cluster, create));
+    }
+    let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
+    Provisioning {
+        tools: vec!["az", "jq"],
+        identity: (std::iter::once(identity(cluster)))
+            .chain(blob::existing_cluster_check(cluster))
+            .collect(),
+        resources,
+        credentials: credentials(cluster),
+        files: Vec::new(),
+    }
+}
+
+fn identity(cluster: &Cluster) -> IdentityCheck {
+    // Azure returns lower-case letters.
+    let subscription = section(&cluster.written).subscription.to_ascii_lowercase();
+    let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
+    IdentityCheck {
+        what: "Azure subscription",
+        is_place: true,
+        ask: ask.with(["--query", "id", "--output", "tsv"]),
+        otherwise: format!(
+            "run `az login` with an account that can see subscription {subscription}"
+        ),
+        want: subscription,
+    }
+}
+
+/// `az` writes to the file that `KUBECONFIG` names if `--file` is not set (azure-cli 2.91.0, `acs/custom.py`).
+fn credentials(cluster: &Cluster) -> Credentials {
+    let name = cluster_name(cluster);
+    let command = az(&cluster.written, &["aks", "get-credentials"]);
+    Credentials::Fetch(command.with(["--name", name, "--overwrite-existing"]))
+}
+
+fn group(cluster: &Cluster) -> Resource {
+    let section = section(&cluster.written);
+    let name = &section.resource_group;
+    let az = |verb: &str| {
+        Command::new(["az", "group", verb])
+            .with(["--subscription", &section.subscription])
+            .with(["--name", name])
+    };
+    let location = &section.location;
+    let mut create = az("create").with(["--location", location, "--output", "none"]);
+    let tags = pairs(&tags(cluster));
+    if !tags.is_empty() {
+        create = create.with(["--tags"]).with(tags);
+    }
+    Resource {
+        kind: &GROUP,
+        name: name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The resource group {name}, created if it is missing."),
+        observe: Observe {
+            command: az("show").with(["--output", "json"]),
+            absent: "\\(ResourceGroupNotFound\\)",
+        },
+        create: vec![create],
+        by_hand: Vec::new(),
+        comes_with: None,
+        fields: Vec::new(),
+        delete: Vec::new(),
+        origin: Origin::made([name.span], Because::Written),
+    }
+}
+
+fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
+    let az = |words: &[&str]| az(&cluster.written, words).with(["--name", &cluster.name]);
+    let section = section(&cluster.written);
+    Resource {
+        kind: &CLUSTER,
+        name: cluster.name.value.clone(),
+        script: "cluster".to_owned(),
+        about: format!("The AKS cluster {} with its first pool.", cluster.name),
+        observe: observe(cluster),
+        create: vec![create_command(cluster, create, az(&["aks", "create"]))],
+        by_hand: Vec::new(),
+        comes_with: None,
+        fields: fields(cluster, create),
+        delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],
+        origin: Origin::made([section.cluster.span, cluster.name.span], Because::Written),
+    }
+}
+
+/// Command that reads the state of a cluster that gpuc creates.
+pub(super) fn observe(cluster: &Cluster) -> Observe {
+    let command = az(&cluster.written, &["aks", "show"]).with(["--name", &cluster.name]);
+    Observe {
+        command: command.with(["--output", "json"]),
+        absent: "\\(Resource(Group)?NotFound\\)",
+    }
+}
+
+/// Flags that enforce the NetworkPolicies of isolated teams.
+const ENFORCE: [&str; 2] = ["--network-policy", "calico"];
+
+/// The command generates no SSH key pair in the user's home directory. It also skips the question that `az` asks before
+/// it grants the cluster access to a subnet of the user.
+fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
+    let version = cluster.kubernetes.expect_resolved().to_string();
+    let mut command = command
+        .with(["--location", &section(&cluster.written).location])
+        .with(["--kubernetes-version", &version])
+        .with(tier_flags(create))
+        .with(["--enable-managed-identity", "--no-ssh-key", "--yes"])
+        .with(["--network-plugin", "azure"])
+        .with(["--network-plugin-mode", "overlay"])
+        .with(["--output", "none"]);
+    if cluster.isolation().next().is_some() {
+        command = command.with(ENFORCE);
+    }
+    if create.private_cluster.value {
+        command = command.with(["--enable-private-cluster"]);
+    }
+    if create.workload_identity.value {
+        command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
+    }
+    if blob::required_by(cluster).is_some() {
+        command = command.with([blob::ENABLE]);
+    }
+    command = command.with(["--auto-upgrade-channel", upgrade_channel(create)]);
+    command = command.with(["--node-os-upgrade-channel", node_image_channel(create)]);
+    let tags = pairs(&ownership::tags_of_cluster(tags(cluster)));
+    if !tags.is_empty() {
+        command = command.with(["--tags"]).with(tags);
+    }
+    let first = system_pool(cluster)
+        .unwrap_or_else(|| unreachable!("GPUC2705 rejects clusters without a system pool"));
+    command.with(first_pool(cluster, first))
+}
+
+fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
+    let section = section(&cluster.written);
+    let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
+        kind,
+        want,
+        update,
+        others: None,
+        origin: Origin::made([section.cluster.span, span], Because::Written),
+    };
+    let az = |words: &[&str]| {
+        let command = az(&cluster.written, words).with(["--name", &cluster.name]);
+        command.with(["--output", "none"])
+    };
+    let update = |flags: &[&str]| vec![az(&["aks", "update"]).with(flags.iter().copied())];
+    let version = cluster.kubernetes.expect_resolved();
+    let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
+        .with(["--kubernetes-version", &version.to_string()]);
+    let tags = ownership::tags_of_cluster(tags(cluster));
+    // az treats an empty set as no change and asks whether to reconcile; with --yes it applies the empty set
+    // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
+    let set_tags = az(&["aks", "update", "--yes"])
+        .with(["--tags"])
+        .with_word(Word::ObservedWords("all_tags".to_owned()));
+
+    let mut fields = vec![
+        field(
+            &LOCATION,
+            json!(section.location.value),
+            section.location.span,
+            Vec::new(),
+        ),
+        field(
+            &NETWORK,
+            json!(["azure", "overlay"]),
+            section.cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &PRIVATE,
+            json!(create.private_cluster.value),
+            create.private_cluster.span,
+            Vec::new(),
+        ),
+        field(
+            &VERSION,
+            json!(version.to_string()),
+            version.span,
+            vec![upgrade],
+        ),
+        field(
+            &TIER,
+            json!([tier(create), support_plan(create)]),
+            create.tier.span,
+            vec![az(&["aks", "update"]).with(tier_flags(create))],
+        ),
+    ];
+    if let Some(span) = cluster.isolation().next() {
+        let set = update(&ENFORCE);
+        fields.push(field(&POLICIES, json!(true), span, set));
+    }
+    let identity = create.workload_identity;
+    // An OIDC issuer cannot be disabled once enabled; without workload identity it is not required.
+    if identity.value {
+        let issuer = update(&["--enable-oidc-issuer"]);
+        fields.push(field(&ISSUER, json!(true), identity.span, issuer));
+    }
+    let switch = if identity.value {
+        "--enable-workload-identity"
+    } else {
+        "--disable-workload-identity"
+    };
+    fields.push(field(
+        &WORKLOAD_IDENTITY,
+        json!(identity.value),
+        identity.span,
+        update(&[switch]),
+    ));
+    if let Some(span) = blob::required_by(cluster) {
+        // Without --yes, az asks for confirmation.
+        let set = update(&[blob::ENABLE, "--yes"]);
+        fields.push(field(&blob::FIELD, json!(true), span, set));
+    }
+    let channel = upgrade_channel(create);
+    // Without --yes, az asks for confirmation before it removes the channel.
+    let set = update(&["--auto-upgrade-channel", channel, "--yes"]);
+    fields.push(field(
+        &UPGRADES,
+        json!(channel),
+        create.upgrade_channel.span,
+        set,
+    ));
+    let channel = node_image_channel(create);
+    let set = update(&["--node-os-upgrade-channel", channel]);
+    let span = create.node_image_channel.span;
+    fields.push(field(&NODE_IMAGES, json!(channel), span, set));
+    let span = section.cluster.span;
+    fields.push(Field {
+        others: Some("their_tags"),
+        ..field(&TAGS, Value::Object(tags), span, vec![set_tags])
+    });
+    fields
+}
+
+fn tier(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Free => "free",
+        AzureTier::Standard => "standard",
+        AzureTier::Premium => "premium",
+    }
+}
+
+fn upgrade_channel(create: &AzureCreate) -> &'static str {
+    match create.upgrade_channel.value {
+        AzureUpgradeChannel::None => "none",
+        AzureUpgradeChannel::Patch => "patch",
+        AzureUpgradeChannel::Stable => "stable",
+        AzureUpgradeChannel::Rapid => "rapid",
+    }
+}
+
+fn node_image_channel(create: &AzureCreate) -> &'static str {
+    match create.node_image_channel.value {
+        AzureNodeImageChannel::None => "None",
+        AzureNodeImageChannel::Unmanaged => "Unmanaged",
+        AzureNodeImageChannel::SecurityPatch => "SecurityPatch",
+        AzureNodeImageChannel::NodeImage => "NodeImage",
+    }
+}
+
+/// The premium tier exists for long-term support.
+fn support_plan(create: &AzureCreate) -> &'static str {
+    match create.tier.value {
+        AzureTier::Premium => "AKSLongTermSupport",
+        AzureTier::Free | AzureTier::Standard => "KubernetesOfficial",
+    }
+}
+
+fn tier_flags(create: &AzureCreate) -> [&'static str; 4] {
+    [
+        "--tier",
+        tier(create),
+        "--k8s-support-plan",
+        support_plan(create),
+    ]
+}
+
+fn tags(cluster: &Cluster) -> Map<String, Value> {
+    let tags = section(&cluster.written).tags.iter();
+    tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::azure::testing::{provision, with_cluster, with_pools};
+    use gpuc_model::plan::{Command, Credentials, Word};
+
+    const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}";
+
+    fn command_line(command: &Command) -> String {
+        let text = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        command.0.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn cluster_is_created_with_its_first_cpu_pool() {
+        let provisioning = provision(&with_pools(POOL));
+        let kinds: Vec<_> = provisioning
+            .resources
+            .iter()
+            .map(|resource| {
+                (
+                    resource.kind.name,
+                    resource.name.as_str(),
+                    resource.script.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                ("resource group", "demo", "cluster"),
+                ("AKS cluster", "demo", "cluster"),
+                ("AKS node pool", "system", "pool-system"),
+                ("AKS node pool", "train", "pool-train"),
+            ]
+        );
+        assert_eq!(
+            command_line(&provisioning.resources[1].create[0]),
+            "az aks create --subscription 00000000-1111-2222-3333-444444444444 --resource-group demo \
+             --name demo --location eastus --kubernetes-version 1.34 --tier standard \
+             --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
+             --network-plugin azure --network-plugin-mode overlay --output none \
+             --enable-oidc-issuer --enable-workload-identity \
+             --auto-upgrade-channel none --node-os-upgrade-channel NodeImage \
+             --nodepool-name system --node-vm-size Standard_D4s_v5 --os-sku Ubuntu --node-count 2 \
+             --node-osdisk-size 100 --nodepool-labels gpuc.dev/pool=system"
+        );
+        let fields = provisioning.resources[2].fields.iter();
+        let modes = fields.filter(|field| field.kind.name == "mode");
+        assert_eq!(
+            modes.map(|field| &field.want).collect::<Vec<_>>(),
+            [&json!("System")]
+        );
+    }
+
+    #[test]
+    fn existing_cluster_gets_only_pools() {
+        let provisioning = provision(&with_cluster("{existing: {name: ml_prod}}", POOL));
+        assert_eq!(provisioning.resources.len(), 2);
+        assert!(
+            provisioning
+                .resources
+                .iter()
+                .all(|resource| resource.kind.name == "AKS node pool")
+        );
+        let Credentials::Fetch(fetch) = &provisioning.credentials else {
+            panic!("AKS has a command for credentials");
+        };
+        assert!(command_line(fetch).ends_with("--name ml_prod --overwrite-existing"));
+    }
+
+    #[test]
+    fn premium_tier_enables_long_term_support() {
+        let provisioning = provision(&with_cluster(
+            "{create: {tier: premium, workloadIdentity: false}}",
+            POOL,
+        ));
+        let create = command_line(&provisioning.resources[1].create[0]);
+        assert!(create.contains("--tier premium --k8s-support-plan AKSLongTermSupport"));
+        assert!(!create.contains("oidc"));
+    }
+
+    #[test]
+    fn every_command_names_the_subscription() {
+        let provisioning = provision(&with_pools(POOL));
+        for resource in &provisioning.resources {
+            let updates = resource.fields.iter().flat_map(|field| &field.update);
+            let commands = resource
+                .create
+                .iter()
+                .chain(&resource.delete)
+                .chain(updates);
+            for command in commands.chain([&resource.observe.command]) {
+                let flag = Word::Text("--subscription".to_owned());
+                assert!(command.0.contains(&flag), "{command:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Azure Kubernetes Service, managed with `az`.
+
+mod blob;
+mod cluster;
+pub mod cpu;
+mod labels;
+pub mod machines;
+mod maintenance;
+mod mig;
+pub mod names;
+mod os;
+mod ownership;
+mod pool;
+mod regions;
+mod reserved;
+mod rules;
+mod storage;
+#[cfg(test)]
+mod testing;
+
+use gpuc_schema::config::{
+    Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
+    DriverOwner, GpuCluster, LocalDisks, Rdma, TaintEffect,
+};
+
+use gpuc_model::check::{Checked, Rule};
+use gpuc_model::cloud::machine::Machine;
+use gpuc_model::cloud::{
+    ARCHITECTURE, Cloud, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    OPERATING_SYSTEM, OwnLabel, Repairs, labels_of_place,
+};
+use gpuc_model::plan::{Command, Provisioning, ResourceKind};
+use gpuc_model::{Cluster, Label, MachineType, Pool, PoolTaint, SetBy};
+use gpuc_syntax::node::Origin;
+
+/// Azure Kubernetes Service.
+pub struct Azure;
+
+/// Key of the taint, and of the label, that AKS sets on spot nodes.
+const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
+
+/// Constant properties of AKS.
+///
+/// The device plugin always runs in the cluster. AKS has its own device plugin for managed GPU pools. These are a
+/// preview for which azure-cli 2.91.0 has no flag without an extension, and which the cluster autoscaler cannot scale
+/// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). The `daemonSet` driver is not
+/// supported either: `--gpu-driver none` also omits the NVIDIA container runtime, and only the GPU Operator installs
+/// both.
+static FACTS: Facts = Facts {
+    key: "azure",
+    name: "Azure Kubernetes Service",
+    autoscalers: &[Autoscaler::Managed, Autoscaler::None],
+    os: os::OS,
+    makes_machines: true,
+    regions: regions::REGIONS,
+    region_of: |location| names::is_region_name(location).then_some(location),
+    machine_word: "Azure VM size",
+    pool_name: NameRule {
+        words: "lower-case letters and digits, starting with a letter",
+        max: 12,
+        allows: |name| {
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && (name.bytes()).all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        },
+        source: "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe",
+    },
+    cluster_name: NameRule {
+        words: "letters, digits, - and _, starting and ending with a letter or digit",
+        max: 63,
+        allows: names::is_cluster_name,
+        source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
+    },
+    taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
+    // AKS restores the taints of a pool (Azure/AKS#2934). For `nodeInitializationTaints`, which it sets only once,
+    // azure-cli 2.91.0 has no flag.
+    startup_taints: None,
+    tolerates_resources: false,
+    places_compactly: false,
+    reserved_prefixes: &[
+        (
+            "kubernetes.azure.com/",
+            "AKS reserves it for its own labels (MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md)",
+        ),
+        HOSTNAME,
+        ARCHITECTURE,
+        OPERATING_SYSTEM,
+        INSTANCE_TYPE,
+        (
+            "topology.kubernetes.io/",
+            "AKS sets it to the location of the node",
+        ),
+    ],
+    // MicrosoftDocs/azure-aks-docs@07fd2900 articles/aks/use-labels.md, 2026-11-22.
+    replaced_labels: &[
+        ("agentpool", "kubernetes.azure.com/agentpool"),
+        ("accelerator", "kubernetes.azure.com/accelerator"),
+        ("storageprofile", "kubernetes.azure.com/storageprofile"),
+        ("storagetier", "kubernetes.azure.com/storagetier"),
+    ],
+    other_accelerators: &[],
+    // articles/aks/use-labels.md, the deprecated labels.
+    label_words: &["agentpool"],
+    label_prefixes: &["kubernetes.azure.com/"],
+    drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
+    driver_daemon_set: false,
+    driver_words: &[],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+    ],
+    max_nodes: 1000,
+    capacities: &["onDemand", "spot", "reservation"],
+    managed_control_plane: true,
+    template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
+    // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
+    policies_shown_by: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
+    reserved: Some(reserved::reserved_resources),
+};
+
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::GROUP,
+    &cluster::CLUSTER,
+    &pool::POOL,
+    &maintenance::SCHEDULE,
+];
+
+impl Cloud for Azure {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Azure(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        machines::MACHINES
+            .iter()
+            .map(|size| &size.machine)
+            .collect()
+    }
+
+    fn machine(&self, name: &str) -> Option<&'static Machine> {
+        machines::find(name).map(|size| &size.machine)
+    }
+
+    fn machine_name(&self, name: &str) -> MachineName {
+        if let Some(accelerator) = names::other_accelerator(name) {
+            return MachineName::OtherAccelerator(accelerator);
+        }
+        match cpu::cpu_machine(name) {
+            Some(cpu) => MachineName::Cpu(cpu),
+            None if !names::is_machine_name(name) => MachineName::Impossible,
+            None if names::has_gpus(name) => MachineName::Gpus,
+            None => MachineName::Plausible,
+        }
+    }
+
+    fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
+        match plugin {
+            DevicePlugin::Operator => DriverOwner::Operator,
+            _ => DriverOwner::Preinstalled,
+        }
+    }
+
+    /// Sizes without GPUs have `InfiniBand` if they belong to a series for high-performance computing, whose names
+    /// begin with H (MicrosoftDocs/azure-compute-docs `articles/virtual-machines/overview-hb-hc.md`; general
+    /// knowledge). The controller prefixes zones with their location: `eastus2-1`.
+    ///
+    /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let location = section(&cluster.written).location.to_ascii_lowercase();
+        let zones = pool
+            .written
+            .zones
+            .iter()
+            .map(|zone| format!("{location}-{}", zone.value));
+        // Machines outside of zones have their fault domain, a digit, as the zone (from memory).
+        let domains = ["0", "1", "2", "3", "4"];
+        let mut labels = labels_of_place(zones, location.clone(), &domains);
+        if !pool.is_existing() {
+            labels.extend(labels::for_pool(pool));
+        }
+        labels
+    }
+
+    fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma> {
+        if matches!(rdma, Rdma::Roce(_)) {
+            return Err(NoRdma {
+                why: "RDMA on Azure requires InfiniBand".to_owned(),
+                help: "write `rdma: {infiniband: {}}`, or remove `rdma`",
+            });
+        }
+        let (name, has_infiniband) = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                let size = machines::find(machine.name);
+                (machine.name, size.is_some_and(|size| size.infiniband))
+            }
+            Some(MachineType::Cpu(_)) => {
+                let name = pool
+                    .written
+                    .machine
+                    .as_ref()
+                    .map_or("", |name| name.as_str());
+                (name, name.starts_with("Standard_H"))
+            }
+            _ => return Ok(()),
+        };
+        let refusal = || NoRdma {
+            why: format!("`{name}` has_infiniband no InfiniBand"),
+            help: "remove `rdma`, or choose a size with InfiniBand, such as `Standard_ND96isr_H100_v5`",
+        };
+        has_infiniband.then_some(()).ok_or_else(refusal)
+    }
+
+    /// Source: azure-cli `azure/cli/command_modules/acs/_help.py` (`--node-osdisk-size`, at least 30), 2026-11-22;
+    /// Azure/azure-rest-api-specs, Microsoft.ContainerService `ContainerServiceOSDisk` (maximum 2048), 2026-11-21.
+    fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
+        Some(DiskRange {
+            least: 30,
+            smaller: "AKS does not support a smaller OS disk",
+            most: 2048,
+            larger: "AKS does not support a larger OS disk",
+        })
+    }
+
+    /// A rule checks whether a boot disk fits on the temporary disk of a size.
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        if temporary_disk(pool).is_some() {
+            &[LocalDisks::None, LocalDisks::Boot]
+        } else {
+            &[LocalDisks::None]
+        }
+    }
+
+    fn labels(&self, _: &GpuCluster, _: &Pool) -> Vec<Label> {
+        Vec::new()
+    }
+
+    fn taints(&self, _: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
+        let capacity = &pool.written.capacity;
+        let Capacity::Spot(_) = capacity.value else {
+            return Vec::new();
+        };
+        vec![PoolTaint {
+            key: SPOT.to_owned(),
+            value: "spot".to_owned(),
+            effect: TaintEffect::NoSchedule,
+            set_by: SetBy::Cloud,
+            span: capacity.span,
+            origin: Origin::fact(
+                [capacity.span],
+                "AKS taints the nodes of spot pools",
+                "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21",
+            ),
+        }]
+    }
+
+    fn cuts_gpus(&self, pool: &Pool) -> bool {
+        !pool.is_existing() && mig::is_partitioned_by_aks(pool)
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(cluster_name(cluster))
+    }
+
+    fn within<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        let group = &section(&cluster.written).resource_group;
+        Some(("resource group", &group.value))
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        cluster::provision(cluster)
+    }
+}
+
+/// Temporary disk of a pool's VM size in GiB, if known.
+fn temporary_disk(pool: &Pool) -> Option<u32> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => machines::find(machine.name)?.temp_disk_gib,
+        _ => None,
+    }
+}
+
+/// The `cloud.azure` section of the file.
+fn section(config: &GpuCluster) -> &Section {
+    match &config.cloud.value {
+        CloudSection::Azure(section) => section,
+        _ => unreachable!("a cloud handles only files with its own section"),
+    }
+}
+
+/// Settings of a cluster that gpuc creates; `None` for an existing cluster.
+fn created(cluster: &Cluster) -> Option<&AzureCreate> {
+    match &section(&cluster.written).cluster.value {
+        AzureCluster::Create(create) => Some(create),
+        AzureCluster::Existing(_) => None,
+    }
+}
+
+/// Name of the cluster in Azure.
+fn cluster_name(cluster: &Cluster) -> &str {
+    match &section(&cluster.written).cluster.value {
+        AzureCluster::Existing(existing) => existing.name.as_ref().unwrap_or(&cluster.name),
+        AzureCluster::Create(_) => &cluster.name,
+    }
+}
+
+/// The pool that the cluster is created with: the first without GPUs. AKS requires one.
+fn system_pool(cluster: &Cluster) -> Option<&Pool> {
+    created(cluster)?;
+    cluster.pools.iter().find(|pool| could_be_system(pool))
+}
+
+/// Whether a pool can be the system pool.
+fn could_be_system(pool: &Pool) -> bool {
+    let spot = matches!(pool.written.capacity.value, Capacity::Spot(_));
+    !pool.is_existing() && !spot && matches!(pool.gpus.get(), Some(None))
+}
+
+/// An `az` command for this cluster's resource group.
+fn az(config: &GpuCluster, words: &[&str]) -> Command {
+    let section = section(config);
+    Command::new(["az"])
+        .with(words.iter().copied())
+        .with(["--subscription", section.subscription.as_str()])
+        .with(["--resource-group", section.resource_group.as_str()])
+}

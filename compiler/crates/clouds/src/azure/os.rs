@@ -1,0 +1,72 @@
+//! Node images of AKS.
+//!
+//! On sizes with NVIDIA GPUs AKS installs the driver and makes `nvidia-container-runtime` containerd's default runtime
+//! (Azure/AgentBaker, its containerd template for GPU nodes, and MicrosoftDocs/azure-aks-docs
+//! `articles/aks/use-nvidia-gpu.md`, both read 2026-11-21). The RuntimeClass below refers to the same handler, for
+//! charts that require a RuntimeClass.
+
+use gpuc_schema::config::OsFamily;
+
+use gpuc_model::KubernetesVersion;
+use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
+
+/// The node images. The first one is the default.
+pub(super) static OS: &[OsFacts] = &[
+    image(OsFamily::Ubuntu, 33, 37),
+    image(OsFamily::Ubuntu2204, 33, 33),
+    image(OsFamily::Ubuntu2404, 33, 37),
+    image(OsFamily::AzureLinux, 33, 37),
+];
+
+/// Value of `--os-sku` for an operating system.
+///
+/// Source: azure-cli 2.91.0, choices of `az aks nodepool add --os-sku`.
+pub(super) fn sku(family: OsFamily) -> Option<&'static str> {
+    match family {
+        OsFamily::Ubuntu => Some("Ubuntu"),
+        OsFamily::Ubuntu2204 => Some("Ubuntu2204"),
+        OsFamily::Ubuntu2404 => Some("Ubuntu2404"),
+        OsFamily::AzureLinux => Some("AzureLinux"),
+        _ => None,
+    }
+}
+
+const fn image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
+    OsFacts {
+        family,
+        has_driver: true,
+        advertises: false,
+        injection: Injection::EnvironmentVariable,
+        visible_by_mount: false,
+        driver_root: "/",
+        // The NVIDIA container runtime is the default runtime on GPU nodes of AKS.
+        runtime_class: None,
+        // Without the driver of AKS there is no container toolkit either; the operator installs both. With the driver,
+        // AKS's handler is named after its binary (cloud-native-docs, gpu-operator/microsoft-aks.rst, read 2026-11-21).
+        operator: ForOperator {
+            driver: match family {
+                OsFamily::AzureLinux => Err(NO_DRIVER_CONTAINER),
+                _ => Ok(()),
+            },
+            toolkit: true,
+            runtime_class: "nvidia-container-runtime",
+            driver_dir: None,
+        },
+        kubernetes: KubernetesVersion(oldest)..=KubernetesVersion(newest),
+        source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa and use-nvidia-gpu.md, 2026-11-21; Azure/AgentBaker, containerd template for GPU nodes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_image_has_a_sku() {
+        for os in OS {
+            assert!(sku(os.family).is_some(), "{:?}", os.family);
+        }
+        assert_eq!(sku(OsFamily::Bottlerocket), None);
+        assert_eq!(OS[0].family, OsFamily::Ubuntu);
+    }
+}

@@ -1,0 +1,89 @@
+//! Ownership records of gpuc: tags that list the tags, labels and taints that gpuc set on a pool or cluster of AKS.
+
+use serde_json::{Map, Value};
+
+use gpuc_model::cloud::ownership::{OWN, parts};
+
+/// Prefix of the names of ownership records: the name of a tag must not contain a `/`.
+const PREFIX: &str = "gpuc-";
+
+/// Maximum length of a tag value, in characters.
+/// Source: learn.microsoft.com/azure/azure-resource-manager/management/tag-resources, its limitations, 2026-11-21.
+const LONGEST: usize = 256;
+
+/// The tags of a pool, including the ownership records of its labels, taints and tags.
+pub(super) fn tags_of_pool(
+    tags: Map<String, Value>,
+    labels: &Map<String, Value>,
+    taints: &[String],
+) -> Map<String, Value> {
+    let taints = taints.iter().map(|taint| taint_mark(taint));
+    let mut all = tags_of_cluster(tags);
+    all.extend(ownership_records("labels", labels.keys().cloned(), ","));
+    all.extend(ownership_records("taints", taints, ","));
+    all
+}
+
+/// The tags of a cluster, including their ownership records.
+pub(super) fn tags_of_cluster(mut tags: Map<String, Value>) -> Map<String, Value> {
+    let records: Vec<_> = ownership_records("tags", tags.keys().cloned(), "/").collect();
+    tags.extend(records);
+    tags
+}
+
+fn ownership_records(
+    kind: &str,
+    marks: impl Iterator<Item = String>,
+    separator: &str,
+) -> impl Iterator<Item = (String, Value)> {
+    let unmarked = marks.filter(|mark| !mark.starts_with(OWN));
+    let parts = parts(&format!("{PREFIX}{kind}"), unmarked, separator, LONGEST).into_iter();
+    parts.map(|(name, value)| (name, Value::from(value)))
+}
+
+/// Whether a tag is an ownership record.
+pub(super) fn is_ownership_record(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let kind = name
+        .strip_prefix(PREFIX)
+        .map(|kind| kind.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
+    kind.is_some_and(|kind| ["labels", "taints", "tags"].contains(&kind))
+}
+
+/// Key and effect of a taint: `key=value:Effect` without the value.
+fn taint_mark(taint: &str) -> String {
+    let (rest, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
+    let key = rest.split_once('=').map_or(rest, |(key, _)| key);
+    format!("{key}:{effect}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pool_tags_record_ownership() {
+        let map = |value: Value| value.as_object().expect("a map").clone();
+        let tags = map(json!({"cost center": "a", "owner": "b"}));
+        let labels = map(json!({"gpuc.dev/pool": "a", "rack": "1", "acme.dev/tier": "gold"}));
+        let taints = ["gpuc.dev/dedicated-to=a:NoSchedule", "sku=gpu:NoExecute"];
+        let all = tags_of_pool(tags, &labels, &taints.map(str::to_owned));
+        let wanted = json!({
+            "cost center": "a", "owner": "b",
+            "gpuc-tags": "cost center/owner",
+            "gpuc-labels": "acme.dev/tier,rack",
+            "gpuc-taints": "sku:NoExecute",
+        });
+        assert_eq!(Value::Object(all), wanted);
+    }
+
+    #[test]
+    fn ownership_records_are_recognized_by_name() {
+        for name in ["gpuc-tags", "GPUC-Labels-2", "gpuc-taints-10"] {
+            assert!(is_ownership_record(name), "{name}");
+        }
+        assert!(!is_ownership_record("gpuc-team") && !is_ownership_record("tags"));
+    }
+}

@@ -1,0 +1,237 @@
+//! The fields of a node pool, and the impact of changing each of them.
+
+use gpuc_model::plan::{Change, FieldKind, ResourceKind};
+
+/// A node pool of AKS.
+pub(in super::super) static POOL: ResourceKind = ResourceKind {
+    name: "AKS node pool",
+    fields: &[
+        VM_SIZE,
+        PRIORITY,
+        EVICTION,
+        MAX_PRICE,
+        ZONES,
+        SUBNET,
+        RESERVATION,
+        PLACEMENT,
+        DISK,
+        DISK_TYPE,
+        MAX_PODS,
+        DRIVER,
+        MIG,
+        OS_SKU,
+        VERSION,
+        MODE,
+        AUTOSCALING,
+        NODES,
+        LABELS,
+        TAINTS,
+        TAGS,
+        MAX_SURGE,
+        MAX_UNAVAILABLE,
+    ],
+    definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
+};
+
+const DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe";
+const SPOT_DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21";
+const FLAGS: &str = "azure-cli 2.91.0, az aks nodepool update";
+
+pub(super) const VM_SIZE: FieldKind = FieldKind {
+    name: "VM size",
+    read: ".vmSize",
+    create: Some("--node-vm-size"),
+    change: Change::Replaces {
+        reason: "the VM size of a pool cannot be changed after creation",
+    },
+    source: DOCS,
+};
+pub(super) const PRIORITY: FieldKind = FieldKind {
+    name: "priority",
+    read: r#".scaleSetPriority // "Regular""#,
+    create: Some("--priority"),
+    change: Change::Replaces {
+        reason: "a pool cannot switch between spot and regular machines after creation",
+    },
+    source: SPOT_DOCS,
+};
+pub(super) const EVICTION: FieldKind = FieldKind {
+    name: "eviction policy",
+    read: r#".scaleSetEvictionPolicy // "Delete""#,
+    create: Some("--eviction-policy"),
+    change: Change::Replaces {
+        reason: "the eviction policy of a pool cannot be changed after creation",
+    },
+    source: SPOT_DOCS,
+};
+pub(super) const MAX_PRICE: FieldKind = FieldKind {
+    name: "maximum spot price",
+    read: "(.spotMaxPrice // -1) | tonumber",
+    create: Some("--spot-max-price"),
+    change: Change::Replaces {
+        reason: "the maximum spot price of a pool cannot be changed after creation",
+    },
+    source: SPOT_DOCS,
+};
+pub(super) const ZONES: FieldKind = FieldKind {
+    name: "zones",
+    read: "(.availabilityZones // []) | sort",
+    create: Some("--zones"),
+    change: Change::Replaces {
+        reason: "the availability zones of a pool cannot be changed after creation",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/reliability-availability-zones-configure.md@fb060abe",
+};
+pub(super) const SUBNET: FieldKind = FieldKind {
+    name: "subnet",
+    read: r#"(.vnetSubnetId // "") | ascii_downcase"#,
+    create: Some("--vnet-subnet-id"),
+    change: Change::Replaces {
+        reason: "the subnet of a pool cannot be changed after creation",
+    },
+    source: FLAGS,
+};
+pub(super) const RESERVATION: FieldKind = FieldKind {
+    name: "capacity reservation group",
+    read: r#"(.capacityReservationGroupId // "") | ascii_downcase"#,
+    create: Some("--crg-id"),
+    change: Change::Replaces {
+        reason: "the capacity reservation of a pool cannot be changed after creation, except in a preview",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-capacity-reservation-groups.md@fb060abe",
+};
+pub(super) const PLACEMENT: FieldKind = FieldKind {
+    name: "proximity placement group",
+    read: r#"(.proximityPlacementGroupId // "") | ascii_downcase"#,
+    create: Some("--ppg"),
+    change: Change::Replaces {
+        reason: "only a new pool can join a proximity placement group",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/reduce-latency-ppg.md@fb060abe",
+};
+pub(super) const DISK: FieldKind = FieldKind {
+    name: "disk size",
+    read: ".osDiskSizeGb",
+    create: Some("--node-osdisk-size"),
+    change: Change::Replaces {
+        reason: "the disk size of the nodes cannot be changed after creation of the pool",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
+};
+pub(super) const DISK_TYPE: FieldKind = FieldKind {
+    name: "disk type",
+    read: ".osDiskType",
+    create: Some("--node-osdisk-type"),
+    change: Change::Replaces {
+        reason: "the placement of the nodes' boot disks cannot be changed after creation of the pool",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
+};
+pub(super) const MAX_PODS: FieldKind = FieldKind {
+    name: "maximum pods per node",
+    read: ".maxPods",
+    create: Some("--max-pods"),
+    change: Change::Replaces {
+        reason: "the maximum number of pods per node cannot be changed after creation of the pool",
+    },
+    source: DOCS,
+};
+pub(super) const DRIVER: FieldKind = FieldKind {
+    name: "GPU driver",
+    read: r#".gpuProfile.driver // "Install""#,
+    create: Some("--gpu-driver"),
+    change: Change::Replaces {
+        reason: "the installation of the GPU driver cannot be changed after creation of the pool; existing nodes \
+                 would not change",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-nvidia-gpu.md@fb060abe",
+};
+pub(super) const MIG: FieldKind = FieldKind {
+    name: "GPU instance profile",
+    read: ".gpuInstanceProfile",
+    create: Some("--gpu-instance-profile"),
+    change: Change::Replaces {
+        reason: "the GPU instance profile of a pool cannot be changed after creation",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/gpu-multi-instance.md@04921f5f",
+};
+pub(super) const OS_SKU: FieldKind = FieldKind {
+    name: "operating system",
+    read: r#".osSku // "Ubuntu""#,
+    create: Some("--os-sku"),
+    change: Change::Rolls {
+        reason: "AKS reimages every node with the new operating system",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa",
+};
+pub(super) const VERSION: FieldKind = FieldKind {
+    name: "Kubernetes version",
+    read: r#".orchestratorVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
+    create: None,
+    change: Change::Rolls {
+        reason: "AKS drains and reimages every node with the new version",
+    },
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-aks-node-pools-rolling.md@32892028",
+};
+pub(super) const MODE: FieldKind = FieldKind {
+    name: "mode",
+    read: ".mode",
+    create: Some("--mode"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-system-pools.md@04921f5f",
+};
+pub(super) const AUTOSCALING: FieldKind = FieldKind {
+    name: "autoscaling",
+    read: "if .enableAutoScaling then {enabled: true, min: .minCount, max: .maxCount} else {enabled: false} end",
+    create: Some("--enable-cluster-autoscaler"),
+    change: Change::InPlace,
+    source: FLAGS,
+};
+pub(super) const NODES: FieldKind = FieldKind {
+    name: "nodes",
+    read: ".count",
+    create: Some("--node-count"),
+    change: Change::Resizes,
+    source: "azure-cli 2.91.0, az aks nodepool scale",
+};
+pub(super) const LABELS: FieldKind = FieldKind {
+    name: "labels",
+    read: "our_labels",
+    create: Some("--labels"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md@fb060abe",
+};
+pub(super) const TAINTS: FieldKind = FieldKind {
+    name: "taints",
+    read: "our_taints",
+    create: Some("--node-taints"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-node-taints.md@fb060abe; Azure/AKS#2934",
+};
+pub(super) const TAGS: FieldKind = FieldKind {
+    name: "tags",
+    read: "our_tags_spelled",
+    create: Some("--tags"),
+    change: Change::InPlace,
+    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
+};
+pub(super) const MAX_SURGE: FieldKind = FieldKind {
+    name: "maximum surge",
+    read: r#"(.upgradeSettings.maxSurge // "1") | tostring"#,
+    create: Some("--max-surge"),
+    change: Change::InPlace,
+    source: FLAGS,
+};
+pub(super) const MAX_UNAVAILABLE: FieldKind = FieldKind {
+    name: "maximum unavailable nodes",
+    read: r#"(.upgradeSettings.maxUnavailable // "0") | tostring"#,
+    create: Some("--max-unavailable"),
+    change: Change::InPlace,
+    source: FLAGS,
+};
+
+/// Whether AKS sets this number by default on the pool that a cluster is created with. The default surge is a
+/// percentage there, never a number. Source: learn.microsoft.com/azure/aks/upgrade-aks-cluster, 2026-11-21.
+pub(super) fn is_default(kind: &FieldKind, count: u32) -> bool {
+    *kind == MAX_UNAVAILABLE && count == 0
+}

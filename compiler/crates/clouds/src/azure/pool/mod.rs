@@ -1,0 +1,244 @@
+//! Node pools, created and updated with `az aks nodepool`.
+
+mod fields;
+mod flags;
+mod kinds;
+mod values;
+
+use gpuc_model::plan::{ComesWith, Command, Observe, Resource};
+use gpuc_model::{Cluster, Pool};
+use gpuc_syntax::node::{Because, Origin};
+use serde_json::{Map, Value};
+
+pub(super) use kinds::POOL;
+
+use super::{az, cluster, cluster_name};
+
+/// A node pool.
+pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
+    let settings = Settings::new(cluster, pool);
+    Resource {
+        kind: &POOL,
+        name: pool.name.value.clone(),
+        script: format!("pool-{}", pool.name),
+        about: format!("The AKS node pool {}.", pool.name),
+        observe: Observe {
+            command: settings.command("show").with(["--output", "json"]),
+            absent: "\\((Resource(Group)?)?NotFound\\)",
+        },
+        create: vec![settings.create()],
+        by_hand: vec![settings.deletion()],
+        comes_with: settings.comes_with(),
+        fields: settings.fields(),
+        delete: settings.delete(),
+        origin: settings.origin(),
+    }
+}
+
+/// Flags with which `az aks create` creates the first pool of the cluster. They are the flags of a pool, some under
+/// other names, without those that only a later pool accepts.
+pub(super) fn first_pool(cluster: &Cluster, pool: &Pool) -> Vec<String> {
+    let mut words = vec!["--nodepool-name".to_owned(), pool.name.value.clone()];
+    for (flag, values) in Settings::new(cluster, pool).flags() {
+        let flag = match flag {
+            "--labels" => "--nodepool-labels",
+            "--node-taints" => "--nodepool-taints",
+            "--tags" => "--nodepool-tags",
+            // The first pool always consists of regular Linux machines in system mode; a later update sets the rest.
+            "--mode" | "--priority" | "--os-type" | "--max-surge" | "--max-unavailable" => continue,
+            flag => flag,
+        };
+        words.push(flag.to_owned());
+        words.extend(values);
+    }
+    words
+}
+
+/// Settings of a pool as AKS expects them.
+struct Settings<'c> {
+    cluster: &'c Cluster,
+    pool: &'c Pool,
+}
+
+impl<'c> Settings<'c> {
+    fn new(cluster: &'c Cluster, pool: &'c Pool) -> Self {
+        Self { cluster, pool }
+    }
+
+    /// An `az aks nodepool` command for this pool.
+    fn command(&self, verb: &str) -> Command {
+        az(&self.cluster.written, &["aks", "nodepool", verb]).with([
+            "--cluster-name",
+            cluster_name(self.cluster),
+            "--name",
+            &self.pool.name,
+        ])
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::made([self.pool.name.span], Because::Written)
+    }
+
+    /// The cluster, for the pool that AKS creates with it.
+    fn comes_with(&self) -> Option<ComesWith> {
+        if self.mode() != "System" {
+            return None;
+        }
+        let cluster = cluster::observe(self.cluster);
+        let updates = (self.upgrade().into_iter())
+            .filter(|(_, kind, count)| !kinds::is_default(kind, *count))
+            .map(|(flag, _, count)| self.update().with([flag, &count.to_string()]));
+        Some(ComesWith {
+            what: format!("{} {}", cluster::CLUSTER.name, self.cluster.name),
+            observe: cluster,
+            afterwards: updates.collect(),
+        })
+    }
+
+    fn update(&self) -> Command {
+        self.command("update").with(["--output", "none"])
+    }
+
+    fn create(&self) -> Command {
+        let flags = self.flags().into_iter();
+        let words = flags.flat_map(|(flag, values)| std::iter::once(flag.to_owned()).chain(values));
+        self.command("add").with(["--output", "none"]).with(words)
+    }
+
+    /// AKS refuses to delete the last system pool; deleting the cluster deletes it. Users can delete it if there is
+    /// another system pool.
+    fn delete(&self) -> Vec<Command> {
+        match self.mode() {
+            "System" => Vec::new(),
+            _ => vec![self.deletion()],
+        }
+    }
+
+    fn deletion(&self) -> Command {
+        self.command("delete").with(["--output", "none"])
+    }
+}
+
+/// Entries as `key=value`, one word each.
+pub(super) fn pairs(map: &Map<String, Value>) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    map.iter()
+        .map(|(key, value)| format!("{key}={}", text(value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::azure::testing::{cluster, provision, with_pools};
+    use gpuc_model::plan::{Change, Command, Field, Resource, Word};
+    use gpuc_syntax::diag::Report;
+
+    fn pool(yaml: &str) -> Resource {
+        let resources = provision(&with_pools(yaml)).resources;
+        resources.into_iter().last().expect("the file has pools")
+    }
+
+    fn command_line(command: &Command) -> String {
+        let word = |word: &Word| match word {
+            Word::Text(text) => text.clone(),
+            Word::Observed(jq) | Word::ObservedIfAny(jq) | Word::ObservedWords(jq) => {
+                format!("$({jq})")
+            }
+            Word::Beside(file) => file.clone(),
+        };
+        let words: Vec<_> = command.0.iter().map(word).collect();
+        words.join(" ").replace(
+            "--subscription 00000000-1111-2222-3333-444444444444 --resource-group demo",
+            "-",
+        )
+    }
+
+    fn field<'r>(pool: &'r Resource, name: &str) -> &'r Field {
+        let found = pool.fields.iter().find(|field| field.kind.name == name);
+        found.unwrap_or_else(|| panic!("no field {name}"))
+    }
+
+    fn want(pool: &Resource, name: &str) -> Value {
+        field(pool, name).want.clone()
+    }
+
+    #[test]
+    fn spot_pool_scales_from_zero() {
+        let pool = pool(
+            "- {name: infer, machine: Standard_NC4as_T4_v3, nodes: {min: 0, max: 8}, capacity: {spot: {}}}",
+        );
+        assert_eq!(
+            command_line(&pool.create[0]),
+            "az aks nodepool add - --cluster-name demo --name infer --output none --mode User \
+             --node-vm-size Standard_NC4as_T4_v3 --os-type Linux --os-sku Ubuntu --node-count 0 \
+             --enable-cluster-autoscaler --min-count 0 --max-count 8 --node-osdisk-size 100 \
+             --gpu-driver Install --priority Spot --eviction-policy Delete --spot-max-price -1 \
+             --labels gpuc.dev/pool=infer"
+        );
+        assert_eq!(want(&pool, "taints"), json!([]));
+        assert_eq!(want(&pool, "maximum spot price"), json!(-1));
+        // The update of the taints includes the taint that AKS itself sets.
+        assert!(command_line(&field(&pool, "taints").update[0]).ends_with(
+            r#"["kubernetes.azure.com/scalesetpriority=spot:NoSchedule"] | join(","))"#
+        ));
+        assert!(pool.fields.iter().all(|field| field.kind.name != "nodes"));
+    }
+
+    #[test]
+    fn fixed_pool_with_all_settings() {
+        let pool = pool(
+            r#"- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, zones: ["2", "1"],
+                  maxPods: 60, diskGiB: 500, dedicatedTo: research,
+                  taints: [{key: sku, value: gpu, effect: NoExecute}],
+                  tags: {cost center: "a=b; c"}, upgrade: {maxUnavailable: 1}}"#,
+        );
+        assert_eq!(
+            command_line(&pool.create[0]),
+            "az aks nodepool add - --cluster-name demo --name train --output none --mode User \
+             --node-vm-size Standard_ND96isr_H100_v5 --os-type Linux --os-sku Ubuntu --node-count 2 \
+             --node-osdisk-size 500 --max-pods 60 --gpu-driver Install --zones 1 2 \
+             --labels gpuc.dev/dedicated-to=research gpuc.dev/pool=train \
+             --node-taints gpuc.dev/dedicated-to=research:NoSchedule,sku=gpu:NoExecute \
+             --tags cost center=a=b; c gpuc-tags=cost center gpuc-taints=sku:NoExecute --max-surge 0 --max-unavailable 1"
+        );
+        let create = &pool.create[0].0;
+        assert!(create.contains(&Word::Text("cost center=a=b; c".to_owned())));
+        assert_eq!(want(&pool, "zones"), json!(["1", "2"]));
+        assert_eq!(want(&pool, "autoscaling"), json!({"enabled": false}));
+        assert_eq!(
+            command_line(&field(&pool, "nodes").update[0]),
+            "az aks nodepool scale - --cluster-name demo --name train --output none --node-count 2"
+        );
+    }
+
+    #[test]
+    fn mig_is_managed_by_aks_or_the_operator() {
+        let mig_pool = |stack: &str| {
+            let pool = format!(
+                "- {{name: slices, machine: Standard_NC24ads_A100_v4, nodes: {{count: 1}}, stack: {stack}, \
+                 sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 2g.20gb, count: 3}}]}}]}}}}}}"
+            );
+            let cluster = cluster(&with_pools(&pool), &mut Report::default());
+            super::resource(&cluster, &cluster.pools[1])
+        };
+        let aks = mig_pool("{}");
+        assert_eq!(want(&aks, "GPU instance profile"), json!("MIG2g"));
+        assert_eq!(want(&aks, "GPU driver"), json!("Install"));
+        let operator = mig_pool("{devicePlugin: operator}");
+        assert_eq!(want(&operator, "GPU instance profile"), Value::Null);
+        assert_eq!(want(&operator, "GPU driver"), json!("None"));
+    }
+
+    #[test]
+    fn immutable_fields_have_no_command() {
+        let pool = pool(
+            "- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, upgrade: {maxSurge: 1}}",
+        );
+        for field in &pool.fields {
+            let replaces = matches!(field.kind.change, Change::Replaces { .. });
+            assert_eq!(replaces, field.update.is_empty(), "{}", field.kind.name);
+        }
+    }
+}

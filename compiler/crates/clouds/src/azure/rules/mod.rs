@@ -1,0 +1,100 @@
+//! Rules specific to AKS, one file each.
+
+mod boot_disk_size;
+mod efa_unavailable;
+mod location_unreadable;
+mod maintenance_days;
+mod max_pods;
+mod mig_layout;
+mod mig_size;
+mod os_without_driver;
+mod placement_compact;
+mod resource_group_name;
+mod resource_id;
+mod size_unlisted;
+mod spot_deallocate;
+mod spot_fixed;
+mod spot_price;
+mod spot_surge;
+mod subnet_of_pool_only;
+mod subnets_several;
+mod subscription_unreadable;
+mod system_pool_missing;
+mod system_pool_small;
+mod system_pool_unfit;
+mod tag_unwritable;
+mod taint_unwritable;
+mod upgrade_settings;
+mod zone_unknown;
+
+use gpuc_model::check::Rule;
+use gpuc_model::{MachineType, Pool};
+
+use super::machines::{self, AzureSize};
+
+/// The rules, sorted by id.
+pub(super) static RULES: &[&Rule] = &[
+    &subscription_unreadable::RULE,
+    &resource_group_name::RULE,
+    &location_unreadable::RULE,
+    &zone_unknown::RULE,
+    &system_pool_missing::RULE,
+    &system_pool_unfit::RULE,
+    &system_pool_small::RULE,
+    &spot_fixed::RULE,
+    &spot_deallocate::RULE,
+    &spot_price::RULE,
+    &spot_surge::RULE,
+    &upgrade_settings::RULE,
+    &mig_size::RULE,
+    &mig_layout::RULE,
+    &os_without_driver::RULE,
+    &size_unlisted::RULE,
+    &resource_id::RULE,
+    &subnets_several::RULE,
+    &subnet_of_pool_only::RULE,
+    &placement_compact::RULE,
+    &efa_unavailable::RULE,
+    &taint_unwritable::RULE,
+    &max_pods::RULE,
+    &tag_unwritable::RULE,
+    &maintenance_days::RULE,
+    &boot_disk_size::RULE,
+];
+
+/// Catalog entry of a pool's VM size.
+fn size(pool: &Pool) -> Option<&'static AzureSize> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => machines::find(machine.name),
+        MachineType::Cpu(_) | MachineType::Host => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+    use crate::azure::testing::codes;
+
+    #[test]
+    fn rules_are_sorted() {
+        assert!(RULES.is_sorted_by(|a, b| a.code.id < b.code.id));
+    }
+
+    #[test]
+    fn examples_report_only_their_own_code() {
+        for rule in RULES {
+            assert_eq!(
+                codes(rule.code.bad),
+                [rule.code.name],
+                "bad of {}",
+                rule.code.id
+            );
+            assert!(
+                codes(rule.code.good).is_empty(),
+                "good of {}: {:?}",
+                rule.code.id,
+                codes(rule.code.good)
+            );
+        }
+    }
+}

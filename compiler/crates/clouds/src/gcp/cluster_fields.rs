@@ -1,0 +1,168 @@
+//! The fields of a GKE cluster, and the impact of changing each of them.
+//!
+//! `gcloud container clusters update` accepts exactly one setting per call, so each field has its own command.
+
+use gpuc_model::plan::{Change, FieldKind};
+
+const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
+
+/// All fields.
+pub(super) static FIELDS: &[FieldKind] = &[
+    NETWORK,
+    SUBNETWORK,
+    PRIVATE_NODES,
+    POLICIES,
+    DATAPLANE,
+    MULTI_NETWORKING,
+    RELEASE_CHANNEL,
+    CONTROL_PLANE,
+    WORKLOAD_IDENTITY,
+    FILESTORE,
+    FUSE,
+    MAINTENANCE,
+    RESOURCE_LABELS,
+];
+
+/// The only field of the default pool.
+pub(super) static FIRST_POOL_FIELDS: &[FieldKind] = &[FIRST_POOL];
+
+pub(super) const NETWORK: FieldKind = FieldKind {
+    name: "network",
+    read: r#".network // "default" | split("/") | last"#,
+    create: Some("--network"),
+    change: Change::Replaces {
+        reason: "the network of a cluster cannot be changed after creation",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const SUBNETWORK: FieldKind = FieldKind {
+    name: "subnetwork",
+    read: r#".subnetwork // "" | split("/") | last"#,
+    create: Some("--subnetwork"),
+    change: Change::Replaces {
+        reason: "the subnetwork of a cluster cannot be changed after creation",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const PRIVATE_NODES: FieldKind = FieldKind {
+    name: "private nodes",
+    read: "(.networkConfig.defaultEnablePrivateNodes // false) \
+               or (.privateClusterConfig.enablePrivateNodes // false)",
+    create: Some("--enable-private-nodes"),
+    change: Change::Replaces {
+        reason: "existing pools keep their IP addresses",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const POLICIES: FieldKind = FieldKind {
+    name: "network policies",
+    // Calico, the earlier implementation of GKE, also enforces them.
+    read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH" or (.networkPolicy.enabled // false)"#,
+    create: Some("--enable-dataplane-v2"),
+    change: Change::Replaces {
+        reason: "Dataplane V2, which enforces network policies, can only be enabled at creation of the cluster; to \
+                 enable Calico instead, run by hand: gcloud container clusters update \
+                 --update-addons=NetworkPolicy=ENABLED, then --enable-network-policy, which recreates every node",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2 and .../network-policy, 2026-11-22",
+};
+
+pub(super) const DATAPLANE: FieldKind = FieldKind {
+    name: "Dataplane V2",
+    read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH""#,
+    create: Some("--enable-dataplane-v2"),
+    change: Change::Replaces {
+        reason: "Dataplane V2, which pods with several interfaces require, can only be enabled at creation of the \
+                 cluster",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2 and \
+             .../setup-multinetwork-support-for-pods, 2026-11-22",
+};
+
+pub(super) const MULTI_NETWORKING: FieldKind = FieldKind {
+    name: "multi-networking",
+    read: ".networkConfig.enableMultiNetworking // false",
+    create: Some("--enable-multi-networking"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {
+    name: "release channel",
+    read: r#".releaseChannel.channel // "UNSPECIFIED""#,
+    create: Some("--release-channel"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const CONTROL_PLANE: FieldKind = FieldKind {
+    // A release channel upgrades the cluster automatically, and downgrades are not possible: a newer version is
+    // accepted.
+    name: "Kubernetes version of the control plane",
+    read: r#"def minor: split(".")[1] // "0" | tonumber;
+            (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have
+            | if ($have | minor) >= ($want | minor) then $want else $have end"#,
+    create: Some("--cluster-version"),
+    change: Change::Climbs {
+        reason: "GKE upgrades a control plane by one minor version at a time",
+        back: "GKE cannot downgrade a control plane to an older minor version",
+    },
+    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0; \
+             https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster and Google's skill \
+             gke-upgrades (SKILL.md), read 2026-11-22",
+};
+
+pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
+    name: "workload identity",
+    read: ".workloadIdentityConfig.workloadPool // null",
+    create: Some("--workload-pool"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FILESTORE: FieldKind = FieldKind {
+    name: "Filestore CSI driver",
+    read: ".addonsConfig.gcpFilestoreCsiDriverConfig.enabled // false",
+    create: Some("--addons"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FUSE: FieldKind = FieldKind {
+    name: "Cloud Storage FUSE CSI driver",
+    read: ".addonsConfig.gcsFuseCsiDriverConfig.enabled // false",
+    create: Some("--addons"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MAINTENANCE: FieldKind = FieldKind {
+    name: "maintenance window",
+    // gcloud can print UTC as +00:00.
+    read: r#"def utc: sub("[+]00:00$"; "Z");
+            .maintenancePolicy.window.recurringWindow // null
+            | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end"#,
+    create: Some("--maintenance-window-start"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
+    name: "resource labels",
+    read: "our_labels",
+    create: Some("--labels"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const FIRST_POOL: FieldKind = FieldKind {
+    // The pool is kept while it is the only one, because system pods need a node.
+    name: "first pool",
+    read: r#"[.nodePools[]?.name] | index("default-pool") != null and length > 1"#,
+    create: None,
+    change: Change::Resizes,
+    source: "gcloud container node-pools delete --help, Google Cloud SDK 528.0.0",
+};

@@ -1,0 +1,392 @@
+//! The DaemonSet that installs the driver if GKE does not. It runs the installer of the node image.
+//!
+//! Facts: GoogleCloudPlatform/container-engine-accelerators@068b15a9
+//! `nvidia-driver-installer/cos/daemonset-preloaded{,-latest}.yaml`, `ubuntu/daemonset-preloaded{,-R580}.yaml` (images,
+//! mounts, environment, and the pause image with its digest).
+
+use std::collections::BTreeMap;
+
+use gpuc_model::check::Checked;
+use gpuc_model::derive::components::DRIVER_INSTALLER as COMPONENT;
+use gpuc_model::derive::{early_tolerations, origins};
+use gpuc_model::plan::Object;
+use gpuc_model::{POOL_LABEL, Pool};
+use gpuc_schema::config::{DriverOwner, OsFamily};
+use gpuc_syntax::node::Origin;
+use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetSpec};
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
+    NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SecurityContext, ServiceAccount, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+
+use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
+
+const NAMESPACE: &str = "kube-system";
+
+/// Keeps the pod running after the installation, so that the installer does not run again.
+const PAUSE: &str =
+    "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
+
+/// Requests of an installer pod, also after the installation, because Kubernetes accounts for its init container:
+/// millicores and MiB.
+pub(super) const REQUESTS: (u64, u64) = (150, 256);
+
+/// Whether a DaemonSet installs the driver of a pool.
+pub(super) fn is_used(pool: &Pool) -> bool {
+    pool.has_gpus() && pool.driver.value == DriverOwner::DaemonSet
+}
+
+/// One DaemonSet for each pool whose driver it installs, and their ServiceAccount.
+pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
+    let pools: Vec<_> = cluster.pools.iter().filter(|pool| is_used(pool)).collect();
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let account = ServiceAccount {
+        metadata: metadata(COMPONENT, BTreeMap::new()),
+        automount_service_account_token: Some(false),
+        ..ServiceAccount::default()
+    };
+    let spans = pools.iter().map(|pool| pool.driver.span);
+    let origin = Origin::rule(spans, "a separate ServiceAccount for the driver installer");
+    let mut objects = vec![Object::new(COMPONENT, &account, origin)];
+    objects.extend(pools.into_iter().map(object));
+    objects
+}
+
+fn object(pool: &Pool) -> Object {
+    let labels = BTreeMap::from([
+        ("app.kubernetes.io/name".to_owned(), COMPONENT.to_owned()),
+        (POOL_LABEL.to_owned(), pool.name.value.clone()),
+    ]);
+    let daemon_set = DaemonSet {
+        metadata: metadata(&format!("{COMPONENT}-{}", pool.name), labels.clone()),
+        spec: Some(DaemonSetSpec {
+            selector: LabelSelector {
+                match_labels: Some(labels.clone()),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod(pool)),
+            },
+            ..DaemonSetSpec::default()
+        }),
+        ..DaemonSet::default()
+    };
+    let written = [&pool.driver_image, &pool.driver_version]
+        .into_iter()
+        .flatten()
+        .map(|text| text.span);
+    let inputs = ([pool.driver.span, pool.plugin.span, pool.os.span].into_iter())
+        .chain(origins::placement(pool))
+        .chain(written);
+    let origin = Origin::fact(
+        inputs,
+        "GKE does not install the driver on a node where its device plugin is disabled; this DaemonSet does",
+        "NVIDIA/aicr#2047",
+    );
+    Object::new(COMPONENT, &daemon_set, origin)
+}
+
+fn metadata(name: &str, labels: BTreeMap<String, String>) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some(NAMESPACE.to_owned()),
+        labels: Some(labels).filter(|labels| !labels.is_empty()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn pod(pool: &Pool) -> PodSpec {
+    let is_ubuntu = pool.os.value == OsFamily::Ubuntu;
+    let mounts = if is_ubuntu {
+        UBUNTU
+    } else {
+        CONTAINER_OPTIMIZED
+    };
+    let host = (!is_ubuntu).then_some(true);
+    PodSpec {
+        affinity: Some(affinity(pool)),
+        automount_service_account_token: Some(false),
+        containers: vec![pause()],
+        host_network: host,
+        host_pid: host,
+        init_containers: Some(vec![installer(pool, is_ubuntu, mounts)]),
+        priority_class_name: Some("system-node-critical".to_owned()),
+        service_account_name: Some(COMPONENT.to_owned()),
+        // gpuc-runtime waits for the driver before it removes the startup taint.
+        tolerations: Some(early_tolerations(pool)).filter(|tolerations| !tolerations.is_empty()),
+        volumes: Some(mounts.iter().map(Mount::volume).collect()),
+        ..PodSpec::default()
+    }
+}
+
+/// A host directory and its mount path in the installer.
+struct Mount {
+    name: &'static str,
+    host: &'static str,
+    container: &'static str,
+    /// Environment variables with the two paths.
+    variables: Option<(&'static str, &'static str)>,
+}
+
+const fn mount(name: &'static str, host: &'static str, container: &'static str) -> Mount {
+    Mount {
+        name,
+        host,
+        container,
+        variables: None,
+    }
+}
+
+const CONTAINER_OPTIMIZED: &[Mount] = &[
+    mount("dev", "/dev", "/dev"),
+    Mount {
+        variables: Some(("NVIDIA_INSTALL_DIR_HOST", "NVIDIA_INSTALL_DIR_CONTAINER")),
+        ..mount("nvidia", DRIVER_ROOT, DRIVER_IN_CONTAINER)
+    },
+    Mount {
+        variables: Some(("VULKAN_ICD_DIR_HOST", "VULKAN_ICD_DIR_CONTAINER")),
+        ..mount(
+            "vulkan",
+            "/home/kubernetes/bin/nvidia/vulkan/icd.d",
+            "/etc/vulkan/icd.d",
+        )
+    },
+    Mount {
+        variables: Some(("COS_TOOLS_DIR_HOST", "COS_TOOLS_DIR_CONTAINER")),
+        ..mount("cos-tools", "/var/lib/cos-tools", "/build/cos-tools")
+    },
+    ROOT,
+];
+
+const UBUNTU: &[Mount] = &[
+    mount("boot", "/boot", "/boot"),
+    mount("dev", "/dev", "/dev"),
+    ROOT,
+];
+
+const ROOT: Mount = mount("root", "/", "/root");
+
+impl Mount {
+    fn volume(&self) -> Volume {
+        Volume {
+            name: self.name.to_owned(),
+            host_path: Some(HostPathVolumeSource {
+                path: self.host.to_owned(),
+                type_: None,
+            }),
+            ..Volume::default()
+        }
+    }
+
+    fn volume_mount(&self) -> VolumeMount {
+        VolumeMount {
+            name: self.name.to_owned(),
+            mount_path: self.container.to_owned(),
+            ..VolumeMount::default()
+        }
+    }
+
+    fn environment(&self) -> Vec<EnvVar> {
+        let Some((host, container)) = self.variables else {
+            return Vec::new();
+        };
+        vec![
+            variable(host, self.host),
+            variable(container, self.container),
+        ]
+    }
+}
+
+fn variable(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..EnvVar::default()
+    }
+}
+
+/// The installer image is part of the node image, so it is never pulled; no registry contains it.
+fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
+    let version = pool
+        .driver_version
+        .as_ref()
+        .map(|version| version.as_str())
+        .filter(|version| *version != "default");
+    let mut environment: Vec<_> = mounts.iter().flat_map(Mount::environment).collect();
+    if !is_ubuntu {
+        environment.push(variable("ROOT_MOUNT_DIR", ROOT.container));
+    }
+    let mut command = None;
+    match version {
+        Some(version) if is_ubuntu => {
+            environment.push(variable("NVIDIA_DRIVER_VERSION", version));
+        }
+        Some(version) => {
+            let install = ["/cos-gpu-installer", "install"].map(str::to_owned);
+            let version = format!("--version={version}");
+            command = Some(install.into_iter().chain([version]).collect());
+        }
+        None => {}
+    }
+    let (image, pull) = match &pool.driver_image {
+        Some(image) => (image.as_str(), "IfNotPresent"),
+        None if is_ubuntu => ("gke-nvidia-installer:fixed", "Never"),
+        None => ("cos-nvidia-installer:fixed", "Never"),
+    };
+    Container {
+        command,
+        env: Some(environment).filter(|environment| !environment.is_empty()),
+        image: Some(image.to_owned()),
+        image_pull_policy: Some(pull.to_owned()),
+        name: "install".to_owned(),
+        resources: Some(requests(REQUESTS)),
+        security_context: Some(SecurityContext {
+            privileged: Some(true),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(mounts.iter().map(Mount::volume_mount).collect()),
+        ..Container::default()
+    }
+}
+
+fn pause() -> Container {
+    Container {
+        image: Some(PAUSE.to_owned()),
+        name: "pause".to_owned(),
+        resources: Some(requests((1, 8))),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        ..Container::default()
+    }
+}
+
+/// Requests in millicores and MiB.
+fn requests((cpu, mib): (u64, u64)) -> ResourceRequirements {
+    let quantities = [("cpu", format!("{cpu}m")), ("memory", format!("{mib}Mi"))]
+        .map(|(name, amount)| (name.to_owned(), Quantity(amount)));
+    ResourceRequirements {
+        requests: Some(BTreeMap::from(quantities)),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn affinity(pool: &Pool) -> Affinity {
+    let expressions = pool.selector.iter().map(|label| NodeSelectorRequirement {
+        key: label.key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![label.value.clone()]),
+    });
+    let terms = vec![NodeSelectorTerm {
+        match_expressions: Some(expressions.collect()),
+        match_fields: None,
+    }];
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: terms,
+            }),
+            ..NodeAffinity::default()
+        }),
+        ..Affinity::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{cluster, resolved};
+    use super::*;
+    use gpuc_model::check::check;
+
+    fn installer_objects(pools: &[Value]) -> Vec<Value> {
+        let (cluster, mut report) = resolved(cluster(pools));
+        let checked = check(&cluster, &mut report).expect("the cluster has no errors");
+        let objects = cluster.cloud.objects(&checked);
+        let json = |object: &Object| serde_json::to_value(&object.node).expect("JSON");
+        objects.iter().map(json).collect()
+    }
+
+    #[test]
+    fn each_pool_runs_the_installer_of_its_image() {
+        let objects = installer_objects(&[
+            json!({"name": "a", "machine": "g2-standard-8", "nodes": {"count": 1}, "dedicatedTo": "x"}),
+            json!({
+                "name": "b", "machine": "g2-standard-8", "nodes": {"count": 1},
+                "os": {"family": "Ubuntu"}, "stack": {"driverVersion": "580.65.06"},
+            }),
+        ]);
+        let names: Vec<_> = objects
+            .iter()
+            .map(|object| object["metadata"]["name"].as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                Some("nvidia-driver-installer"),
+                Some("nvidia-driver-installer-a"),
+                Some("nvidia-driver-installer-b"),
+                Some("gpuc-critical-pods"),
+            ]
+        );
+        let cos = &objects[1]["spec"]["template"]["spec"];
+        assert_eq!(
+            cos["initContainers"][0]["image"],
+            "cos-nvidia-installer:fixed"
+        );
+        assert_eq!(cos["initContainers"][0]["imagePullPolicy"], "Never");
+        assert_eq!(cos["initContainers"][0].get("command"), None);
+        assert_eq!(
+            cos["tolerations"],
+            json!([
+                {"key": "gpuc.dev/dedicated-to", "operator": "Equal", "value": "x", "effect": "NoSchedule"},
+                {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"},
+            ])
+        );
+        let ubuntu = &objects[2]["spec"]["template"]["spec"];
+        assert_eq!(
+            ubuntu["initContainers"][0]["image"],
+            "gke-nvidia-installer:fixed"
+        );
+        assert_eq!(
+            ubuntu["initContainers"][0]["env"],
+            json!([{"name": "NVIDIA_DRIVER_VERSION", "value": "580.65.06"}])
+        );
+        assert_eq!(ubuntu.get("hostNetwork"), None);
+    }
+
+    #[test]
+    fn version_and_image_can_be_set() {
+        let objects = installer_objects(&[json!({
+            "name": "a", "machine": "g2-standard-8", "nodes": {"count": 1},
+            "stack": {"driverVersion": "latest", "driverImage": "registry.example.com/installer:1"},
+        })]);
+        let installer = &objects[1]["spec"]["template"]["spec"]["initContainers"][0];
+        assert_eq!(
+            installer["command"],
+            json!(["/cos-gpu-installer", "install", "--version=latest"])
+        );
+        assert_eq!(installer["image"], "registry.example.com/installer:1");
+        assert_eq!(installer["imagePullPolicy"], "IfNotPresent");
+    }
+
+    #[test]
+    fn no_installer_if_gke_installs_the_driver() {
+        let stack = json!({"devicePlugin": "cloud"});
+        let pool =
+            json!({"name": "a", "machine": "g2-standard-8", "nodes": {"count": 1}, "stack": stack});
+        assert!(installer_objects(&[pool]).is_empty());
+    }
+}

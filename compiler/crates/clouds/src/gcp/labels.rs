@@ -1,0 +1,93 @@
+//! Labels that GKE sets on nodes.
+//!
+//! Source, read 2026-11-22: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/gce` (`gke-accelerator`,
+//! `gke-nodepool`, `gke-os-distribution`); cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus
+//! (`gke-gpu-sharing-strategy`, `gke-max-shared-clients-per-gpu`) and how-to/gpus-multi (`gke-gpu-partition-size`);
+//! GoogleCloudPlatform/PerfKitBenchmarker's selectors for node pools (`gke-accelerator-count`,
+//! `gke-gpu-driver-version`); concepts/spot-vms (`gke-spot`, `gke-provisioning`), and `machine-family` (from memory).
+
+use gpuc_model::cloud::OwnLabel;
+use gpuc_model::{Pool, Sharing};
+use gpuc_schema::config::{Capacity, DevicePlugin, OsFamily};
+
+use super::accelerator;
+
+/// Labels of a pool that gpuc creates.
+pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
+    let name = pool.name.value.clone();
+    let mut labels = vec![
+        OwnLabel::always("cloud.google.com/gke-nodepool", name),
+        // Older clusters have `cos` and `ubuntu`, newer ones the longer values.
+        OwnLabel {
+            key: "cloud.google.com/gke-os-distribution",
+            values: match pool.os.value {
+                OsFamily::ContainerOptimized => ["cos", "cos_containerd"],
+                _ => ["ubuntu", "ubuntu_containerd"],
+            }
+            .map(str::to_owned)
+            .into(),
+            always: false,
+            begins: false,
+        },
+    ];
+    match pool.written.capacity.value {
+        Capacity::Spot(_) => labels.extend([
+            OwnLabel::always("cloud.google.com/gke-spot", "true"),
+            OwnLabel::perhaps("cloud.google.com/gke-provisioning", "spot"),
+        ]),
+        _ => labels.extend([
+            OwnLabel::never("cloud.google.com/gke-spot"),
+            OwnLabel::perhaps("cloud.google.com/gke-provisioning", "standard"),
+        ]),
+    }
+    labels.push(OwnLabel::never("cloud.google.com/gke-preemptible"));
+    let machine = pool.written.machine.as_ref();
+    if let Some((family, _)) = machine.and_then(|machine| machine.split_once('-')) {
+        labels.push(OwnLabel::perhaps("cloud.google.com/machine-family", family));
+    }
+    labels.extend(gpu_labels(pool));
+    labels
+}
+
+fn gpu_labels(pool: &Pool) -> Vec<OwnLabel> {
+    const ACCELERATOR: &str = "cloud.google.com/gke-accelerator";
+    const COUNT: &str = "cloud.google.com/gke-accelerator-count";
+    const STRATEGY: &str = "cloud.google.com/gke-gpu-sharing-strategy";
+    const CLIENTS: &str = "cloud.google.com/gke-max-shared-clients-per-gpu";
+    const PARTITION: &str = "cloud.google.com/gke-gpu-partition-size";
+    let (Some(gpus), Some(machine)) = (pool.gpus.get(), pool.machine.get()) else {
+        return Vec::new();
+    };
+    let Some(gpus) = gpus else {
+        let keys = [ACCELERATOR, COUNT, STRATEGY, CLIENTS, PARTITION];
+        return keys.map(OwnLabel::never).into();
+    };
+    let mut labels = vec![OwnLabel::perhaps(COUNT, gpus.per_node.to_string())];
+    if let Some(name) = accelerator::name(machine, gpus) {
+        labels.push(OwnLabel::always(ACCELERATOR, name));
+    }
+    let Some(sharing) = pool.sharing.get() else {
+        return labels;
+    };
+    // GKE sets these labels only for sharing that its own device plugin manages.
+    let is_managed_by_gke = pool.plugin.value == DevicePlugin::Cloud;
+    let (strategy, clients) = match sharing {
+        Sharing::TimeSlicing { replicas, .. } if is_managed_by_gke => {
+            ("time-sharing", Some(replicas.value))
+        }
+        Sharing::Mps { replicas, .. } if is_managed_by_gke => ("mps", Some(replicas.value)),
+        _ => ("", None),
+    };
+    match clients {
+        Some(clients) => labels.extend([
+            OwnLabel::always(STRATEGY, strategy),
+            OwnLabel::always(CLIENTS, clients.to_string()),
+        ]),
+        None => labels.extend([STRATEGY, CLIENTS].map(OwnLabel::never)),
+    }
+    labels.push(match accelerator::partition(sharing) {
+        Some(size) if is_managed_by_gke => OwnLabel::always(PARTITION, size),
+        _ => OwnLabel::never(PARTITION),
+    });
+    labels
+}

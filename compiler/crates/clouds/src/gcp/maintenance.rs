@@ -1,0 +1,99 @@
+//! Maintenance windows of a cluster.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{GcpCreate, Maintenance, Weekday};
+use serde_json::{Value, json};
+
+use super::cluster_fields as kinds;
+use super::location::Place;
+use super::setting::Setting;
+
+/// The maintenance window of a cluster, or its removal.
+pub(super) fn setting(create: &GcpCreate, place: Place<'_>) -> Setting {
+    let Some(maintenance) = &create.maintenance else {
+        let clear = place.cluster("update").with(["--clear-maintenance-window"]);
+        return Setting::new(&kinds::MAINTENANCE, Value::Null, Span::NONE).update(clear);
+    };
+    let window = Window::new(maintenance);
+    let flags = [
+        format!("--maintenance-window-start={}", window.start),
+        format!("--maintenance-window-end={}", window.end),
+        format!("--maintenance-window-recurrence={}", window.recurrence),
+    ];
+    let want = json!({
+        "start": window.start, "end": window.end, "recurrence": window.recurrence,
+    });
+    Setting::new(&kinds::MAINTENANCE, want, maintenance.span)
+        .flags(flags.clone())
+        .update(place.cluster("update").with(flags))
+}
+
+/// A window in the format of GKE: its first occurrence and its recurrence.
+struct Window {
+    start: String,
+    end: String,
+    recurrence: String,
+}
+
+impl Window {
+    /// The first occurrence is in the week of Monday, January 6, 2025; only its weekday and time matter.
+    fn new(maintenance: &Maintenance) -> Self {
+        let mut days: Vec<_> = maintenance.days.iter().map(|day| day.value).collect();
+        days.sort_unstable();
+        days.dedup();
+        let first = days.first().copied().unwrap_or(Weekday::Monday);
+        let date = 6 + first as u32;
+        let (hour, minute) = maintenance.start.split_once(':').unwrap_or(("00", "00"));
+        let hour: u32 = hour.parse().unwrap_or_default();
+        let end = hour + maintenance.hours.value;
+        let moment = |hours: u32| {
+            format!(
+                "2025-01-{:02}T{:02}:{minute}:00Z",
+                date + hours / 24,
+                hours % 24
+            )
+        };
+        let days: Vec<_> = days.into_iter().map(day_code).collect();
+        Self {
+            start: moment(hour),
+            end: moment(end),
+            recurrence: format!("FREQ=WEEKLY;BYDAY={}", days.join(",")),
+        }
+    }
+}
+
+/// Code of a day in RFC 5545.
+fn day_code(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "MO",
+        Weekday::Tuesday => "TU",
+        Weekday::Wednesday => "WE",
+        Weekday::Thursday => "TH",
+        Weekday::Friday => "FR",
+        Weekday::Saturday => "SA",
+        Weekday::Sunday => "SU",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuc_schema::Spanned;
+
+    use super::*;
+
+    #[test]
+    fn window_can_end_on_the_next_day() {
+        let window = Window::new(&Maintenance {
+            days: vec![
+                Spanned::unwritten(Weekday::Sunday),
+                Spanned::unwritten(Weekday::Saturday),
+            ],
+            start: Spanned::unwritten("22:30".to_owned()),
+            hours: Spanned::unwritten(6),
+        });
+        // January 11, 2025 was a Saturday.
+        assert_eq!(window.start, "2025-01-11T22:30:00Z");
+        assert_eq!(window.end, "2025-01-12T04:30:00Z");
+        assert_eq!(window.recurrence, "FREQ=WEEKLY;BYDAY=SA,SU");
+    }
+}

@@ -1,0 +1,359 @@
+//! Google Kubernetes Engine, Standard mode: its properties, resources and rules.
+
+mod accelerator;
+mod addons;
+mod admission;
+pub mod attach;
+mod cluster;
+mod cluster_fields;
+pub mod cpu;
+mod driver_installer;
+mod gpudirect;
+mod labels;
+mod local_ssds;
+mod location;
+pub mod machines;
+mod maintenance;
+pub mod names;
+mod nodes;
+mod os;
+mod ownership;
+pub mod partitions;
+mod pool;
+mod regions;
+mod reserved;
+mod rules;
+mod setting;
+mod storage;
+mod taints;
+#[cfg(test)]
+mod testing;
+mod upgrades;
+pub mod zones;
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{
+    Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
+    LocalDisks, Rdma,
+};
+use gpuc_schema::gpu::GpuModel;
+
+use gpuc_model::check::{Checked, Rule};
+use gpuc_model::cloud::machine::Machine;
+use gpuc_model::cloud::storage::VolumeType;
+use gpuc_model::cloud::{
+    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    NodeDisk, OwnLabel, Repairs, labels_of_place,
+};
+use gpuc_model::plan::{Followed, Object, Provisioning, ResourceKind};
+use gpuc_model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
+use gpuc_syntax::node::Origin;
+
+/// Google Kubernetes Engine.
+#[derive(Debug)]
+pub struct Gke;
+
+/// Label that disables GKE's device plugin on a node. It must be set when the node is created.
+const NO_DEFAULT_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
+
+/// The pool that GKE creates with a cluster.
+const DEFAULT_POOL: &str = "default-pool";
+
+static FACTS: Facts = Facts {
+    key: "gcp",
+    name: "Google Kubernetes Engine",
+    autoscalers: &[Autoscaler::Managed, Autoscaler::None],
+    os: os::OS,
+    makes_machines: true,
+    regions: regions::REGIONS,
+    region_of: |location| {
+        let region = names::region_of_zone(location).unwrap_or(location);
+        names::is_region_name(region).then_some(region)
+    },
+    machine_word: "Compute Engine machine type",
+    pool_name: NAME,
+    cluster_name: NAME,
+    taint_needs_value: Some(
+        "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
+    ),
+    // A kubelet does not start with a label of these prefixes, except for a few that it is allowed to set.
+    startup_taints: Some(
+        "cilium/cilium#16631: GKE node pools with a taint that an agent removes; \
+         kubernetes/cloud-provider-gcp#322 and #404: GKE does not restore it",
+    ),
+    // cloud.google.com/kubernetes-engine/docs/how-to/gpus, on the taint of GPU nodes (as quoted by kserve
+    // docs/samples/accelerators, read 2026-11-21).
+    tolerates_resources: true,
+    places_compactly: true,
+    reserved_prefixes: &[
+        (
+            "kubernetes.io/",
+            "kubelets must not set labels with this prefix",
+        ),
+        ("k8s.io/", "kubelets must not set labels with this prefix"),
+        INSTANCE_TYPE,
+    ],
+    replaced_labels: &[],
+    // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
+    other_accelerators: &[("google.com/tpu", "Google's TPUs")],
+    label_words: &[],
+    label_prefixes: &["cloud.google.com/"],
+    drivers: &[
+        DriverOwner::DaemonSet,
+        DriverOwner::Preinstalled,
+        DriverOwner::Operator,
+    ],
+    driver_daemon_set: true,
+    driver_words: &["default", "latest"],
+    plugins: &[
+        DevicePlugin::Gpuc,
+        DevicePlugin::Nvidia,
+        DevicePlugin::Operator,
+        DevicePlugin::Cloud,
+    ],
+    // The limit of a cluster. The limit of a pool depends on its zones.
+    max_nodes: 15_000,
+    capacities: &["onDemand", "spot", "reservation"],
+    managed_control_plane: true,
+    template_resources: false,
+    storage: Some(&storage::STORAGE),
+    repairs: Repairs::Always,
+    // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
+    policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
+    reserved: Some(reserved::reserved_resources),
+};
+
+static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
+
+const NAME: NameRule = NameRule {
+    words: "lower-case letters, digits and -, starting with a letter and not ending with -",
+    max: 40,
+    allows: |name| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && !name.ends_with('-')
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    },
+    source: "Azure/telescope#989 and THORChain cluster-launcher!67; GKE validates the name, gcloud does not",
+};
+
+impl Cloud for Gke {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Gcp(_))
+    }
+
+    fn machines(&self) -> Vec<&'static Machine> {
+        machines::MACHINES.iter().map(|row| &row.machine).collect()
+    }
+
+    fn machine(&self, name: &str) -> Option<&'static Machine> {
+        machines::find(name).map(|row| &row.machine)
+    }
+
+    fn machine_name(&self, name: &str) -> MachineName {
+        if let Some(accelerator) = names::other_accelerator(name) {
+            return MachineName::OtherAccelerator(accelerator);
+        }
+        if !names::is_machine_name(name) {
+            return MachineName::Impossible;
+        }
+        match cpu::cpu_machine(name) {
+            Some(cpu) => MachineName::Cpu(cpu),
+            None if names::has_gpus(name) => MachineName::Gpus,
+            None => MachineName::Plausible,
+        }
+    }
+
+    fn attach(
+        &self,
+        machine: &str,
+        model: &'static GpuModel,
+        count: u32,
+    ) -> Option<Result<(), String>> {
+        Some(accelerator::attach(machine, model, count))
+    }
+
+    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let installer = driver_installer::is_used(pool)
+            .then(|| Daemon::new("nvidia-driver-installer", driver_installer::REQUESTS));
+        installer
+            .into_iter()
+            .chain(gpudirect::daemons(pool))
+            .collect()
+    }
+
+    fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
+        match plugin {
+            DevicePlugin::Cloud => DriverOwner::Preinstalled,
+            DevicePlugin::Gpuc | DevicePlugin::Nvidia | DevicePlugin::Operator => {
+                DriverOwner::DaemonSet
+            }
+        }
+    }
+
+    fn labels(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Label> {
+        let is_set_by_user = || {
+            pool.written
+                .labels
+                .keys()
+                .any(|key| **key == *NO_DEFAULT_PLUGIN)
+        };
+        let uses_gke_plugin = pool.plugin.value == DevicePlugin::Cloud;
+        if !pool.has_gpus() || pool.is_existing() || uses_gke_plugin || is_set_by_user() {
+            return Vec::new();
+        }
+        vec![Label {
+            key: NO_DEFAULT_PLUGIN.to_owned(),
+            value: "true".to_owned(),
+            origin: Origin::fact(
+                [pool.plugin.span, pool.allocation.span],
+                "GKE runs its own device plugin on nodes without this label",
+                "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
+            ),
+        }]
+    }
+
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let gcp = section(&cluster.written);
+        let zones = location::zones(gcp, pool).into_iter().map(str::to_owned);
+        let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
+        let mut labels = labels_of_place(zones, region.to_owned(), &[]);
+        if !pool.is_existing() {
+            labels.extend(labels::for_pool(pool));
+        }
+        labels
+    }
+
+    /// Nodes of machine types with GPUDirect have labels for their topology.
+    ///
+    /// Source: <https://docs.cloud.google.com/ai-hypercomputer/docs/nccl/test-gke-custom-a3-mega-high>, its Topology
+    /// for Kueue, 2026-11-21.
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        const LEVELS: &[&str] = &[
+            "cloud.google.com/gce-topology-block",
+            "cloud.google.com/gce-topology-subblock",
+            "cloud.google.com/gce-topology-host",
+            "kubernetes.io/hostname",
+        ];
+        let has_gpudirect = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                machines::find(machine.name).is_some_and(|row| row.gpudirect.is_some())
+            }
+            _ => false,
+        };
+        if has_gpudirect { LEVELS } else { &[] }
+    }
+
+    fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
+        Err(NoRdma {
+            why: "GKE manages the network of its GPU machines itself, with its own plugins"
+                .to_owned(),
+            help: "remove `rdma`; for `a3-megagpu-8g` and `a3-highgpu-8g`, write `gpudirect`",
+        })
+    }
+
+    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+        gpudirect::protocol(pool).map(|protocol| protocol.interfaces)
+    }
+
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        gpudirect::settings(pool)
+    }
+
+    fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
+        taints::automatic(pool)
+    }
+
+    /// Source: gcloud 528 `surface/container/node_pools/create.py` (`--disk-size`, at least 10GB); 64 TiB of a
+    /// persistent disk: cloud.google.com/compute/docs/disks (from memory).
+    fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
+        Some(DiskRange {
+            least: 10,
+            smaller: "GKE does not support a smaller boot disk",
+            most: 65_536,
+            larger: "Compute Engine does not support a larger disk",
+        })
+    }
+
+    fn node_disk(&self, _cluster: &Cluster, pool: &Pool) -> Option<NodeDisk> {
+        (!pool.is_existing()).then(|| local_ssds::node_disk(pool))?
+    }
+
+    fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
+        local_ssds::choices(pool)
+    }
+
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        storage::parameters(&cluster.written, volumes)
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
+
+    fn resources(&self) -> &'static [&'static ResourceKind] {
+        RESOURCES
+    }
+
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
+        cluster::provision(*cluster)
+    }
+
+    /// The configuration file of containerd is not at the path that containerd reports to the toolkit
+    /// (NVIDIA/gpu-operator#1679; cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
+    fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        &[("RUNTIME_CONFIG_SOURCE", "file")]
+    }
+
+    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(location::for_cluster(cluster).cluster)
+    }
+
+    /// GKE runs this autoscaler.
+    fn keeps_above_maximum(&self) -> Option<&'static str> {
+        Some(
+            "kubernetes/autoscaler cluster-autoscaler/FAQ.md, which says about a cluster above the maximum that the \
+             sizes of node groups are not enforced and that only unneeded nodes are removed, read 2026-11-22",
+        )
+    }
+
+    fn driver_version(&self, pool: &Pool) -> Option<String> {
+        (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
+    }
+
+    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+        upgrades::followed(cluster, pool)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        let mut objects = driver_installer::objects(*cluster);
+        objects.extend(admission::objects(*cluster));
+        objects.extend(gpudirect::objects(*cluster));
+        objects
+    }
+}
+
+/// The `cloud.gcp` section of the file.
+fn section(config: &GpuCluster) -> &Gcp {
+    match &config.cloud.value {
+        CloudSection::Gcp(gcp) => gcp,
+        _ => unreachable!("a cloud handles only clusters with its own section"),
+    }
+}
+
+/// Settings of a cluster that gpuc creates; `None` for an existing cluster.
+fn created(config: &GpuCluster) -> Option<&GcpCreate> {
+    match &section(config).cluster.value {
+        GcpCluster::Create(create) => Some(create),
+        GcpCluster::Existing(_) => None,
+    }
+}

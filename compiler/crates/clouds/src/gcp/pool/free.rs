@@ -1,0 +1,79 @@
+//! Fields whose change does not affect existing nodes: upgrades, zones, numbers of nodes.
+
+use gpuc_schema::Span;
+use serde_json::json;
+
+use super::super::setting::Setting;
+use super::super::{location, nodes, section};
+use super::{Lowering, kinds};
+
+impl Lowering<'_> {
+    pub(super) fn upgrade(&self) -> Option<Setting> {
+        let (surge, unavailable, span) = match &self.pool.written.upgrade {
+            // The rule `gke-upgrade-incomplete` rejects one without the other.
+            Some(upgrade) => (
+                upgrade.max_surge?.value,
+                upgrade.max_unavailable?.value,
+                upgrade.span,
+            ),
+            // No reserved machine is free for a surge node: GKE deletes a node before it creates its replacement.
+            None if self.pool.is_reserved() => (0, 1, self.pool.written.capacity.span),
+            None => return None,
+        };
+        let flags = [
+            format!("--max-surge-upgrade={surge}"),
+            format!("--max-unavailable-upgrade={unavailable}"),
+        ];
+        let want = json!({"maxSurge": surge, "maxUnavailable": unavailable});
+        Some(
+            Setting::new(&kinds::UPGRADE, want, span)
+                .flags(flags.clone())
+                .update(self.update(flags)),
+        )
+    }
+
+    pub(super) fn management(&self) -> Setting {
+        let flags = ["--enable-autoupgrade", "--enable-autorepair"].map(str::to_owned);
+        let want = json!({"upgrade": true, "repair": true});
+        Setting::new(&kinds::MANAGEMENT, want, Span::NONE)
+            .flags(flags.clone())
+            .update(self.update(flags))
+    }
+
+    pub(super) fn zones(&self) -> Option<Setting> {
+        let gcp = section(&self.cluster.written);
+        let mut zones = location::zones(gcp, self.pool);
+        zones.sort_unstable();
+        let span = self
+            .pool
+            .written
+            .zones
+            .first()
+            .map_or(gcp.location.span, |zone| zone.span);
+        let flag = format!("--node-locations={}", zones.join(","));
+        (!zones.is_empty()).then(|| {
+            Setting::new(&kinds::ZONES, json!(zones), span)
+                .flag(flag.clone())
+                .update(self.update([flag]))
+        })
+    }
+
+    pub(super) fn size(&self) -> Vec<Setting> {
+        let range = self.pool.nodes.expect_resolved();
+        let zones = location::zones(section(&self.cluster.written), self.pool);
+        let size = nodes::size(range, zones.len());
+        let scaling = Setting::new(&kinds::AUTOSCALING, size.autoscaling(), range.min_span)
+            .flags(size.flags())
+            .update(self.update(size.limits()));
+        let nodes::Size::Fixed { per_zone } = size else {
+            return vec![scaling];
+        };
+        let flags = [
+            format!("--node-pool={}", self.pool.name),
+            format!("--num-nodes={per_zone}"),
+        ];
+        let resize = self.place.cluster("resize").with(flags);
+        let nodes = Setting::new(&kinds::NODES, json!(per_zone), range.min_span).update(resize);
+        vec![scaling, nodes]
+    }
+}

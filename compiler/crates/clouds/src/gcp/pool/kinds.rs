@@ -1,0 +1,236 @@
+//! The fields of a GKE node pool, and the impact of changing each of them.
+//!
+//! `gcloud container node-pools update` accepts one group of settings per call, so each field has its own command.
+
+use gpuc_model::plan::{Change, FieldKind};
+
+const UPDATE_HELP: &str = "gcloud container node-pools update --help, Google Cloud SDK 528.0.0";
+const UPDATE_REFUSES: &str =
+    "gcloud container node-pools update refuses the flag, Google Cloud SDK 528.0.0 (tried)";
+
+const ROLLS: Change = Change::Rolls {
+    reason: "GKE drains and recreates the nodes of the pool",
+};
+
+/// All fields.
+pub(super) static FIELDS: &[FieldKind] = &[
+    MACHINE,
+    MACHINE_WITH_GPUS,
+    GPUS,
+    GPU_SETTINGS,
+    LOCAL_SSDS,
+    SPOT,
+    RESERVATION,
+    PLACEMENT,
+    INTERFACES,
+    MAX_PODS,
+    IMAGE,
+    DISK,
+    WORKLOAD_METADATA,
+    RESOURCE_LABELS,
+    AUTOSCALING,
+    TAINTS,
+    LABELS,
+    UPGRADE,
+    MANAGEMENT,
+    ZONES,
+    NODES,
+];
+
+pub(super) const MACHINE: FieldKind = FieldKind {
+    name: "machine type",
+    read: ".config.machineType",
+    create: Some("--machine-type"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MACHINE_WITH_GPUS: FieldKind = FieldKind {
+    name: "machine type",
+    read: ".config.machineType",
+    create: Some("--machine-type"),
+    change: Change::Replaces {
+        reason: "the GPUs depend on the machine type, and gcloud changes only one of the two per call",
+    },
+    source: UPDATE_HELP,
+};
+
+pub(super) const GPUS: FieldKind = FieldKind {
+    name: "GPUs",
+    read: "[.config.accelerators[]? | {type: .acceleratorType, \
+           count: (.acceleratorCount // 0 | tonumber), partition: (.gpuPartitionSize // null)}]",
+    create: Some("--accelerator"),
+    change: Change::Replaces {
+        reason: "the GPUs of a pool and their partition size cannot be changed after creation",
+    },
+    source: "gcloud parses the change; what GKE allows of it is not documented (2026-11-21)",
+};
+
+pub(super) const GPU_SETTINGS: FieldKind = FieldKind {
+    // GKE installs the driver by default since 1.30.1-gke.115600 (note in the gcloud documentation).
+    name: "GPU driver and sharing",
+    read: r#".config.accelerators[0] // {} | {
+        driver: (.gpuDriverInstallationConfig.gpuDriverVersion // "DEFAULT"),
+        strategy: (.gpuSharingConfig.gpuSharingStrategy // null),
+        clients: (.gpuSharingConfig.maxSharedClientsPerGpu // null | if . then tonumber else . end)}"#,
+    create: Some("--accelerator"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const LOCAL_SSDS: FieldKind = FieldKind {
+    name: "local SSDs",
+    read: r#".config | (.localNvmeSsdBlockConfig.localSsdCount // 0 | tonumber) as $block
+        | (.ephemeralStorageLocalSsdConfig.localSsdCount // 0 | tonumber) as $scratch
+        | if $block > 0 then {count: $block, use: "block"} else {count: $scratch, use: "scratch"} end"#,
+    create: Some("--ephemeral-storage-local-ssd or --local-nvme-ssd-block"),
+    change: Change::Replaces {
+        reason: "the local SSDs of a pool cannot be changed after creation",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const SPOT: FieldKind = FieldKind {
+    name: "spot capacity",
+    read: ".config.spot // false",
+    create: Some("--spot"),
+    change: Change::Replaces {
+        reason: "a pool cannot switch between spot and on-demand capacity after creation",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const RESERVATION: FieldKind = FieldKind {
+    name: "reservation",
+    read: r#".config.reservationAffinity // {}
+        | if .consumeReservationType == "SPECIFIC_RESERVATION" then .values[0] else null end"#,
+    create: Some("--reservation"),
+    change: Change::Replaces {
+        reason: "the reservation of a pool cannot be changed after creation",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const PLACEMENT: FieldKind = FieldKind {
+    name: "placement",
+    read: r#".placementPolicy // {} | .policyName // (.type | if . == "COMPACT" then . else null end)"#,
+    create: Some("--placement-type or --placement-policy"),
+    change: Change::Replaces {
+        reason: "the placement of a pool cannot be changed after creation",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const INTERFACES: FieldKind = FieldKind {
+    name: "networks of the GPU interfaces",
+    read: r#"[.networkConfig.additionalNodeNetworkConfigs[]?
+        | {network: (.network // "" | split("/") | last), subnetwork: (.subnetwork // "" | split("/") | last)}]"#,
+    create: Some("--additional-node-network"),
+    change: Change::Replaces {
+        reason: "the network interfaces of a pool cannot be changed after creation",
+    },
+    source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods, general \
+             limitations, 2026-11-22",
+};
+
+pub(super) const MAX_PODS: FieldKind = FieldKind {
+    name: "maximum pods per node",
+    read: ".maxPodsConstraint.maxPodsPerNode // 0 | tonumber",
+    create: Some("--max-pods-per-node"),
+    change: Change::Replaces {
+        reason: "the address range of each node cannot be changed after creation of the pool",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const IMAGE: FieldKind = FieldKind {
+    name: "node image",
+    read: r#".config.imageType // "" | ascii_upcase"#,
+    create: Some("--image-type"),
+    change: ROLLS,
+    source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0",
+};
+
+pub(super) const DISK: FieldKind = FieldKind {
+    name: "boot disk size",
+    read: ".config.diskSizeGb // 0 | tonumber",
+    create: Some("--disk-size"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
+    name: "workload metadata",
+    read: r#".config.workloadMetadataConfig.mode // "GCE_METADATA""#,
+    create: Some("--workload-metadata"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
+    name: "resource labels",
+    read: "our_resource_labels_or_wanted",
+    create: Some("--labels"),
+    change: ROLLS,
+    source: UPDATE_HELP,
+};
+
+pub(super) const AUTOSCALING: FieldKind = FieldKind {
+    name: "autoscaling",
+    read: ".autoscaling // {} | if .enabled then \
+           if .maxNodeCount then {perZone: true} \
+           else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end",
+    create: Some("--enable-autoscaling"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const LABELS: FieldKind = FieldKind {
+    name: "node labels",
+    read: "our_labels",
+    create: Some("--node-labels"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const TAINTS: FieldKind = FieldKind {
+    name: "taints",
+    read: "our_taints",
+    create: Some("--node-taints"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const UPGRADE: FieldKind = FieldKind {
+    name: "upgrade settings",
+    read: ".upgradeSettings // {} \
+           | {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)}",
+    create: Some("--max-surge-upgrade"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const MANAGEMENT: FieldKind = FieldKind {
+    name: "automatic upgrades and repairs",
+    read: ".management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}",
+    create: Some("--enable-autoupgrade"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const ZONES: FieldKind = FieldKind {
+    name: "zones",
+    read: ".locations // [] | sort",
+    create: Some("--node-locations"),
+    change: Change::Resizes,
+    source: UPDATE_HELP,
+};
+
+pub(super) const NODES: FieldKind = FieldKind {
+    // Resizing also updates this field: registry.terraform.io, google_container_node_pool, `initial_node_count`.
+    name: "nodes per zone",
+    read: ".initialNodeCount // 0",
+    create: Some("--num-nodes"),
+    change: Change::Resizes,
+    source: "gcloud container clusters resize --help, Google Cloud SDK 528.0.0",
+};

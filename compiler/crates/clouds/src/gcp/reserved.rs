@@ -1,0 +1,39 @@
+//! Resources that a GKE node reserves for the system.
+
+use gpuc_model::Pool;
+use gpuc_model::cloud::reserved::{CPU_BANDS, EVICTION, GIB, MIB, NodeSize, Reserved, in_bands};
+
+/// Reserved shares of memory: of the first 4 GiB, the next 4, the next 8, the next 112, and of all above.
+const MEMORY_BANDS: &[(u64, u64)] = &[
+    (4 * GIB, 2500),
+    (8 * GIB, 2000),
+    (16 * GIB, 1000),
+    (128 * GIB, 600),
+    (u64::MAX, 200),
+];
+
+/// Resources that a node reserves, by its size.
+///
+/// The reservation is higher with image streaming, and for cores if a node accepts more than 110 pods. Machine types
+/// with shared cores reserve one core.
+///
+/// Source: <https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes#memory_and_cpu_reservations>, as
+/// hatemosphere/gke-node-allocatable-memory-calculator quotes it for memory, read 2026-11-22; of cores from memory.
+pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
+    let machine = pool.written.machine.as_ref();
+    let has_shared_cores = machine
+        .is_some_and(|machine| matches!(machine.as_str(), "e2-micro" | "e2-small" | "e2-medium"));
+    let memory = if size.memory < GIB {
+        255 * MIB
+    } else {
+        in_bands(size.memory, MEMORY_BANDS)
+    };
+    Reserved {
+        cpu: if has_shared_cores {
+            1060
+        } else {
+            in_bands(size.cpu, CPU_BANDS)
+        },
+        memory: memory + EVICTION,
+    }
+}

@@ -1,0 +1,81 @@
+//! Machine types whose GPU network is not configured.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, MachineType};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::super::{gpudirect, machines};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2622",
+        name: "gke-gpudirect-unused",
+        severity: Severity::Warning,
+        summary: "the network between the GPUs of several machines is not configured",
+        explain: r"### What it checks
+
+Whether a pool with several machines of a type with GPUDirect-TCPX, -TCPXO or RDMA configures the
+networks of its GPUs.
+
+### Why it matters
+
+The GPU network requires a VPC network for each interface, which gpuc does not create. Without it,
+multi-node jobs use the one ordinary interface, at a fraction of the speed.
+
+### How to fix it
+
+With `a3-megagpu-8g` and `a3-highgpu-8g`, list a network for each interface in `network.gpudirect`.
+Otherwise run jobs on one node and write `allow: [gke-gpudirect-unused]`. Or create the pool outside of
+gpuc and set `existing`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: a3-megagpu-8g
+    nodes: {min: 1, max: 2}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: a3-megagpu-8g
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for (pool, gpus) in cluster.gpu_pools() {
+        let Some(MachineType::Catalog(machine)) = pool.machine.get() else {
+            continue;
+        };
+        let has_gpudirect = machines::find(machine.name).is_some_and(|row| row.gpudirect.is_some());
+        let is_multi_node = pool.nodes.get().is_some_and(|nodes| nodes.max > 1);
+        let is_configured = pool.written.network.gpudirect.is_some();
+        if has_gpudirect && is_multi_node && !is_configured && !pool.is_existing() {
+            let message = format!(
+                "the network between the GPUs of several `{}` is not configured",
+                machine.name
+            );
+            let help = if gpudirect::protocol(pool).is_ok() {
+                "list the networks of the GPU interfaces in `network.gpudirect`, or run jobs on one node"
+            } else {
+                "run jobs on one node, or create the pool outside of gpuc and set `existing`"
+            };
+            report
+                .diagnostic(&RULE.code, gpus.chosen, message)
+                .help(help)
+                .emit();
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! New cluster without a pool for system pods.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Pool};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::super::{created, section};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2615",
+        name: "gke-system-pool-missing",
+        severity: Severity::Error,
+        summary: "a new cluster has no pool for system pods",
+        explain: r"### What it checks
+
+Whether a cluster that gpuc creates has a pool without GPUs that always has a node and no taints that
+repel pods.
+
+### Why it matters
+
+GKE taints nodes with GPUs. gpuc deletes the pool that GKE creates with the cluster after it has created
+the pools of the file. Without another suitable pool, DNS, metrics and controllers are unschedulable.
+
+### How to fix it
+
+Add a pool such as `{name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 1}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: system
+    machine: e2-standard-4
+    nodes: {count: 1}
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 1}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let is_unresolved = |pool: &Pool| pool.gpus.is_unresolved() || pool.nodes.is_unresolved();
+    let exists = created(&cluster.written).is_none();
+    if exists
+        || cluster
+            .pools
+            .iter()
+            .any(|pool| is_unresolved(pool) || is_for_system(pool))
+    {
+        return;
+    }
+    let span = section(&cluster.written).cluster.span;
+    let message = "no pool can run the system pods of the cluster";
+    report
+        .diagnostic(&RULE.code, span, message)
+        .help(
+            "add a pool without GPUs and without taints that always has a node: \
+             `{name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}`",
+        )
+        .emit();
+}
+
+fn is_for_system(pool: &Pool) -> bool {
+    let has_node = pool.nodes.get().is_some_and(|nodes| nodes.min > 0);
+    has_node && !pool.has_gpus() && !pool.is_existing() && pool.tolerations.is_empty()
+}

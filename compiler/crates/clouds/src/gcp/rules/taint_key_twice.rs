@@ -1,0 +1,92 @@
+//! Two taints with the same key, which gcloud does not support.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::super::taints;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2611",
+        name: "gke-taint-key-twice",
+        severity: Severity::Error,
+        summary: "two taints of a pool have the same key",
+        explain: r"### What it checks
+
+Whether the keys of a pool's taints are unique, including the taints that GKE sets.
+
+### Why it matters
+
+gcloud parses `--node-taints` as a map by key. Of two taints with the same key it keeps one, without a
+warning.
+
+### How to fix it
+
+Give the taints different keys, or keep one. `NoExecute` includes the effect of `NoSchedule` and also
+evicts pods.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 1}
+    taints:
+      - {key: team, value: a, effect: NoSchedule}
+      - {key: team, value: a, effect: NoExecute}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g2-standard-8
+    nodes: {count: 1}
+    taints:
+      - {key: team, value: a, effect: NoExecute}
+"#,
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
+        let automatic = taints::automatic(pool);
+        for (index, taint) in pool.written.taints.iter().enumerate() {
+            let before = &pool.written.taints[..index];
+            let before = before
+                .iter()
+                .find(|other| other.key.value == taint.key.value);
+            let theirs = automatic.iter().find(|theirs| {
+                theirs.key == taint.key.value
+                    && (theirs.value != *taint.value.value.value
+                        || theirs.effect != taint.effect.value)
+            });
+            let (span, label) = match (before, theirs) {
+                (Some(before), _) => (before.key.span, "the same key"),
+                (None, Some(theirs)) => (
+                    theirs.span,
+                    "GKE sets a taint with this key because of this",
+                ),
+                (None, None) => continue,
+            };
+            let message = format!(
+                "pool `{}` has two taints with the key `{}`",
+                pool.name, *taint.key
+            );
+            report
+                .diagnostic(&RULE.code, taint.key.span, message)
+                .label(span, label)
+                .help("keep one of them, or change its key")
+                .emit();
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Taints that GKE sets on nodes.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::TaintEffect;
+
+use gpuc_model::cloud::machine::CpuArchitecture;
+use gpuc_model::{Pool, PoolTaint, SetBy};
+use gpuc_syntax::node::Origin;
+
+/// Taints of a pool that GKE sets automatically.
+pub(super) fn automatic(pool: &Pool) -> Vec<PoolTaint> {
+    let mut taints = Vec::new();
+    if let Some(Some(gpus)) = pool.gpus.get() {
+        taints.push(taint(
+            "nvidia.com/gpu",
+            "present",
+            gpus.chosen,
+            "GKE taints GPU nodes in a cluster that has or had a pool without GPUs; every cluster starts with one",
+            "GoogleCloudPlatform/cluster-toolkit@10470803 modules/compute/gke-node-pool",
+        ));
+    }
+    if pool.architecture() == CpuArchitecture::Arm64 {
+        let machine = pool.written.machine.as_ref();
+        taints.push(taint(
+            "kubernetes.io/arch",
+            CpuArchitecture::Arm64.label(),
+            machine.map_or(pool.name.span, |machine| machine.span),
+            "GKE taints Arm nodes",
+            "cloud.google.com/kubernetes-engine/docs/how-to/prepare-arm-workloads-for-deployment",
+        ));
+    }
+    taints
+}
+
+fn taint(
+    key: &str,
+    value: &str,
+    span: Span,
+    reason: &'static str,
+    source: &'static str,
+) -> PoolTaint {
+    PoolTaint {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        effect: TaintEffect::NoSchedule,
+        set_by: SetBy::Cloud,
+        span,
+        origin: Origin::fact([span], reason, source),
+    }
+}

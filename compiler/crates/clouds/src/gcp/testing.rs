@@ -1,0 +1,74 @@
+//! Test clusters.
+
+use std::sync::Arc;
+
+use gpuc_schema::config::GpuCluster;
+use serde_json::{Value, json};
+
+use gpuc_model::Cluster;
+use gpuc_model::check::check;
+use gpuc_model::plan::{Command, Provisioning, Resource, Word};
+use gpuc_model::resolve::{Choices, resolve};
+use gpuc_syntax::diag::Report;
+
+/// A cluster in `us-central1-a`, with a system pool and the given pools.
+pub(super) fn cluster(pools: &[Value]) -> Value {
+    let system = json!({"name": "system", "machine": "e2-standard-4", "nodes": {"count": 1}});
+    let pools: Vec<_> = std::iter::once(&system).chain(pools).cloned().collect();
+    json!({
+        "apiVersion": "gpuc.dev/v1alpha1",
+        "kind": "GpuCluster",
+        "metadata": {"name": "demo"},
+        "kubernetes": {"version": "1.34"},
+        "cloud": {"gcp": {
+            "project": "acme-ml-prod",
+            "location": "us-central1-a",
+            "cluster": {"create": {}},
+        }},
+        "stack": {"runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"},
+        "nodePools": pools,
+    })
+}
+
+/// Resolves a configuration.
+pub(super) fn resolved(config: Value) -> (Cluster, Report) {
+    let config: GpuCluster = serde_json::from_value(config).expect("a configuration");
+    let mut report = Report::default();
+    (
+        resolve(
+            Arc::new(config),
+            &crate::testing::REGISTRY,
+            &Choices::default(),
+            &mut report,
+        ),
+        report,
+    )
+}
+
+/// Provisioning of a configuration without errors.
+pub(super) fn provisioned(config: Value) -> Provisioning {
+    let (cluster, mut report) = resolved(config);
+    let checked =
+        check(&cluster, &mut report).unwrap_or_else(|| panic!("{:#?}", report.diagnostics()));
+    cluster.cloud.provision(&checked)
+}
+
+/// The resource that a script creates.
+pub(super) fn resource_of<'p>(provisioning: &'p Provisioning, script: &str) -> &'p Resource {
+    let mut resources = provisioning.resources.iter();
+    resources
+        .find(|resource| resource.script == script)
+        .expect("a resource")
+}
+
+/// A command on one line, with programs in braces.
+pub(super) fn command_line(command: &Command) -> String {
+    let words = command.0.iter().map(|word| match word {
+        Word::Text(text) => text.clone(),
+        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+            format!("{{{program}}}")
+        }
+        Word::Beside(file) => format!("cloud/{file}"),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,61 @@
+//! Automatic node upgrades of GKE: gpuc's scripts upgrade only the control plane.
+
+use gpuc_model::plan::Followed;
+use gpuc_model::{Cluster, Pool};
+use gpuc_schema::config::GcpReleaseChannel;
+
+use super::created;
+
+const SOURCE: &str = "https://docs.cloud.google.com/kubernetes-engine/upgrades and \
+                      https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster, read 2026-11-22";
+
+/// GKE upgrades the nodes of pools that gpuc creates. Pools of existing clusters are managed by their owner.
+pub(super) fn followed(cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+    if pool.is_existing() {
+        return Vec::new();
+    }
+    let version = cluster.kubernetes.get().map(|version| Followed {
+        name: "Kubernetes version",
+        value: version.value.to_string(),
+        rank: version.value.0,
+        inputs: vec![version.span],
+        up: "after the control plane, GKE drains and recreates every node with the new version, automatically and \
+             within the maintenance window",
+        down: "nodes keep the version of the control plane, which cannot be downgraded",
+        source: SOURCE,
+    });
+    let channel = created(&cluster.written).map(|create| {
+        let channel = create.release_channel;
+        Followed {
+            name: "release channel",
+            value: name(channel.value).to_owned(),
+            rank: rank(channel.value),
+            inputs: vec![channel.span],
+            up: "if the channel offers a newer version, GKE upgrades the control plane and recreates every node, \
+                 automatically and within the maintenance window",
+            down: "nodes keep their version until the slower channel offers a newer one",
+            source: SOURCE,
+        }
+    });
+    version.into_iter().chain(channel).collect()
+}
+
+/// Name of a channel, in GKE and in the file.
+pub(super) fn name(channel: GcpReleaseChannel) -> &'static str {
+    match channel {
+        GcpReleaseChannel::Rapid => "rapid",
+        GcpReleaseChannel::Regular => "regular",
+        GcpReleaseChannel::Stable => "stable",
+        GcpReleaseChannel::Extended => "extended",
+    }
+}
+
+/// Rank of a channel: channels with a higher rank get new versions earlier.
+fn rank(channel: GcpReleaseChannel) -> u8 {
+    match channel {
+        GcpReleaseChannel::Rapid => 3,
+        GcpReleaseChannel::Regular => 2,
+        GcpReleaseChannel::Stable => 1,
+        GcpReleaseChannel::Extended => 0,
+    }
+}

@@ -1,0 +1,125 @@
+//! The script that prepares the hosts of a pool: `cloud/host-<pool>.sh`.
+
+use gpuc_model::plan::{Contents, File};
+use gpuc_model::{Pool, PoolGpus};
+use gpuc_schema::config::{Distribution, DriverOwner};
+use gpuc_schema::gpu::Basis;
+use gpuc_syntax::node::Origin;
+use gpuc_syntax::shell::quote;
+
+use super::os;
+
+/// The body of the script; a header with the values of the pool precedes it.
+const SCRIPT: &str = include_str!("host.sh");
+
+/// The long-term support branch that supports all GPU models from Pascal on; it is the last branch for V100 and P100.
+///
+/// Source: docs.nvidia.com/datacenter/tesla/drivers, 2026-11: R580 is supported until 2028-08.
+const DEFAULT_BRANCH: u16 = 580;
+
+/// The script for a pool whose driver is installed by the package manager of the hosts.
+pub(super) fn file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
+    let gpus = pool.gpus.expect_resolved().as_ref()?;
+    if pool.driver.value != DriverOwner::Host {
+        return None;
+    }
+    // NVIDIA has no repository for other families; they are not among the facts, so a rule rejects them.
+    let distribution = os::distribution(pool.os.value)?;
+    let head = values(pool, gpus, distribution, kubernetes).into_iter();
+    let head: Vec<_> = head
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let head = head.join("\n");
+    Some(File {
+        path: format!("host-{}.sh", pool.name),
+        contents: Contents::Script(format!("{head}\n\n{SCRIPT}")),
+        origin: Origin::rule(
+            [pool.name.span, pool.driver.span, gpus.chosen],
+            "the hosts of a pool with GPUs need the NVIDIA driver and container toolkit",
+        ),
+    })
+}
+
+/// The driver branch that the script installs by default.
+pub(super) fn driver_version(pool: &Pool) -> Option<String> {
+    let is_installed_by_script = pool.driver.value == DriverOwner::Host;
+    let gpus = pool
+        .gpus
+        .get()?
+        .as_ref()
+        .filter(|_| is_installed_by_script)?;
+    Some(default_branch(gpus))
+}
+
+/// The variables of the script, each value quoted for the shell.
+fn values(
+    pool: &Pool,
+    gpus: &PoolGpus,
+    distribution: &str,
+    kubernetes: Distribution,
+) -> Vec<(&'static str, String)> {
+    let model = gpus.model;
+    let version = pool
+        .driver_version
+        .as_ref()
+        .map_or_else(|| default_branch(gpus), |version| version.value.clone());
+    vec![
+        ("pool", quote(&pool.name)),
+        (
+            "hosts",
+            array(pool.written.hosts.iter().map(|host| host.as_str())),
+        ),
+        ("distribution", quote(distribution)),
+        (
+            "architecture",
+            quote(if model.arm64_host {
+                "aarch64"
+            } else {
+                "x86_64"
+            }),
+        ),
+        ("kubernetes", quote(distribution_name(kubernetes))),
+        ("driver_version", quote(&version)),
+        ("kernel_modules", quote(model.kernel_modules())),
+        ("nvlink_subnet", quote(yes_no(needs_nvlink_subnet(gpus)))),
+        ("gpus_per_node", quote(&gpus.per_node.to_string())),
+        ("gpu_products", array(model.products.iter().copied())),
+        (
+            "gpu_products_known",
+            quote(yes_no(model.product_basis <= Basis::Documented)),
+        ),
+    ]
+}
+
+/// The newest long-term support branch, unless the GPU model requires an older or newer one.
+fn default_branch(gpus: &PoolGpus) -> String {
+    let model = gpus.model;
+    let newest = model.max_driver_branch.unwrap_or(u16::MAX);
+    let branch = DEFAULT_BRANCH.min(newest).max(model.min_driver_branch);
+    branch.to_string()
+}
+
+/// Whether a subnet manager configures the NVSwitches: boards with eight GPUs and fifth-generation NVLink. The script
+/// detects older switches on the PCI bus. In racks with Grace CPUs, the switch trays run the subnet manager.
+///
+/// Source: docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide, 2026-11.
+fn needs_nvlink_subnet(gpus: &PoolGpus) -> bool {
+    gpus.model.compute_capability.major == 10 && !gpus.model.arm64_host && gpus.per_node >= 8
+}
+
+pub(super) fn distribution_name(distribution: Distribution) -> &'static str {
+    match distribution {
+        Distribution::Kubeadm => "kubeadm",
+        Distribution::K3s => "k3s",
+        Distribution::Rke2 => "rke2",
+    }
+}
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+fn array<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<_> = words.map(quote).collect();
+    format!("({})", words.join(" "))
+}

@@ -1,0 +1,196 @@
+//! User values that override values which gpuc derives from the rest of the file: scheduling, names, and enabled
+//! components.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::QUEUE_LABEL;
+use gpuc_model::check::Checked;
+use gpuc_syntax::diag::Report;
+use gpuc_syntax::node::{Entry, Node};
+use gpuc_syntax::source::Span;
+use serde_json::{Value as Json, json};
+
+use super::codes::CHART_VALUE_UNDONE;
+use crate::charts::CHARTS;
+
+/// The keys, at any depth, whose values gpuc derives from the rest of the file.
+const DERIVED: &[&str] = &[
+    "affinity",
+    "clusterName",
+    "controllerManagerConfigYaml",
+    "enabled",
+    "fullnameOverride",
+    QUEUE_LABEL,
+    "nodeSelector",
+    "runtimeClassName",
+    TOLERATIONS,
+];
+
+const TOLERATIONS: &str = "tolerations";
+
+/// Compares every value below `charts` with gpuc's own.
+pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
+    // Several releases of a chart have the user's values in common.
+    let mut reported: BTreeSet<(Span, String)> = BTreeSet::new();
+    for chart in CHARTS {
+        let Some(settings) = cluster.written.charts.get(chart.name) else {
+            continue;
+        };
+        let theirs = Node::passed(&settings.values);
+        for release in (chart.releases)(cluster) {
+            for (span, path, ours) in overridden(&release.values, &theirs) {
+                if reported.insert((span, path.clone())) {
+                    let message =
+                        format!("`{path}` overrides a value that gpuc derives from the file");
+                    let is_text = ours.as_str().is_some_and(|text| text.contains('\n'));
+                    let help = if is_text {
+                        "remove it: gpuc writes the whole text, and nothing can be added to it"
+                            .to_owned()
+                    } else if ours.is_array() {
+                        format!("add gpuc's entries to the list: `{ours}`")
+                    } else {
+                        format!("remove it: gpuc writes `{ours}`")
+                    };
+                    let builder = report.diagnostic(&CHART_VALUE_UNDONE, span, message);
+                    builder.help(help).emit();
+                }
+            }
+        }
+    }
+}
+
+/// The derived values that a user's tree overrides: span, key, and gpuc's value.
+pub(super) fn overridden(ours: &Node, theirs: &Node) -> Vec<(Span, String, Json)> {
+    let mut comparison = Comparison {
+        found: Vec::new(),
+        path: Vec::new(),
+    };
+    comparison.mapping(ours, theirs, false);
+    comparison.found
+}
+
+struct Comparison {
+    /// Span, key, and the overridden value.
+    found: Vec<(Span, String, Json)>,
+    path: Vec<String>,
+}
+
+impl Comparison {
+    /// `derived` is true below a key of [`DERIVED`].
+    fn mapping(&mut self, ours: &Node, theirs: &Node, derived: bool) {
+        for entry in theirs.entries() {
+            let Some(own) = ours.get(&entry.key) else {
+                continue;
+            };
+            self.path.push(entry.key.clone());
+            let derived = derived || DERIVED.contains(&entry.key.as_str());
+            self.value(own, entry, derived);
+            self.path.pop();
+        }
+    }
+
+    fn value(&mut self, own: &Node, entry: &Entry, derived: bool) {
+        if !own.entries().is_empty() && !entry.value.entries().is_empty() {
+            return self.mapping(own, &entry.value, derived);
+        }
+        let (ours, theirs) = (json!(own), json!(entry.value));
+        let override_ = match entry.key.as_str() {
+            TOLERATIONS => missing_tolerations(&ours, &theirs),
+            // An empty mapping has no effect: Helm merges it.
+            _ if ours.is_object() && theirs.is_object() => None,
+            _ if derived => (ours != theirs).then_some(ours),
+            // Null, or another type, replaces a whole mapping.
+            _ => holds_derived(&ours).then_some(ours),
+        };
+        if let Some(override_) = override_ {
+            let path = self.path.join(".");
+            self.found.push((entry.value.span(), path, override_));
+        }
+    }
+}
+
+/// The tolerations of gpuc that no toleration of the user covers.
+fn missing_tolerations(ours: &Json, theirs: &Json) -> Option<Json> {
+    let theirs = theirs.as_array().map_or(&[][..], Vec::as_slice);
+    let covered = |own: &Json| {
+        theirs.iter().any(|other| {
+            let same = |key: &str| {
+                other
+                    .get(key)
+                    .is_none_or(|value| own.get(key) == Some(value))
+            };
+            own == other || (other["operator"] == "Exists" && same("key") && same("effect"))
+        })
+    };
+    let own = ours.as_array()?.iter();
+    let missing: Vec<_> = own.filter(|own| !covered(own)).cloned().collect();
+    (!missing.is_empty()).then_some(Json::Array(missing))
+}
+
+fn holds_derived(value: &Json) -> bool {
+    let Json::Object(entries) = value else {
+        return false;
+    };
+    let mut entries = entries.iter();
+    entries.any(|(key, value)| DERIVED.contains(&key.as_str()) || holds_derived(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn override_(ours: Json, theirs: Json) -> Vec<String> {
+        let mut comparison = Comparison {
+            found: Vec::new(),
+            path: Vec::new(),
+        };
+        let [ours, theirs] = [ours, theirs].map(Node::from_json);
+        comparison.mapping(&ours, &theirs, false);
+        let found = comparison.found.into_iter();
+        found
+            .map(|(_, path, ours)| format!("{path} {ours}"))
+            .collect()
+    }
+
+    fn ours() -> Json {
+        json!({
+            "driver": {"enabled": true, "version": "1"},
+            "worker": {"tolerations": [
+                {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"},
+                {"key": "b", "operator": "Exists", "effect": "NoExecute"},
+            ]},
+            "nodeSelector": {"gpuc.dev/pool": "train"},
+        })
+    }
+
+    #[test]
+    fn overrides_are_reported() {
+        let theirs = json!({
+            "driver": {"enabled": false},
+            "worker": {"tolerations": [{"key": "a", "operator": "Exists"}]},
+            "nodeSelector": {"gpuc.dev/pool": "other"},
+        });
+        assert_eq!(
+            override_(ours(), theirs),
+            [
+                "driver.enabled true",
+                r#"worker.tolerations [{"key":"b","operator":"Exists","effect":"NoExecute"}]"#,
+                r#"nodeSelector.gpuc.dev/pool "train""#,
+            ]
+        );
+        let gone = override_(ours(), json!({"worker": "", "driver": []}));
+        assert_eq!(gone.len(), 2, "{gone:?}");
+    }
+
+    #[test]
+    fn additions_and_equal_values_are_accepted() {
+        let theirs = json!({
+            "driver": {"enabled": true, "version": "2", "manager": "m"},
+            "worker": {"tolerations": [{"operator": "Exists"}], "replicas": 2},
+            "nodeSelector": {"disk": "ssd"},
+            "other": {"enabled": false, "tolerations": []},
+        });
+        assert_eq!(override_(ours(), theirs), [""; 0]);
+        assert_eq!(override_(ours(), json!({"worker": {}})), [""; 0]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Checks patched pods against the Pod Security Standard of their namespace.
+
+use std::collections::BTreeSet;
+
+use gpuc_kubernetes::api_server::{Extent, insecure, level_name};
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Object;
+use gpuc_schema::Spanned;
+use gpuc_schema::config::Workload;
+use gpuc_syntax::node::Node;
+
+use super::{Problem, patch_of};
+use crate::lower::workloads::{made, patched, pod_specs};
+
+/// The violations that a workload has only with its patches.
+pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTreeSet<Problem> {
+    let namespace = cluster.namespace_of(workload);
+    let Some((team, _)) = cluster.team_of(namespace) else {
+        return BTreeSet::new();
+    };
+    let level = team.written.pod_security.value;
+    let Some(level_word) = level_name(level) else {
+        return BTreeSet::new();
+    };
+    let of_spec = |spec: &Node| {
+        let containers = ["containers", "initContainers", "ephemeralContainers"];
+        let containers = containers.iter().filter_map(|key| spec.get(key));
+        let containers: Vec<_> = containers.flat_map(Node::items).collect();
+        insecure(spec, &containers, level, Extent::Whole)
+    };
+    let of_objects = |objects: &[Object]| {
+        let specs = objects.iter().flat_map(|object| pod_specs(&object.node));
+        specs.flat_map(of_spec).collect::<Vec<_>>()
+    };
+    let own = of_objects(&made(cluster, workload));
+    let own: BTreeSet<_> = own.into_iter().map(|(_, violation)| violation).collect();
+    let now = of_objects(&patched(cluster, workload));
+    let now = now
+        .into_iter()
+        .filter(|(_, violation)| !own.contains(violation));
+    let problems = now.map(|(span, violation)| Problem {
+        span: span.unwrap_or(patch_of(workload)),
+        message: format!(
+            "with its patch, workload `{}` {violation}, which `podSecurity: {level_word}` of team `{}` forbids",
+            workload.name, team.name
+        ),
+        help: "change the patch, or the team's `podSecurity`".to_owned(),
+    });
+    problems.collect()
+}

@@ -1,0 +1,89 @@
+//! The Kubernetes Cluster Autoscaler, for clouds that do not run one of their own.
+
+use serde_json::{Map, Value, json};
+
+use gpuc_model::check::Checked;
+use gpuc_model::cloud::AUTOSCALER;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Pool};
+use gpuc_syntax::node::{Node, Origin};
+
+/// The chart.
+pub static CLUSTER_AUTOSCALER: Chart = Chart {
+    name: "cluster-autoscaler",
+    repository: "https://kubernetes.github.io/autoscaler",
+    version: "9.59.0",
+    namespace: AUTOSCALER.0,
+    pod_security: PodSecurity::Restricted,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
+    releases,
+    source: "kubernetes/autoscaler@cluster-autoscaler-chart-9.59.0 charts/cluster-autoscaler/values.yaml, 2026-11-21",
+};
+
+/// The Kubernetes version that the chart's own image is made for.
+const OWN: KubernetesVersion = KubernetesVersion(35);
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let release = cluster.cloud.autoscaler_values(cluster);
+    let release = release.map(|(cloud, mut inputs)| {
+        let pools = super::system_pools(cluster);
+        let places = pools.iter().copied();
+        inputs.extend(places.flat_map(gpuc_model::derive::origins::placement));
+        inputs.push(cluster.kubernetes.expect_resolved().span);
+        let why = "the file enables the Cluster Autoscaler, which runs on the nodes of system pods";
+        Release {
+            name: CLUSTER_AUTOSCALER.name.to_owned(),
+            chart: &CLUSTER_AUTOSCALER,
+            repository: CLUSTER_AUTOSCALER.repository.to_owned(),
+            namespace: CLUSTER_AUTOSCALER.namespace.to_owned(),
+            values: Node::typed(&values(cluster, &pools, cloud), Origin::rule(inputs, why)),
+            pools: Vec::new(),
+            daemon_sets: Vec::new(),
+        }
+    });
+    release.into_iter().collect()
+}
+
+fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, Value> {
+    let name = CLUSTER_AUTOSCALER.name;
+    let mut values = Map::new();
+    values.insert("fullnameOverride".to_owned(), json!(name));
+    // The cloud gives this account its rights by name.
+    values.insert(
+        "rbac".to_owned(),
+        json!({"serviceAccount": {"name": AUTOSCALER.1}}),
+    );
+    if let Some(tag) = tag(cluster.kubernetes.expect_resolved().value) {
+        values.insert("image".to_owned(), json!({"tag": tag}));
+    }
+    let arguments = json!({
+        // Zones fill evenly.
+        "balance-similar-node-groups": true,
+        // Of the pools that a pod fits into, the one that leaves the least idle: GPUs before anything else.
+        "expander": "least-waste",
+        "scale-down-unneeded-time": "10m",
+    });
+    values.insert("extraArgs".to_owned(), arguments);
+    if let Value::Object(cloud) = cloud {
+        values.extend(cloud);
+    }
+    if !pools.is_empty() {
+        let pools = || pools.iter().copied();
+        values.insert("affinity".to_owned(), super::affinity(pools()));
+        let tolerations = super::tolerations(pools());
+        if !tolerations.is_empty() {
+            values.insert("tolerations".to_owned(), json!(tolerations));
+        }
+    }
+    values
+}
+
+/// The autoscaler simulates the scheduler of its own minor version, so that it should be the cluster's. The chart's own
+/// image is the newest there is a tag for.
+///
+/// Source: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22.
+fn tag(version: KubernetesVersion) -> Option<String> {
+    (version < OWN).then(|| format!("v{version}.0"))
+}

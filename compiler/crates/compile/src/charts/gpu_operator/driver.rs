@@ -1,0 +1,181 @@
+//! The driver that the operator installs: one for all its pools if they can share it, otherwise one for each pool.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::check::Checked;
+use gpuc_model::derive::origins;
+use gpuc_model::plan::Object;
+use gpuc_model::{Pool, PoolGpus};
+use gpuc_schema::config::DriverOwner;
+use gpuc_schema::gpu::cuda::DriverVersion;
+use gpuc_syntax::node::Origin;
+use serde_json::{Map, Value, json};
+
+use super::CHART;
+use crate::lower::driver_upgrades::operator_policy;
+
+/// The chart's default version, in the branch for all architectures from Turing on.
+///
+/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `driver.version`.
+const NEWEST: &str = "595.91.07";
+
+/// The version of the last branch for Pascal and Volta.
+///
+/// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
+const OLDER: &str = "580.178.04";
+
+/// The folder of the objects.
+const COMPONENT: &str = "nvidia-drivers";
+
+/// The properties of a driver container. Pools that differ in them cannot share one.
+///
+/// A driver container is built for one operating system, and the one that all nodes have in common takes that of the
+/// first node (cloud-native-docs, gpu-operator/gpu-driver-configuration.rst, read 2026-11-21).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Driver {
+    version: String,
+    modules: &'static str,
+    family: String,
+}
+
+/// The pools whose driver the operator installs, each with its GPUs.
+fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
+    let pools = cluster.operator_pools();
+    pools
+        .filter(|(_, operands)| operands.driver)
+        .map(|(pool, _)| {
+            let gpus = pool.gpus.expect_resolved().as_ref();
+            let gpus = gpus.unwrap_or_else(|| unreachable!("operator pools have GPUs"));
+            (pool, gpus)
+        })
+}
+
+fn driver(pool: &Pool, gpus: &PoolGpus) -> Driver {
+    Driver {
+        version: version(pool, gpus),
+        modules: gpus.model.kernel_modules(),
+        family: format!("{:?}", pool.os.value),
+    }
+}
+
+/// The version that the user set, or the newest that supports the GPU model.
+fn version(pool: &Pool, gpus: &PoolGpus) -> String {
+    let written = pool.driver_version.as_ref();
+    written.map_or_else(|| newest(gpus), |written| written.value.clone())
+}
+
+/// The version that the operator installs in a pool if the user sets none; `None` if it installs no driver there.
+pub fn default_version(pool: &Pool) -> Option<String> {
+    let by_operator = pool.driver.value == DriverOwner::Operator;
+    let gpus = pool.gpus.get()?.as_ref().filter(|_| by_operator)?;
+    Some(newest(gpus))
+}
+
+fn newest(gpus: &PoolGpus) -> String {
+    let newest = DriverVersion::parse(NEWEST).map(|version| version.branch);
+    let is_supported = gpus
+        .model
+        .max_driver_branch
+        .is_none_or(|last| Some(last) >= newest);
+    if is_supported { NEWEST } else { OLDER }.to_owned()
+}
+
+/// The driver that all pools share, if they can share one.
+fn common(cluster: &Checked<'_>) -> Option<Driver> {
+    let drivers: BTreeSet<_> = pools(cluster)
+        .map(|(pool, gpus)| driver(pool, gpus))
+        .collect();
+    let mut drivers = drivers.into_iter();
+    drivers.next().filter(|_| drivers.next().is_none())
+}
+
+/// The section of the values.
+pub(super) fn values(cluster: &Checked<'_>) -> Value {
+    if pools(cluster).next().is_none() {
+        return json!({"enabled": false});
+    }
+    match common(cluster) {
+        Some(driver) => json!({
+            "enabled": true,
+            "version": driver.version,
+            "kernelModuleType": driver.modules,
+            "upgradePolicy": operator_policy("gpuPodDeletion"),
+        }),
+        None => json!({
+            "enabled": true,
+            // Unused: each pool's NVIDIADriver has its own.
+            "version": pools(cluster).map(|(pool, gpus)| version(pool, gpus)).max(),
+            "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
+            "upgradePolicy": operator_policy("gpuPodDeletion"),
+        }),
+    }
+}
+
+/// Whether each pool has its own NVIDIADriver.
+pub(super) fn is_by_pool(cluster: &Checked<'_>) -> bool {
+    pools(cluster).next().is_some() && common(cluster).is_none()
+}
+
+/// An NVIDIADriver for each pool, if the pools cannot share one driver.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    if !is_by_pool(cluster) {
+        return Vec::new();
+    }
+    pools(cluster)
+        .map(|(pool, gpus)| object(cluster, pool, gpus))
+        .collect()
+}
+
+/// The registry of the images: NVIDIA's, or the user's mirror.
+fn registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
+    let mirror = cluster.written.mirror.images.as_ref();
+    mirror.map_or("nvcr.io", |registry| registry.trim_end_matches('/'))
+}
+
+fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
+    let registry = registry(cluster);
+    let driver = driver(pool, gpus);
+    let selector: Map<String, Value> = (pool.selector.iter())
+        .map(|label| (label.key.clone(), json!(label.value)))
+        .collect();
+    let object = json!({
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "NVIDIADriver",
+        "metadata": {
+            "name": pool.name.value,
+            "labels": {"app.kubernetes.io/managed-by": "gpuc"},
+        },
+        "spec": {
+            "default": false,
+            "driverType": "gpu",
+            "repository": format!("{registry}/nvidia"),
+            "image": "driver",
+            "version": driver.version,
+            "kernelModuleType": driver.modules,
+            "nodeSelector": selector,
+            "tolerations": gpuc_model::derive::early_tolerations(pool),
+            "upgradePolicy": operator_policy("podDeletion"),
+            "manager": {
+                "repository": format!("{registry}/nvidia/cloud-native"),
+                "image": "k8s-driver-manager",
+                "version": "v0.12.0",
+            },
+            // The chart's values for the driver that all nodes share.
+            "startupProbe": {
+                "initialDelaySeconds": 60,
+                "periodSeconds": 10,
+                "timeoutSeconds": 60,
+                "failureThreshold": 120,
+            },
+        },
+    });
+    let version = pool.driver_version.as_ref().map(|version| version.span);
+    let mirror = cluster.written.mirror.images.as_ref();
+    let inputs = [pool.driver.span, pool.os.span, gpus.chosen]
+        .into_iter()
+        .chain(version)
+        .chain(mirror.map(|registry| registry.span))
+        .chain(origins::placement(pool));
+    let why = "the pools whose driver the GPU Operator installs need different drivers";
+    Object::new(COMPONENT, &object, Origin::fact(inputs, why, CHART.source))
+}

@@ -1,0 +1,86 @@
+//! The device plugin that the operator runs: one configuration for each pool that shares its GPUs. A node selects its
+//! configuration with a label.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::check::Checked;
+use gpuc_model::{Pool, Sharing};
+use serde_json::{Map, Value, json};
+
+use crate::charts::plugin_config;
+
+/// The ConfigMap.
+const NAME: &str = "gpuc-device-plugin";
+
+/// The configuration of nodes without the label. No pool can have this name: pool names have no dots.
+const DEFAULT: &str = "gpuc.exclusive";
+
+/// The pools whose GPUs the operator's plugin advertises.
+fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> {
+    let pools = cluster.operator_pools();
+    pools
+        .filter(|(_, operands)| operands.plugin)
+        .map(|(pool, _)| pool)
+}
+
+/// The section of the values.
+pub(super) fn values(cluster: &Checked<'_>) -> Value {
+    let enabled = pools(cluster).next().is_some();
+    let shared =
+        pools(cluster).filter(|pool| !matches!(pool.sharing.expect_resolved(), Sharing::Exclusive));
+    let mut data: Map<String, Value> = shared
+        .map(|pool| (pool.name.value.clone(), json!(config(pool))))
+        .collect();
+    if data.is_empty() {
+        return json!({"enabled": enabled});
+    }
+    data.insert(DEFAULT.to_owned(), json!(text("none", None)));
+    json!({
+        "enabled": true,
+        "config": {"create": true, "name": NAME, "default": DEFAULT, "data": data},
+    })
+}
+
+/// The operator's MIG strategy for all nodes. The plugin gets it as an environment variable, which takes precedence
+/// over its configuration file. If pools need different strategies, it is empty, and each pool's configuration sets
+/// its own.
+///
+/// Sources: NVIDIA/gpu-operator `controllers/object_controls.go`, `applyMIGConfiguration` (without a strategy the
+/// plugin decides by node); NVIDIA/k8s-device-plugin@v0.20.0 (a variable overrides the file; MPS is rejected under
+/// `mixed`). If the value is empty, the chart writes no strategy, and an empty `mig:` (NVIDIA/gpu-operator
+/// `deployments/gpu-operator/templates/clusterpolicy.yaml`); the API server prunes nulls of fields that are not
+/// nullable (kubernetes/kubernetes `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`,
+/// `PruneNonNullableNullsWithoutDefaults`), all read 2026-11-21. Omitting the value would set the chart's default,
+/// `single`.
+pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
+    let strategies: BTreeSet<_> = pools(cluster)
+        .map(|pool| match pool.sharing.expect_resolved() {
+            Sharing::Mig { strategy, .. } => strategy.as_str(),
+            // GPUs that are not partitioned are advertised alike under every strategy; `mixed` rejects MPS.
+            Sharing::Mps { .. } => "none",
+            Sharing::Exclusive | Sharing::TimeSlicing { .. } => "",
+        })
+        .filter(|strategy| !strategy.is_empty())
+        .collect();
+    let mut strategies = strategies.into_iter();
+    match (strategies.next(), strategies.next()) {
+        (None, _) => "none",
+        (Some(only), None) => only,
+        (Some(_), Some(_)) => "",
+    }
+}
+
+fn config(pool: &Pool) -> String {
+    let sharing = pool.sharing.expect_resolved();
+    let strategy = match sharing {
+        Sharing::Mig { strategy, .. } => strategy.as_str(),
+        _ => "none",
+    };
+    text(strategy, plugin_config::sharing(sharing))
+}
+
+/// A configuration of the plugin, which the chart takes as text.
+fn text(strategy: &str, sharing: Option<String>) -> String {
+    let sharing = sharing.unwrap_or_default();
+    format!("version: v1\nflags:\n  migStrategy: {strategy}\n{sharing}")
+}

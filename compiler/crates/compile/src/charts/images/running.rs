@@ -1,0 +1,269 @@
+//! Which images a release runs, given its values.
+
+use gpuc_syntax::node::{Node, Scalar};
+use gpuc_syntax::yaml::core_schema::Core;
+use serde_json::{Map, Value, json};
+
+use super::{ChartImage, GLOBAL, Place, images, set};
+use crate::charts::jupyterhub::JUPYTERHUB;
+use crate::charts::keys::{Found, Keys};
+
+/// An image that a release runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The chart's default image that it replaces.
+    pub of: &'static ChartImage,
+    /// Registry, path, tag, and the digest if the values set one.
+    pub reference: String,
+}
+
+/// The images that a chart runs with these values.
+pub fn running(chart: &str, values: &Node) -> Vec<Image> {
+    let global = GLOBAL.iter().find(|(name, _)| *name == chart);
+    let registry = global.and_then(|(_, path)| text(values, path));
+    let enabled = images(chart).iter().filter(|image| match image.switch {
+        Some((path, by_default)) => flag(values, path).unwrap_or(by_default),
+        None => true,
+    });
+    enabled
+        .map(|image| Image {
+            of: image,
+            reference: reference(image, values, registry.as_deref()),
+        })
+        .collect()
+}
+
+/// The images that a chart starts on demand, in addition to its own: those of the notebook profiles, without
+/// duplicates.
+pub fn started(chart: &str, values: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    if chart == JUPYTERHUB.name {
+        collect_overrides(values, &mut found);
+    }
+    found
+}
+
+/// Collects the images that profiles, or options of profiles, set through KubeSpawner overrides.
+fn collect_overrides(values: &Node, found: &mut Vec<String>) {
+    let image = text(values, "kubespawner_override/image");
+    found.extend(image.filter(|image| !found.contains(image)));
+    for entry in values.entries() {
+        collect_overrides(&entry.value, found);
+    }
+    for item in values.items() {
+        collect_overrides(item, found);
+    }
+}
+
+fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> String {
+    let (host, path) = image
+        .repository
+        .split_once('/')
+        .unwrap_or(("", image.repository));
+    let (folder, name) = image
+        .repository
+        .rsplit_once('/')
+        .unwrap_or(("", image.repository));
+    let text_or =
+        |path: &str, default: &str| text(values, path).unwrap_or_else(|| default.to_owned());
+    let repository = match image.place {
+        Place::Whole(at) => text_or(at, image.repository),
+        Place::Parts {
+            registry: at,
+            repository,
+        } => {
+            let host = registry.map_or_else(|| text_or(at, host), str::to_owned);
+            format!("{host}/{}", text_or(repository, path))
+        }
+        Place::Named {
+            repository,
+            image: at,
+        } => {
+            format!("{}/{}", text_or(repository, folder), text_or(at, name))
+        }
+        Place::Reference(at) => return text_or(at, &image.reference()),
+        Place::Fixed => image.repository.to_owned(),
+    };
+    let tag = image
+        .tag_path
+        .map_or_else(|| image.tag.to_owned(), |path| text_or(path, image.tag));
+    let digest = image.tag_path.and_then(|path| {
+        let sha = text(values, &sibling(path, "sha")).map(|hex| format!("sha256:{hex}"));
+        sha.or_else(|| text(values, &sibling(path, "digest")))
+    });
+    match digest.filter(|digest| !digest.is_empty()) {
+        Some(digest) => format!("{repository}:{tag}@{digest}"),
+        None => format!("{repository}:{tag}"),
+    }
+}
+
+/// The values that pin a running image to a digest: in a separate key if the chart has one, otherwise after the tag.
+pub fn pinned(running: &Image, digest: &str) -> Value {
+    let image = running.of;
+    let mut values = Value::Object(Map::new());
+    let has = |path: &str| {
+        let parts: Vec<_> = path.split('/').collect();
+        let keys = Keys::of(image.chart);
+        keys.is_some_and(|keys| matches!(keys.find(&parts), Found::Known(_)))
+    };
+    match (image.place, image.tag_path) {
+        (Place::Reference(at), _) => {
+            set(&mut values, at, format!("{}@{digest}", running.reference));
+        }
+        (_, Some(tag)) if has(&sibling(tag, "sha")) => {
+            let hex = digest.trim_start_matches("sha256:");
+            set(&mut values, &sibling(tag, "sha"), hex.to_owned());
+        }
+        (_, Some(tag)) if has(&sibling(tag, "digest")) => {
+            set(&mut values, &sibling(tag, "digest"), digest.to_owned());
+        }
+        (_, Some(tag)) => set(&mut values, tag, format!("{}@{digest}", image.tag)),
+        (_, None) => return json!({}),
+    }
+    values
+}
+
+/// The path of another key in the same mapping.
+fn sibling(path: &str, name: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+fn find<'n>(values: &'n Node, path: &str) -> Option<&'n Node> {
+    path.split('/').try_fold(values, |node, key| node.get(key))
+}
+
+fn scalar<'n>(values: &'n Node, path: &str) -> Option<Core<'n>> {
+    match &find(values, path)?.value {
+        gpuc_syntax::node::Value::Scalar(scalar) => Some(Scalar::core(scalar)),
+        _ => None,
+    }
+}
+
+/// A text that is not empty: charts treat an empty one as not set.
+fn text(values: &Node, path: &str) -> Option<String> {
+    match scalar(values, path)? {
+        Core::Text(text) if !text.is_empty() => Some(text.to_owned()),
+        Core::Integer(number) => Some(number.to_string()),
+        Core::Float(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn flag(values: &Node, path: &str) -> Option<bool> {
+    match scalar(values, path)? {
+        Core::Bool(value) => Some(value),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::keys;
+
+    const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn references(chart: &str, values: Value) -> Vec<String> {
+        let images = running(chart, &Node::from_json(values));
+        images.into_iter().map(|image| image.reference).collect()
+    }
+
+    #[test]
+    fn values_determine_running_images() {
+        assert_eq!(
+            references("kueue", json!({})),
+            ["registry.k8s.io/kueue/kueue:v0.19.2"]
+        );
+        let two = json!({"enableKueueViz": true, "controllerManager": {"manager": {"image": {"tag": "v1"}}}});
+        let found = references("kueue", two);
+        assert_eq!(found[0], "registry.k8s.io/kueue/kueue:v1");
+        assert_eq!(found.len(), 3);
+        let found = references("gpu-operator", json!({"driver": {"enabled": false}}));
+        let has_driver = found.iter().any(|image| image.contains("/driver:"));
+        assert!(!has_driver, "{found:?}");
+    }
+
+    #[test]
+    fn notebook_profiles_start_images() {
+        let values = json!({"singleuser": {"profileList": [
+            {"display_name": "a", "kubespawner_override": {"image": "r.example.com/a:1"}},
+            {"display_name": "b", "kubespawner_override": {"image": "r.example.com/a:1", "cpu_limit": 1}},
+            {"display_name": "c", "profile_options": {"image": {"choices": {
+                "d": {"kubespawner_override": {"image": "r.example.com/d:1"}}}}}},
+        ]}});
+        let values = Node::from_json(values);
+        let found = started("jupyterhub", &values);
+        assert_eq!(found, ["r.example.com/a:1", "r.example.com/d:1"]);
+        assert!(started("kueue", &values).is_empty());
+    }
+
+    /// The image with the chart's default values.
+    fn by_default(of: &'static ChartImage) -> Image {
+        let reference = of.reference();
+        Image { of, reference }
+    }
+
+    #[test]
+    fn pinned_image_stays_in_its_mirror() {
+        for chart in Keys::charts() {
+            let mirrored = super::super::mirrored(chart, images(chart), "m.io/hub");
+            let mut images = images(chart).iter();
+            let image = images.find(|image| matches!(image.place, Place::Reference(_)));
+            let mut all = Node::from_json(mirrored);
+            if let Some((switch, _)) = image.and_then(|image| image.switch) {
+                let mut values = Value::Object(Map::new());
+                set(&mut values, switch, String::new());
+                *values.pointer_mut(&format!("/{switch}")).unwrap() = json!(true);
+                all = keys::merge(all, &Node::from_json(values));
+            }
+            for image in running(chart, &all) {
+                let values = Node::from_json(pinned(&image, DIGEST));
+                let after = running(chart, &keys::merge(all.clone(), &values));
+                let pinned = after.iter().find(|it| it.of == image.of).unwrap();
+                assert!(
+                    pinned.reference.starts_with(&image.reference),
+                    "{chart}: {pinned:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pinned_or_mirrored_images_run() {
+        for chart in Keys::charts() {
+            for image in images(chart).iter().filter(|it| it.runs_by_default()) {
+                let found = references(chart, pinned(&by_default(image), DIGEST));
+                if image.tag_path.is_some() {
+                    let expected = format!("{}@{DIGEST}", image.reference());
+                    assert!(found.contains(&expected), "{chart}: {expected}: {found:?}");
+                }
+            }
+            let registry = "m.io/hub";
+            let mirrored = super::super::mirrored(chart, images(chart), registry);
+            for image in running(chart, &Node::from_json(mirrored)) {
+                let is_fixed = image.of.place == Place::Fixed;
+                assert_eq!(
+                    image.reference.starts_with(registry),
+                    !is_fixed,
+                    "{chart}: {image:?}"
+                );
+                let (_, path) = image.of.repository.split_once('/').unwrap();
+                assert!(image.reference.contains(path), "{chart}: {image:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn pins_are_keys_of_their_charts() {
+        for chart in Keys::charts() {
+            for image in images(chart) {
+                let values = Node::from_json(pinned(&by_default(image), DIGEST));
+                let misfits = keys::unknown_keys(Keys::of(chart).unwrap(), &values);
+                assert!(misfits.is_empty(), "{misfits:?}");
+            }
+        }
+    }
+}

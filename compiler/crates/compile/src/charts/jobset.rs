@@ -1,0 +1,36 @@
+//! `JobSet`: Jobs that start, end and fail together. Kubeflow's Trainer makes its jobs of them.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_schema::config::Task;
+use serde_json::json;
+
+use super::{alone, wanted};
+
+/// The chart.
+pub static JOBSET: Chart = Chart {
+    name: "jobset",
+    repository: "oci://registry.k8s.io/jobset/charts",
+    version: "0.12.0",
+    namespace: "jobset-system",
+    pod_security: PodSecurity::Restricted,
+    crds: Crds::Folder,
+    groups: &["jobset.x-k8s.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/jobset@v0.12.0 charts/jobset/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let charts = &cluster.written.charts;
+    let settings = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
+    let wanted = wanted(cluster, settings, |task| {
+        matches!(task, Task::JobSet(_) | Task::TrainJob(_))
+    });
+    let image = json!({
+        "repository": "registry.k8s.io/jobset/jobset",
+        "tag": "v0.12.0",
+        "pullPolicy": "IfNotPresent",
+    });
+    alone(&JOBSET, wanted, &json!({"image": image}))
+}

@@ -1,0 +1,128 @@
+//! kube-prometheus-stack: Prometheus, Alertmanager, their operator, kube-state-metrics, node-exporter, and optionally
+//! Grafana.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_schema::config::{InstalledPrometheus, Prometheus};
+use gpuc_syntax::node::{Node, Origin};
+use serde_json::{Value, json};
+
+use super::tolerations;
+
+/// The chart.
+pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
+    name: "kube-prometheus-stack",
+    repository: "https://prometheus-community.github.io/helm-charts",
+    version: "88.5.3",
+    namespace: NAMESPACE,
+    // node-exporter uses the host network and mounts host folders.
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::Folder,
+    groups: &["monitoring.coreos.com"],
+    after: &[],
+    releases,
+    source: "prometheus-community/helm-charts@kube-prometheus-stack-88.5.3 charts/kube-prometheus-stack/values.yaml, 2026-11-21",
+};
+
+/// The namespace.
+pub(crate) const NAMESPACE: &str = "monitoring";
+
+fn wanted<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPrometheus> {
+    match &cluster.written.monitoring.as_ref()?.prometheus.value {
+        Prometheus::Install(install) => Some(install),
+        Prometheus::Existing(_) => None,
+    }
+}
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let monitoring = cluster.written.monitoring.as_ref().map(|it| it.span);
+    let release = |install: &InstalledPrometheus| {
+        let why = "`monitoring.prometheus.install` installs Prometheus";
+        Release {
+            name: KUBE_PROMETHEUS_STACK.name.to_owned(),
+            chart: &KUBE_PROMETHEUS_STACK,
+            repository: KUBE_PROMETHEUS_STACK.repository.to_owned(),
+            namespace: NAMESPACE.to_owned(),
+            values: Node::typed(&values(cluster, install), Origin::rule(monitoring, why)),
+            pools: Vec::new(),
+            daemon_sets: Vec::new(),
+        }
+    };
+    wanted(cluster).map(release).into_iter().collect()
+}
+
+fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
+    let storage = install.storage.as_ref().map(|storage| {
+        json!({"volumeClaimTemplate": {"spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": storage.class.as_ref().map(|class| &class.value),
+            "resources": {"requests": {"storage": format!("{}Gi", storage.size_gib)}},
+        }}})
+    });
+    // If true, Prometheus selects only objects with the label of this release.
+    let own_only = false;
+    let mut values = json!({
+        "prometheus": {"prometheusSpec": {
+            "podMonitorSelectorNilUsesHelmValues": own_only,
+            "probeSelectorNilUsesHelmValues": own_only,
+            "ruleSelectorNilUsesHelmValues": own_only,
+            "scrapeConfigSelectorNilUsesHelmValues": own_only,
+            "serviceMonitorSelectorNilUsesHelmValues": own_only,
+            "retention": format!("{}d", install.retention_days),
+            "storageSpec": storage,
+        }},
+        "grafana": grafana(install),
+    });
+    if let Some(tolerations) = node_exporter_tolerations(cluster) {
+        values["prometheus-node-exporter"] = json!({"tolerations": tolerations});
+    }
+    if cluster.cloud.facts().managed_control_plane {
+        // Prometheus cannot reach these components of a managed control plane, so their alerts would always fire.
+        // kube-proxy listens only on its own node.
+        for component in [
+            "kubeControllerManager",
+            "kubeEtcd",
+            "kubeProxy",
+            "kubeScheduler",
+        ] {
+            values[component] = json!({"enabled": false});
+        }
+    }
+    values
+}
+
+/// The tolerations of node-exporter if the chart's default does not suffice. By default it tolerates every taint with
+/// the effect `NoSchedule`, but not `NoExecute`. Because this list replaces the chart's, it repeats that entry, so that
+/// nodes outside the pools, such as those of the control plane, are also monitored.
+///
+/// Source: prometheus-community/helm-charts@01931990 `charts/prometheus-node-exporter/values.yaml`, `tolerations`, read
+/// 2026-11-21.
+fn node_exporter_tolerations(cluster: &Checked<'_>) -> Option<Vec<Value>> {
+    let no_execute: Vec<_> = (tolerations(&cluster.pools).into_iter())
+        .filter(|toleration| toleration.effect.as_deref() == Some("NoExecute"))
+        .map(|toleration| json!(toleration))
+        .collect();
+    let no_schedule = json!({"operator": "Exists", "effect": "NoSchedule"});
+    (!no_execute.is_empty()).then(|| std::iter::once(no_schedule).chain(no_execute).collect())
+}
+
+/// Grafana's values. Without a Secret for its administrator, the chart would generate a password at each rendering.
+fn grafana(install: &InstalledPrometheus) -> Value {
+    let Some(grafana) = &install.grafana else {
+        return json!({"enabled": false});
+    };
+    json!({
+        "enabled": true,
+        "admin": {
+            "existingSecret": grafana.admin_secret.value,
+            "userKey": "admin-user",
+            "passwordKey": "admin-password",
+        },
+        "sidecar": {"dashboards": {
+            "enabled": true,
+            "label": "grafana_dashboard",
+            "labelValue": "1",
+            "searchNamespace": "ALL",
+        }},
+    })
+}

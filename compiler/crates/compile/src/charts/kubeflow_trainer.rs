@@ -1,0 +1,35 @@
+//! Kubeflow's Trainer, which runs `TrainJobs`.
+//!
+//! Its copy of JobSet is disabled: gpuc installs that chart itself, so the cluster has it only once.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_schema::config::Task;
+use serde_json::json;
+
+use super::{alone, wanted};
+
+/// The chart.
+pub static KUBEFLOW_TRAINER: Chart = Chart {
+    name: "kubeflow-trainer",
+    repository: "oci://ghcr.io/kubeflow/charts",
+    version: "2.3.0",
+    namespace: "kubeflow-system",
+    pod_security: PodSecurity::Baseline,
+    crds: Crds::Templates,
+    groups: &["trainer.kubeflow.org"],
+    after: &[("jobset", "its jobs are JobSets")],
+    releases,
+    source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let settings = cluster.written.charts.kubeflow_trainer.as_ref();
+    let wanted = wanted(cluster, settings, |task| matches!(task, Task::TrainJob(_)));
+    let values = json!({
+        "jobset": {"install": false},
+        // Without them there is no `torch-distributed`, which every example of a TrainJob names.
+        "runtimes": {"defaultEnabled": true},
+    });
+    alone(&KUBEFLOW_TRAINER, wanted, &values)
+}

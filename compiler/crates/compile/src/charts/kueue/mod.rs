@@ -1,0 +1,45 @@
+//! Kueue: jobs wait until their team's quota and the nodes have capacity for all of their pods.
+
+mod configuration;
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use serde_json::json;
+
+use super::alone;
+
+/// The chart.
+pub static KUEUE: Chart = Chart {
+    name: "kueue",
+    repository: "oci://registry.k8s.io/kueue/charts",
+    version: "0.19.2",
+    namespace: "kueue-system",
+    pod_security: PodSecurity::Restricted,
+    crds: Crds::Templates,
+    groups: &["kueue.x-k8s.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/kueue@v0.19.2 charts/kueue/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let requested = cluster.written.charts.kueue.as_ref().map(|it| it.span);
+    let queues = cluster
+        .has_queues()
+        .then_some(cluster.written.queueing.span);
+    let image = json!({
+        "repository": "registry.k8s.io/kueue/kueue",
+        "tag": "v0.19.2",
+        "pullPolicy": "IfNotPresent",
+    });
+    let mut values = json!({"controllerManager": {"manager": {"image": image}}});
+    if queues.is_some() {
+        let text = configuration::text(cluster);
+        values["managerConfig"] = json!({"controllerManagerConfigYaml": text});
+        let gates = configuration::gates(cluster);
+        if !gates.is_empty() {
+            values["controllerManager"]["featureGates"] = json!(gates);
+        }
+    }
+    alone(&KUEUE, queues.or(requested), &values)
+}

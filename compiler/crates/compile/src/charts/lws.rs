@@ -1,0 +1,35 @@
+//! `LeaderWorkerSet`: pods that serve one model over several nodes, and start and fail together.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_schema::config::Task;
+use serde_json::json;
+
+use super::{alone, wanted};
+
+/// The chart.
+pub static LWS: Chart = Chart {
+    name: "lws",
+    repository: "oci://registry.k8s.io/lws/charts",
+    version: "0.10.0",
+    namespace: "lws-system",
+    pod_security: PodSecurity::Baseline,
+    crds: Crds::Folder,
+    groups: &["leaderworkerset.x-k8s.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/lws@v0.10.0 charts/lws/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let settings = cluster.written.charts.lws.as_ref();
+    let wanted = wanted(cluster, settings, |task| {
+        matches!(task, Task::LeaderWorkerSet(_))
+    });
+    let image = json!({"manager": {
+        "repository": "registry.k8s.io/lws/lws",
+        "tag": "v0.10.0",
+        "pullPolicy": "IfNotPresent",
+    }});
+    alone(&LWS, wanted, &json!({"image": image}))
+}

@@ -1,0 +1,109 @@
+//! NVIDIA's Network Operator, for pools with RDMA network adapters, or if the file enables the chart.
+//!
+//! A policy of each pool, which is one of the tree's objects, configures the operator on its nodes.
+
+use gpuc_model::Pool;
+use gpuc_model::check::Checked;
+use gpuc_model::derive::origins;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_schema::config::{DevicePlugin, DriverOwner};
+use gpuc_syntax::node::Origin;
+use serde_json::{Map, Value, json};
+
+use super::{alone, tolerations};
+use crate::lower::rdma;
+
+/// The chart.
+pub static NETWORK_OPERATOR: Chart = Chart {
+    name: "network-operator",
+    repository: "https://helm.ngc.nvidia.com/nvidia",
+    version: "26.4.1",
+    namespace: "nvidia-network-operator",
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::Folder,
+    groups: &["mellanox.com"],
+    after: &[
+        (
+            "node-feature-discovery",
+            "it labels the nodes that have the NICs",
+        ),
+        (
+            "gpu-operator",
+            "its Node Feature Discovery labels the nodes that have the NICs",
+        ),
+    ],
+    releases,
+    source: "Mellanox/network-operator@v26.4.1 deployment/network-operator/values.yaml; \
+             docs.nvidia.com/networking/display/kubernetes2641 (images); 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let pools: Vec<_> = rdma::pools(cluster).collect();
+    let named = cluster.written.charts.network_operator.as_ref();
+    let written = pools
+        .iter()
+        .filter_map(|pool| pool.written.network.rdma.as_ref());
+    let wanted = written.map(|it| it.span).next().or(named.map(|it| it.span));
+    let mut releases = alone(&NETWORK_OPERATOR, wanted, &values(cluster, &pools));
+    let places = pools.iter().flat_map(|pool| {
+        let rdma = pool.written.network.rdma.as_ref().map(|it| it.span);
+        origins::placement(pool).into_iter().chain(rdma)
+    });
+    let why = "the operator advertises the RDMA devices of pools";
+    let origin = Origin::rule(places, why);
+    if let (Some(release), false) = (releases.first_mut(), pools.is_empty()) {
+        release.values.origin = origin;
+    }
+    releases
+}
+
+fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
+    let mut values = Map::new();
+    let elsewhere = has_feature_discovery(cluster);
+    values.insert("nfd".to_owned(), json!({"enabled": !elsewhere}));
+    if !elsewhere {
+        let worker = json!({"tolerations": tolerations(pools.iter().copied())});
+        values.insert(
+            "node-feature-discovery".to_owned(),
+            json!({"worker": worker}),
+        );
+    }
+    Value::Object(values)
+}
+
+/// Whether another release labels nodes with what is in them: two would fight over the same labels.
+fn has_feature_discovery(cluster: &Checked<'_>) -> bool {
+    let by_gpu_operator = cluster.gpu_pools().any(|(pool, _)| {
+        pool.driver.value == DriverOwner::Operator || pool.is_advertised_by(DevicePlugin::Operator)
+    });
+    cluster.written.charts.node_feature_discovery.is_some() || by_gpu_operator
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::testing::checked;
+
+    fn values_for(pool: &str) -> Vec<Value> {
+        checked(pool, |cluster| {
+            let releases = releases(&cluster).into_iter();
+            let value = |it: Release| serde_json::to_value(&it.values).expect("values are JSON");
+            releases.map(value).collect()
+        })
+    }
+
+    #[test]
+    fn its_feature_discovery_reaches_the_cards() {
+        let pool = "gpu: {model: L4, perNode: 2}, dedicatedTo: research";
+        assert_eq!(values_for(pool), Vec::<Value>::new());
+        let values = values_for(&format!("{pool}, network: {{rdma: {{infiniband: {{}}}}}}"));
+        let toleration = json!({
+            "key": "gpuc.dev/dedicated-to", "operator": "Equal", "value": "research", "effect": "NoSchedule",
+        });
+        let expected = json!({
+            "nfd": {"enabled": true},
+            "node-feature-discovery": {"worker": {"tolerations": [toleration]}},
+        });
+        assert_eq!(values, [expected]);
+    }
+}

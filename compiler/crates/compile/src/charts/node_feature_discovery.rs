@@ -1,0 +1,44 @@
+//! Node Feature Discovery: labels that say what a node's hardware is. It runs on every node, whatever its taints.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use serde_json::json;
+
+use super::{alone, tolerations};
+
+/// The chart.
+pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
+    name: "node-feature-discovery",
+    repository: "oci://registry.k8s.io/nfd/charts",
+    version: "0.19.0",
+    namespace: "node-feature-discovery",
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::Folder,
+    groups: &["nfd.k8s-sigs.io"],
+    after: &[],
+    releases,
+    source: "kubernetes-sigs/node-feature-discovery@v0.19.0 deployment/helm/node-feature-discovery/values.yaml, 2026-11-21",
+};
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let wanted = cluster.written.charts.node_feature_discovery.as_ref();
+    let mut values = json!({"worker": {
+        "tolerations": tolerations(&cluster.pools),
+        // Labels by vendor only, which the selectors of NVIDIA's operators expect: `pci-10de.present`.
+        "config": {"sources": {"pci": {
+            "deviceClassWhitelist": ["02", "03", "12"],
+            "deviceLabelFields": ["vendor"],
+        }}},
+    }});
+    if cluster.operator_pools().next().is_some() {
+        // As the operator's chart has it, for the labels that NVIDIA's feature discovery writes through this one.
+        values["master"] = json!({"config": {"extraLabelNs": ["nvidia.com"]}});
+    }
+    let mut releases = alone(&NODE_FEATURE_DISCOVERY, wanted.map(|it| it.span), &values);
+    for release in &mut releases {
+        let pools = cluster.pools.iter();
+        release.pools = pools.map(|pool| pool.name.value.clone()).collect();
+        release.daemon_sets = vec!["node-feature-discovery-worker".to_owned()];
+    }
+    releases
+}

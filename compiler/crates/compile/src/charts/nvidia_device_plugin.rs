@@ -1,0 +1,124 @@
+//! NVIDIA's device plugin: one release for each pool that it serves, so that each tolerates only its own pool's taints.
+
+use gpuc_model::check::Checked;
+use gpuc_model::cloud::Injection;
+use gpuc_model::operator::CLIENT;
+use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::{Pool, Sharing};
+use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
+use gpuc_syntax::node::{Node, Origin};
+use serde_json::{Map, Value, json};
+
+use super::{affinity, plugin_config};
+use crate::lower;
+
+/// The chart.
+pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
+    name: "nvidia-device-plugin",
+    repository: "https://nvidia.github.io/k8s-device-plugin",
+    version: "0.20.0",
+    namespace: NAMESPACE,
+    pod_security: PodSecurity::Privileged,
+    crds: Crds::None,
+    groups: &[],
+    after: &[],
+    releases,
+    source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
+};
+
+/// The namespace of every release.
+const NAMESPACE: &str = "nvidia-device-plugin";
+
+fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let pools = cluster.pools_advertised_by(DevicePlugin::Nvidia);
+    pools.map(|pool| release(cluster, pool)).collect()
+}
+
+fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
+    let origin = Origin::rule(
+        [
+            gpuc_model::derive::origins::placement(pool),
+            gpuc_model::derive::origins::serving(pool),
+        ]
+        .concat(),
+        "a pool that NVIDIA's device plugin serves has a release of its own, which tolerates its taints",
+    );
+    Release {
+        name: full_name(pool),
+        chart: &NVIDIA_DEVICE_PLUGIN,
+        repository: NVIDIA_DEVICE_PLUGIN.repository.to_owned(),
+        namespace: NAMESPACE.to_owned(),
+        values: Node::typed(&values(cluster, pool), origin),
+        pools: vec![pool.name.value.clone()],
+        daemon_sets: vec![full_name(pool)],
+    }
+}
+
+/// The DaemonSet of a pool's release, as namespace and name.
+pub(crate) fn daemon_set(pool: &Pool) -> (String, String) {
+    (NAMESPACE.to_owned(), full_name(pool))
+}
+
+fn full_name(pool: &Pool) -> String {
+    format!("nvidia-device-plugin-{}", pool.name)
+}
+
+fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
+    let access = lower::access(cluster, pool);
+    let mut values = Map::new();
+    // The names of objects must differ between releases of the same chart in the same namespace.
+    values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
+    if let Some(config) = config(pool) {
+        let name = pool.name.value.clone();
+        values.insert("config".to_owned(), json!({"map": {name: config}}));
+    }
+    if let Sharing::Mig { strategy, .. } = pool.sharing.expect_resolved() {
+        let strategy = strategy.as_str();
+        values.insert("migStrategy".to_owned(), json!(strategy));
+    }
+    for extra in lower::extras(pool) {
+        let key = match extra {
+            Extra::Gdrcopy => "gdrcopyEnabled",
+            Extra::Gds => "gdsEnabled",
+            Extra::Mofed => "mofedEnabled",
+            // The chart has no value for it; the plugin's own configuration enables it.
+            Extra::Imex => continue,
+        };
+        values.insert(key.to_owned(), json!(true));
+    }
+    if access.injection == Injection::Cdi {
+        values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
+        // The plugin reads the driver's folder to write CDI specs. The chart mounts it only if it is set.
+        values.insert("nvidiaDriverRoot".to_owned(), json!(access.driver_root));
+    }
+    if let Some(class) = access.runtime_class {
+        values.insert("runtimeClassName".to_owned(), json!(class.name));
+    }
+    if pool.driver.value == DriverOwner::Operator {
+        // The operator uses this label to evict pods that use the driver before it changes the driver.
+        values.insert("nodeSelector".to_owned(), json!({CLIENT: "true"}));
+    }
+    values.insert("affinity".to_owned(), affinity([pool]));
+    values.insert(
+        "tolerations".to_owned(),
+        json!(gpuc_model::derive::tolerations(pool)),
+    );
+    Value::Object(values)
+}
+
+/// The plugin's own configuration file, if it needs one. The chart takes it as text.
+fn config(pool: &Pool) -> Option<String> {
+    let sections = [
+        plugin_config::sharing(pool.sharing.expect_resolved()),
+        imex(pool),
+    ];
+    let sections: String = sections.into_iter().flatten().collect();
+    (!sections.is_empty()).then(|| format!("version: v1\n{sections}"))
+}
+
+/// The only channel that the plugin can allocate (`api/config/v1/imex.go`). It is not required, so that the plugin also
+/// runs on nodes without it.
+fn imex(pool: &Pool) -> Option<String> {
+    let is_enabled = lower::extras(pool).contains(&Extra::Imex);
+    is_enabled.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
+}

@@ -1,0 +1,103 @@
+//! An entry of `allow` that suppresses nothing. Only the code that applies `allow` knows, so it is not a [`Rule`].
+//!
+//! [`Rule`]: super::Rule
+
+use gpuc_schema::config::GpuCluster;
+
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+/// An entry of `allow` that suppresses nothing.
+pub(super) static CODE: Code = Code {
+    id: "GPUC2045",
+    name: "allow-unused",
+    severity: Severity::Warning,
+    summary: "`allow` names a warning that does not occur",
+    explain: "### What it checks
+
+Whether each entry of `allow` suppresses a warning of this file.
+
+### Why it matters
+
+An entry that is no longer needed hides the next warning with this name.
+
+### How to fix it
+
+Remove the entry.
+",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+allow: [scale-from-zero]
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+    good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+};
+
+/// Reports the entries of `allow` that suppress nothing. `used` tells for each entry whether it suppressed a warning.
+///
+/// `allow-unknown` reports entries that are not the name of a warning.
+pub(super) fn allow_unused(
+    config: &GpuCluster,
+    codes: &[&Code],
+    used: &[bool],
+    report: &mut Report,
+) {
+    for (word, used) in config.allow.iter().zip(used) {
+        let is_named = |code: &&&Code| code.name == word.value || code.id == word.value;
+        let code = codes.iter().find(is_named);
+        let is_warning = code.is_some_and(|code| code.severity == Severity::Warning);
+        // Warnings about manifests occur only in a run that reads manifests.
+        let concerns_manifests = code.is_some_and(|code| code.id.starts_with("GPUC4"));
+        if *used || !is_warning || concerns_manifests {
+            continue;
+        }
+        let message = format!("the warning `{word}` does not occur in this file");
+        report
+            .diagnostic(&CODE, word.span, message)
+            .help("remove the entry from `allow`")
+            .emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::testing::codes;
+
+    #[test]
+    fn only_unused_names_of_warnings_are_reported() {
+        let config: GpuCluster = serde_json::from_value(serde_json::json!({
+            "apiVersion": "gpuc.dev/v1alpha1",
+            "kind": "GpuCluster",
+            "metadata": {"name": "demo"},
+            "kubernetes": {"version": "1.34"},
+            "allow": ["floating-tags", "GPUC2014", "no-such-name", "pool-name-invalid"],
+            "cloud": {"onPrem": {"context": "demo"}},
+            "nodePools": [{"name": "a", "hosts": ["a"], "nodes": {"count": 1}}],
+        }))
+        .expect("a configuration");
+        let mut report = Report::default();
+        allow_unused(&config, &codes(), &[true, false, false, false], &mut report);
+        let messages: Vec<_> = report.diagnostics().iter().map(|it| &it.message).collect();
+        assert_eq!(
+            messages,
+            ["the warning `GPUC2014` does not occur in this file"]
+        );
+    }
+}

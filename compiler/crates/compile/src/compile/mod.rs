@@ -1,0 +1,196 @@
+//! The compilation phases, from a document to the generated files.
+
+mod allow_unused;
+mod cascade;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gpuc_model::check::check;
+use gpuc_model::plan::{Identity, Plan, Summary};
+use gpuc_model::resolve::{Choices, resolve};
+use gpuc_model::{Cluster, MachineType, Registry};
+use gpuc_schema::config::GpuCluster;
+use gpuc_syntax::decode;
+use gpuc_syntax::diag::{self, Code, Levels, Report};
+use gpuc_syntax::load::Loaded;
+use gpuc_syntax::tree::Tree;
+
+use self::allow_unused::allow_unused;
+use self::cascade::Cascade;
+use crate::audit::audit;
+use crate::charts::images::images_of;
+use crate::emit::emit;
+use crate::expand;
+use crate::lock::{self, ChartPin, Lock, Pins};
+use crate::lower::images::images;
+use crate::lower::{lower, refine};
+
+/// Codes of findings about the file's `allow`.
+pub static CODES: &[&Code] = &[&allow_unused::CODE];
+
+/// The options of a run.
+pub struct Options<'o> {
+    /// The clouds and rules.
+    pub registry: &'static Registry,
+    /// The levels of findings.
+    pub levels: Levels,
+    /// Earlier choices for the cluster of this name; valid choices are kept.
+    pub choices: &'o (dyn Fn(&str) -> Choices + Sync),
+}
+
+/// The results for one document; later results are missing if earlier phases have errors.
+pub struct Compilation {
+    /// The document.
+    pub loaded: Loaded,
+    /// The decoded configuration.
+    pub config: Option<Arc<GpuCluster>>,
+    /// The resolved cluster.
+    pub cluster: Option<Cluster>,
+    /// The summary of the plan.
+    pub summary: Option<Summary>,
+    /// The plan.
+    pub plan: Option<Plan>,
+    /// The objects that are registered with the GitOps controller, by name; kept longer than the plan.
+    pub tool_objects: Vec<Identity>,
+    /// The generated files and their lock.
+    pub output: Option<(Tree, Lock)>,
+    /// The diagnostics.
+    pub report: Report,
+}
+
+/// Whether a compilation is for the user or for an experiment of `diff` and `why`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Reports everything.
+    Complete,
+    /// Stops at the first phase with errors.
+    Experiment,
+}
+
+/// Compiles one document.
+pub fn compile(loaded: Loaded, options: &Options<'_>) -> Compilation {
+    run(loaded, options, Mode::Complete)
+}
+
+/// Compiles a modified document for an experiment: if it cannot be decoded, further checks are skipped.
+pub fn compile_experiment(loaded: Loaded, options: &Options<'_>) -> Compilation {
+    run(loaded, options, Mode::Experiment)
+}
+
+fn run(loaded: Loaded, options: &Options<'_>, mode: Mode) -> Compilation {
+    let mut compilation = Compilation {
+        loaded,
+        config: None,
+        cluster: None,
+        summary: None,
+        plan: None,
+        tool_objects: Vec::new(),
+        output: None,
+        report: Report::default(),
+    };
+    // A phase that stops early has put its reason into the report.
+    let _ = run_phases(&mut compilation, options, mode);
+    compilation
+}
+
+/// Runs the phases in order. `None` if one stops early.
+fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) -> Option<()> {
+    let report = &mut compilation.report;
+    for span in &compilation.loaded.poisoned {
+        report.poison(*span);
+    }
+    let config = Arc::new(decode::cluster(&compilation.loaded.root, report)?);
+    compilation.config = Some(Arc::clone(&config));
+    // Without the cloud, nearly all other names would be checked against the wrong facts.
+    let is_cloud_read = config.cloud.span.is_written() && !report.is_poisoned_at(config.cloud.span);
+    if !is_cloud_read || mode == Mode::Experiment && report.has_errors() {
+        return None;
+    }
+    let choices = (options.choices)(&config.metadata.name);
+    let decoded = report.diagnostics().len();
+    // An unknown key is an error, and its intended setting can be what other diagnostics miss.
+    let has_placeholders = report.has_errors();
+    let cluster = compilation.cluster.insert(resolve(
+        Arc::clone(&config),
+        options.registry,
+        &choices,
+        report,
+    ));
+    let checked = check(cluster, report);
+    if has_placeholders {
+        let cascade = Cascade {
+            loaded: &compilation.loaded,
+            registry: options.registry,
+            choices: &choices,
+        };
+        cascade.suppress(decoded, report);
+    }
+    decode::ranges(&compilation.loaded.root, report);
+    let audited = checked
+        .filter(|_| !report.has_errors())
+        .and_then(|checked| Some((checked, audit(lower(&checked), &checked, report)?)));
+    apply_levels(&config, options, report);
+    let (checked, audited) = audited.filter(|_| !report.has_errors())?;
+    let tree = emit(&audited, compilation.loaded.file.as_deref());
+    let lock = Lock::of(&tree, input_digest(&checked), pins(&checked, &audited));
+    compilation.output = Some((tree, lock));
+    compilation.summary = Some(audited.summary.clone());
+    let mut plan = audited.into_plan();
+    refine(&checked, &mut plan);
+    compilation.tool_objects = plan.delivery.identities();
+    compilation.plan = Some(plan);
+    Some(())
+}
+
+/// Applies `allow:` and `--deny`, and reports unused entries of `allow:`, unless they can be needed once errors are
+/// fixed.
+fn apply_levels(config: &GpuCluster, options: &Options<'_>, report: &mut Report) {
+    let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
+    let used = diag::apply(report.diagnostics_mut(), &words, &options.levels);
+    if report.has_errors() {
+        return;
+    }
+    let mut unused = Report::default();
+    allow_unused(config, &(options.registry.codes)(), &used, &mut unused);
+    diag::apply(unused.diagnostics_mut(), &words, &options.levels);
+    report.append(unused);
+}
+
+/// The digest of the configuration's meaning. Comments, order and formatting do not count, nor explicit defaults or the
+/// use of a base.
+fn input_digest(cluster: &Cluster) -> String {
+    let mut json = expand::complete(cluster);
+    json.sort_all_objects();
+    lock::digest(json.to_string().as_bytes())
+}
+
+fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
+    let charts = plan.releases.iter().map(|release| {
+        let pin = ChartPin {
+            chart: release.chart.name.to_owned(),
+            repository: release.repository.clone(),
+            version: release.chart.version.to_owned(),
+        };
+        (release.name.clone(), pin)
+    });
+    let of_releases = plan.releases.iter().flat_map(images_of);
+    let of_objects = plan.objects.iter().flat_map(images);
+    let picked = cluster
+        .pools
+        .iter()
+        .filter(|pool| pool.written.machine.is_none());
+    let machines: BTreeMap<_, _> = picked
+        .filter_map(|pool| match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                Some((pool.name.value.clone(), machine.name.to_owned()))
+            }
+            _ => None,
+        })
+        .collect();
+    Pins {
+        charts: charts.collect(),
+        images: of_releases.chain(of_objects).collect(),
+        machines,
+    }
+}

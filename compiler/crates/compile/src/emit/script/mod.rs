@@ -1,0 +1,238 @@
+//! Emits shell scripts in `cloud/` from the provisioning plan.
+//!
+//! Quoting, order and idempotence are handled only here. Clouds declare the desired resources.
+
+#![expect(
+    clippy::format_push_string,
+    reason = "scripts are short, and formatted lines are easier to read"
+)]
+
+mod command;
+mod install;
+mod resource;
+mod segments;
+mod teardown;
+mod verify;
+
+use std::collections::BTreeMap;
+
+use gpuc_model::plan::{
+    Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning, ResourceKind,
+};
+use gpuc_syntax::shell::{is_unseen, quote};
+use gpuc_syntax::tree::Tree;
+
+use super::header::Header;
+use super::{name, yaml_file};
+use command::{call, lines};
+pub use segments::{Doing, Part, Parts};
+
+/// The shell library that every script sources.
+const LIBRARY: &str = include_str!("../lib.sh");
+
+/// Writes the scripts of a cluster and the other files in `cloud/`.
+pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
+    for (path, parts) in scripts(plan, header) {
+        tree.add_script(path, parts.text());
+    }
+    tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.comment()));
+    for (path, kind) in definitions(plan) {
+        let text = format!("{}{}", header.comment(), kind.definitions);
+        tree.add(path, text);
+    }
+    for file in &plan.provisioning.files {
+        add_file(file, header, tree);
+    }
+}
+
+/// The library's path.
+pub(super) const LIBRARY_FILE: &str = "cloud/lib.sh";
+
+/// Every script by its path, as segments.
+pub(super) fn scripts<'p>(plan: &'p Plan, header: &Header) -> Vec<(String, Parts<'p>)> {
+    let provisioning = &plan.provisioning;
+    let own = resource::scripts(provisioning, header);
+    let mut scripts = Vec::new();
+    if !own.is_empty() {
+        let names = own.iter().map(|(name, _)| name.as_str());
+        scripts.push(("apply".to_owned(), apply(plan, header, names)));
+        scripts.push(("teardown".to_owned(), teardown::teardown(plan, header)));
+    }
+    scripts.push(("verify".to_owned(), verify::verify(plan, header)));
+    let all = own.into_iter().chain(scripts);
+    let mut scripts: Vec<_> = all
+        .map(|(name, parts)| (format!("cloud/{name}.sh"), parts))
+        .collect();
+    for file in &provisioning.files {
+        if let Contents::Script(text) = &file.contents {
+            let mut parts = strict(header, &[]);
+            parts.add(Part::File(file), format!("\n{text}"));
+            scripts.push((path(file), parts));
+        }
+    }
+    if has_install(plan) {
+        scripts.push((INSTALL.to_owned(), install::install(plan, header)));
+    }
+    scripts
+}
+
+/// The files with jq definitions, by path, each with its kind of resource.
+pub(super) fn definitions(plan: &Plan) -> BTreeMap<String, &'static ResourceKind> {
+    let kinds = plan.provisioning.resources.iter().map(|one| one.kind);
+    let files = kinds.filter_map(|kind| {
+        let (name, _) = resource::definitions(kind)?;
+        Some((format!("cloud/{name}"), kind))
+    });
+    files.collect()
+}
+
+/// The path of the script that deploys manifests and charts.
+pub(super) const INSTALL: &str = "install.sh";
+
+/// Whether the tree has an `install.sh`.
+pub(super) fn has_install(plan: &Plan) -> bool {
+    matches!(plan.delivery, Delivery::Script) && !plan.steps.is_empty()
+}
+
+/// Whether the scripts manage any resource.
+pub(super) fn has_apply(plan: &Plan) -> bool {
+    !plan.provisioning.resources.is_empty()
+}
+
+/// A command as one line that a user can copy. It cannot contain words that are known only at run time.
+pub(super) fn line(command: &Command) -> String {
+    call(command, &[]).concat().join(" ")
+}
+
+/// The path of a file next to the scripts, relative to the cluster's folder.
+pub(super) fn path(file: &File) -> String {
+    let parts = file.path.split('/').map(name::part).collect::<Vec<_>>();
+    format!("cloud/{}", parts.join("/"))
+}
+
+fn add_file(file: &File, header: &Header, tree: &mut Tree) {
+    let path = path(file);
+    match &file.contents {
+        Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
+        // `scripts` contains it.
+        Contents::Script(_) => {}
+        Contents::Text(text) => tree.add(path, text.clone()),
+    }
+}
+
+/// The shell code after the list of scripts.
+const APPLY: &str = include_str!("apply.sh");
+
+/// The script that runs the other scripts.
+fn apply<'p, 'a>(
+    plan: &Plan,
+    header: &Header,
+    scripts: impl Iterator<Item = &'a str>,
+) -> Parts<'p> {
+    let about = format!(
+        "Creates and updates the resources of cluster {}, in order.",
+        plan.cluster
+    );
+    let mut parts = head(header, &[&about]);
+    parts.add(Part::Fixed(APPLY_PURPOSE), format!("{}\n", flags(&about)));
+    let scripts: Vec<_> = scripts.map(quote).collect();
+    let list = format!("scripts=({})\n", scripts.join(" "));
+    parts.add(Part::Scripts, list);
+    parts.add(Part::Fixed(APPLY_PURPOSE), APPLY);
+    parts
+}
+
+/// The purpose of [`APPLY`].
+const APPLY_PURPOSE: &str =
+    "parses the flags, and runs the checks of every script before the first one changes anything";
+
+/// The first lines of a script that sources the library.
+fn head<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
+    head_with(header, about, "lib.sh")
+}
+
+/// The first lines of a script that sources the library from this path, relative to the script's folder.
+fn head_with<'p>(header: &Header, about: &[&str], library: &str) -> Parts<'p> {
+    let mut parts = strict(header, about);
+    let mut head = String::new();
+    head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
+    head +=
+        &format!("# shellcheck source-path=SCRIPTDIR source={library}\n. \"$here/{library}\"\n\n");
+    parts.add(Part::Fixed(LIBRARY_PURPOSE), head);
+    parts
+}
+
+/// The purpose of the lines that source the library.
+const LIBRARY_PURPOSE: &str = "sources the functions that all scripts share";
+
+/// The first lines of every script: its description, its origin, and the shell options.
+fn strict<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
+    let mut head = String::from("#!/usr/bin/env bash\n");
+    for line in about {
+        head += &format!("# {}\n", one_line(line));
+    }
+    head += &header.comment();
+    // Values and jq programs are in single quotes; shellcheck takes them for shell expressions.
+    head += "# shellcheck disable=SC1003,SC2016 # text in single quotes is not shell code\n";
+    head += "set -euo pipefail\nexport LC_ALL=C\n";
+    let mut parts = Parts::default();
+    parts.add(Part::Head, head);
+    parts
+}
+
+/// The call that parses the flags of a script for resources.
+fn flags(about: &str) -> String {
+    let about = one_line(about);
+    format!("resource_flags {} \"$@\"\n", quote(&about))
+}
+
+/// Checks for the required programs and the right account.
+fn preconditions(provisioning: &Provisioning) -> Parts<'_> {
+    let tools = provisioning.tools.iter().copied();
+    let mut parts = Parts::default();
+    parts.add(Part::Tools, tools_needed(tools));
+    parts.extend(identities(provisioning));
+    parts
+}
+
+/// The call that checks for required programs. Every script needs jq.
+fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
+    let mut all = vec!["tools", "jq"];
+    for tool in tools {
+        if !all.contains(&tool) {
+            all.push(tool);
+        }
+    }
+    all.join(" ") + "\n"
+}
+
+/// The calls that check for the right account.
+fn identities(provisioning: &Provisioning) -> Parts<'_> {
+    let mut parts = Parts::default();
+    for check in &provisioning.identity {
+        parts.add(Part::Identity(check), identity(check));
+    }
+    parts
+}
+
+fn identity(check: &IdentityCheck) -> String {
+    let words = [check.what, &check.want, &check.otherwise];
+    let mut groups = vec![
+        vec!["identity".to_owned(), quote(words[0]), quote(words[1])],
+        vec![quote(words[2])],
+    ];
+    groups.extend(call(&check.ask, &[]));
+    lines(0, &groups)
+}
+
+/// Text on one line for a comment or a message: no character in it ends the line.
+fn one_line(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|c| if is_unseen(c) { ' ' } else { c })
+        .collect();
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+usage="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.
+usage: ${0##*/} [--dry-run] [--yes NAME]
+  --dry-run   prints the commands without running them
+  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+confirmed=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --dry-run) dry_run=yes ;;
+    --yes)
+      [ $# -gt 1 ] || die '--yes needs the name of the cluster'
+      confirmed=$2
+      [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --help | -h)
+      printf '%s\n' "$usage"
+      exit 0
+      ;;
+    *) unknown_flag "$1" "$usage" ;;
+  esac
+  shift
+done
+
+# Stops unless the user types the cluster's name.
+confirm() {
+  [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
+  say "This deletes what the scripts in this folder created for cluster $cluster. Workloads and their data may be lost."
+  printf 'Type the name of the cluster to continue: ' >&2
+  IFS= read -r confirmed || confirmed=
+  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was deleted'
+}

@@ -1,0 +1,63 @@
+//! Upgrades of the Kubernetes version do not skip a minor version.
+
+use serde_json::json;
+
+use super::*;
+
+static CLUSTER: ResourceKind = ResourceKind {
+    name: "cluster",
+    fields: &[FieldKind {
+        name: "version",
+        read: ".version | if (split(\".\")[1] | tonumber) > ($want | split(\".\")[1] | tonumber) then $want else . end",
+        create: None,
+        change: Change::Climbs {
+            reason: "a cluster is upgraded one minor version at a time",
+            back: "it cannot be downgraded",
+        },
+        source: "the test",
+    }],
+    definitions: "",
+};
+
+/// Runs the script on a cluster with this version, and returns the outcome and the resulting version.
+fn run(has: &str, flags: &[&str]) -> (Outcome, Value) {
+    let mut resource = pool("one", "cluster");
+    let cloud = |words: &[&str]| Command::new(["cloud"]).with(words.to_vec());
+    resource.kind = &CLUSTER;
+    resource.fields = vec![Field {
+        kind: &CLUSTER.fields[0],
+        want: json!("1.36"),
+        update: vec![cloud(&["set", "one", "version", "\"1.36\""])],
+        others: None,
+        origin: Origin::default(),
+    }];
+    let world = World::new(&plan(vec![resource]), &json!({"one": {"version": has}}));
+    let run = world.run("cluster.sh", flags);
+    let version = world.things()["one"]["version"].clone();
+    (run, version)
+}
+
+#[test]
+fn next_version_is_set_and_newer_version_is_kept() {
+    for (has, then) in [("1.35", "1.36"), ("1.36", "1.36"), ("1.37", "1.37")] {
+        let (run, version) = run(has, &[]);
+        assert_eq!((run.code, version), (0, json!(then)), "{}", run.said);
+    }
+}
+
+#[test]
+fn skipped_version_stops_the_script_and_names_the_next() {
+    for (has, next) in [("1.34", "1.35"), ("1.9", "1.10")] {
+        for flags in [&[][..], &["--allow-disruption"], &["--dry-run"]] {
+            let (run, version) = run(has, flags);
+            assert_eq!((run.code, version), (1, json!(has)), "{}", run.said);
+            let help = format!("set kubernetes.version to {next}, run gpuc build, then run");
+            let reason = "a cluster is upgraded one minor version at a time";
+            assert!(
+                run.said.contains(&help) && run.said.contains(reason),
+                "{}",
+                run.said
+            );
+        }
+    }
+}

@@ -1,0 +1,613 @@
+//! The scripts, run by bash against a cloud that is a JSON file.
+
+mod climbs;
+mod observed;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command as Process;
+
+use gpuc_model::plan::*;
+use gpuc_syntax::node::{Node, Origin};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::emit::emit;
+
+/// A cloud: `cloud show NAME`, `cloud make NAME JSON`, `cloud set NAME KEY JSON`, `cloud drop NAME`, `cloud account`.
+const CLOUD: &str = r#"#!/usr/bin/env bash
+set -euo pipefail
+printf '%q ' "$@" >>"$STATE.log"
+echo >>"$STATE.log"
+save() { cat >"$STATE.new"; mv "$STATE.new" "$STATE"; }
+case $1 in
+  account) jq -r .account "$STATE" ;;
+  show)
+    jq -e --arg n "$2" '.things | has($n)' "$STATE" >/dev/null || { echo "ERROR (NotFound): $2" >&2; exit 3; }
+    jq --arg n "$2" '.things[$n]' "$STATE" ;;
+  broken) echo 'no network' >&2; exit 1 ;;
+  make) jq --arg n "$2" --argjson v "$3" '.things[$n] = $v' "$STATE" | save ;;
+  set) jq --arg n "$2" --arg k "$3" --argjson v "$4" '.things[$n][$k] = $v' "$STATE" | save ;;
+  drop) jq --arg n "$2" 'del(.things[$n])' "$STATE" | save ;;
+  context) echo "context $2" >"$KUBECONFIG" ;;
+esac
+"#;
+
+/// `kubectl` over files: nodes.json, daemonset.json, log; pods succeed.
+const KUBECTL: &str = r#"#!/usr/bin/env bash
+printf '%q ' "$@" >>"$STATE.kubectl"
+echo "KUBECONFIG=$([ -e "${KUBECONFIG-}" ] && cat "$KUBECONFIG")" >>"$STATE.kubectl"
+case "$*" in
+  *'get nodes'*) cat "$STATE.nodes" ;;
+  *'get daemonset'*) cat "$STATE.daemonset" ;;
+  *'create --namespace'*) cat "${!#}" >"$STATE.pod" ;;
+  *'get pod'*) echo '{"status": {"phase": "Succeeded"}}' ;;
+  *logs*) echo 'GPU 0: NVIDIA H100 (UUID: GPU-1)' ;;
+esac
+"#;
+
+const SIZE: FieldKind = FieldKind {
+    name: "machine type",
+    read: ".size # as created",
+    create: None,
+    change: Change::Replaces {
+        reason: "the machine type of a pool is immutable",
+    },
+    source: "the test",
+};
+const LABELS: FieldKind = FieldKind {
+    name: "labels",
+    read: "(.labels // {}) | to_entries | sort_by(.key) | from_entries",
+    create: None,
+    change: Change::InPlace,
+    source: "the test",
+};
+const IMAGE: FieldKind = FieldKind {
+    name: "image",
+    read: ".image",
+    create: None,
+    change: Change::Rolls {
+        reason: "every node is recreated",
+    },
+    source: "the test",
+};
+static POOL: ResourceKind = ResourceKind {
+    name: "pool",
+    fields: &[SIZE, LABELS, IMAGE],
+    definitions: "# The name of a pool.\ndef b: {b: \"?\"};\n",
+};
+
+/// A text that breaks out of incorrect quotes and comments.
+const HOSTILE: &str = "it's \"$(touch broken)\" `touch broken`\ntouch broken # \\";
+
+fn pool(name: &str, script: &str) -> Resource {
+    let cloud = |words: &[&str]| Command::new(["cloud"]).with(words.to_vec());
+    let labels = json!({"a": HOSTILE, "b": "1"});
+    let value = json!({"size": "big", "labels": labels, "image": "x"});
+    let field = |kind: &'static FieldKind, want: Value, update: Vec<Command>| Field {
+        kind,
+        want,
+        update,
+        others: None,
+        origin: Origin::default(),
+    };
+    let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
+    // The command depends on both the observed and the wanted labels.
+    let computed = "b + (.labels // {}) + $want | del(.gone) | tojson";
+    let labels_update = cloud(&["set", name, "labels"]).with_word(Word::Observed(computed.into()));
+    Resource {
+        kind: &POOL,
+        name: name.to_owned(),
+        script: script.to_owned(),
+        about: format!("A pool for {HOSTILE}"),
+        observe: Observe {
+            command: cloud(&["show", name]),
+            absent: r"\(NotFound\)",
+        },
+        create: vec![cloud(&["make", name, &value.to_string()])],
+        by_hand: Vec::new(),
+        comes_with: None,
+        fields: vec![
+            field(&POOL.fields[0], json!("big"), Vec::new()),
+            field(&POOL.fields[1], labels, vec![labels_update]),
+            field(&POOL.fields[2], json!("x"), vec![set("image", "\"x\"")]),
+        ],
+        delete: vec![cloud(&["drop", name])],
+        origin: Origin::default(),
+    }
+}
+
+fn plan(resources: Vec<Resource>) -> Plan {
+    let identity = IdentityCheck {
+        is_place: true,
+        what: "account",
+        ask: Command::new(["cloud", "account"]),
+        want: "me".to_owned(),
+        otherwise: format!("log in as {HOSTILE}"),
+    };
+    let script = File {
+        path: "hosts/x.sh".to_owned(),
+        contents: Contents::Script("echo \"x $LC_ALL\"\n".to_owned()),
+        origin: Origin::default(),
+    };
+    let yaml = File {
+        path: "config.yaml".to_owned(),
+        contents: Contents::Yaml(Node::typed(&json!({"a": "no"}), Origin::default())),
+        origin: Origin::default(),
+    };
+    Plan {
+        cluster: "ml".to_owned(),
+        provisioning: Provisioning {
+            tools: vec!["cloud"],
+            identity: vec![identity],
+            resources,
+            credentials: Credentials::Fetch(Command::new(["cloud", "context", "ml"])),
+            files: vec![script, yaml],
+        },
+        objects: Vec::new(),
+        releases: Vec::new(),
+        steps: Vec::new(),
+        delivery: Delivery::Script,
+        expectations: vec![Expectation {
+            pool: "train".to_owned(),
+            selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),
+            min_nodes: 1,
+            allocatable: BTreeMap::from([("nvidia.com/gpu".to_owned(), 8)]),
+            devices: Vec::new(),
+            fabric: BTreeMap::new(),
+            daemon_sets: vec![("gpuc".to_owned(), "device-plugin".to_owned())],
+            tolerations: vec![json!({"operator": "Exists"})],
+            runtime_class: Some("nvidia".to_owned()),
+        }],
+        summary: Summary::default(),
+    }
+}
+
+/// A folder with a tree and a cloud.
+struct World {
+    folder: TempDir,
+}
+
+struct Outcome {
+    code: i32,
+    out: String,
+    said: String,
+}
+
+impl World {
+    fn new(plan: &Plan, things: &Value) -> Self {
+        let world = Self {
+            folder: TempDir::new().unwrap(),
+        };
+        world.put(
+            "state",
+            &json!({"account": "me", "things": things}).to_string(),
+            false,
+        );
+        world.put("bin/cloud", CLOUD, true);
+        world.put("bin/kubectl", KUBECTL, true);
+        for (path, file) in emit(plan, Some("gpu-cluster.yaml")).files() {
+            world.put(
+                &format!("tree of it's/{path}"),
+                &file.contents,
+                file.executable,
+            );
+        }
+        world
+    }
+
+    fn put(&self, path: &str, contents: &str, executable: bool) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, contents).unwrap();
+        let mode = if executable { 0o755 } else { 0o644 };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn run(&self, script: &str, flags: &[&str]) -> Outcome {
+        self.run_with_input(script, flags, "/dev/null")
+    }
+
+    fn run_with_input(&self, script: &str, flags: &[&str], input: &str) -> Outcome {
+        let folder = self.folder.path();
+        let path = std::env::var("PATH").unwrap();
+        let output = Process::new(folder.join("tree of it's/cloud").join(script))
+            .args(flags)
+            .current_dir(folder)
+            .env("PATH", format!("{}:{path}", folder.join("bin").display()))
+            .env("STATE", folder.join("state"))
+            .env("TMPDIR", folder)
+            .stdin(fs::File::open(input).unwrap())
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        assert!(
+            !folder.join("broken").exists(),
+            "a value was run as a command"
+        );
+        let left = fs::read_dir(folder).unwrap().flatten();
+        let left: Vec<_> = left
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("tmp."))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+        Outcome {
+            code: output.status.code().unwrap(),
+            out: text(output.stdout),
+            said: text(output.stderr),
+        }
+    }
+
+    fn things(&self) -> Value {
+        let state = fs::read_to_string(self.folder.path().join("state")).unwrap();
+        serde_json::from_str::<Value>(&state).unwrap()["things"].clone()
+    }
+
+    /// The mutating calls since the last call of this function.
+    fn changes(&self) -> Vec<String> {
+        let log = self.folder.path().join("state.log");
+        let calls = fs::read_to_string(&log).unwrap_or_default();
+        fs::write(&log, "").unwrap();
+        let changing = |line: &&str| {
+            ["make", "set", "drop"]
+                .iter()
+                .any(|verb| line.starts_with(verb))
+        };
+        calls.lines().filter(changing).map(str::to_owned).collect()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.folder.path().join(path)).unwrap()
+    }
+}
+
+fn whole() -> Value {
+    json!({"size": "big", "labels": {"a": HOSTILE, "b": "1"}, "image": "x"})
+}
+
+#[test]
+fn missing_resources_are_created_once() {
+    let world = World::new(
+        &plan(vec![pool("one", "pool-one"), pool("two", "pool-two")]),
+        &json!({}),
+    );
+    let run = world.run("apply.sh", &[]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(world.things(), json!({"one": whole(), "two": whole()}));
+    assert_eq!(world.changes().len(), 2);
+    let run = world.run("apply.sh", &[]);
+    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    assert_eq!(run.said.matches("nothing to do").count(), 2, "{}", run.said);
+}
+
+#[test]
+fn dry_run_prints_runnable_commands() {
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({}));
+    let run = world.run("pool-one.sh", &["--dry-run"]);
+    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    world.put(
+        "rerun.sh",
+        &format!(
+            "set -e\nexport STATE=\"$PWD/state\" PATH=\"$PWD/bin:$PATH\"\n{}",
+            run.out
+        ),
+        true,
+    );
+    let rerun = Process::new("bash")
+        .arg("rerun.sh")
+        .current_dir(world.folder.path())
+        .status();
+    assert!(rerun.unwrap().success(), "{}", run.out);
+    assert_eq!(world.things(), json!({"one": whole()}));
+}
+
+#[test]
+fn one_drifted_field_is_one_change() {
+    let mut thing = whole();
+    thing["labels"] = json!({"a": "other", "c": "theirs", "gone": "1"});
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": thing}));
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    assert!(run.said.contains("pool one: labels: {"), "{}", run.said);
+    let changes = world.changes();
+    assert!(
+        changes.len() == 1 && changes[0].starts_with("set one labels"),
+        "{changes:?}"
+    );
+    assert_eq!(
+        world.things()["one"]["labels"],
+        json!({"b": "1", "a": HOSTILE, "c": "theirs"})
+    );
+}
+
+#[test]
+fn immutable_difference_stops_before_any_change() {
+    let drifted = json!({"size": "small", "labels": {}, "image": "y"});
+    let resources = vec![
+        pool("one", "pools"),
+        pool("two", "pools"),
+        pool("three", "pools"),
+    ];
+    let world = World::new(
+        &plan(resources),
+        &json!({"one": {"size": "big"}, "two": drifted}),
+    );
+    for flags in [&[][..], &["--allow-disruption"], &["--dry-run"]] {
+        let run = world.run("pools.sh", flags);
+        assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
+        assert!(
+            run.said.contains("machine type: \"small\" -> \"big\""),
+            "{}",
+            run.said
+        );
+        assert!(
+            run.said.contains("immutable: requires replacement:")
+                && run.said.contains("the machine type of a pool is immutable"),
+            "{}",
+            run.said
+        );
+        assert!(
+            !run.said.contains("three") && run.out.is_empty(),
+            "{}",
+            run.said
+        );
+    }
+}
+
+#[test]
+fn draining_nodes_requires_allow_disruption() {
+    let mut thing = whole();
+    thing["image"] = json!("y");
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": thing}));
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
+    assert!(
+        run.said.contains("every node is recreated") && run.said.contains("--allow-disruption")
+    );
+    let run = world.run("apply.sh", &["--allow-disruption"]);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+    assert_eq!(world.things()["one"], whole());
+}
+
+#[test]
+fn wrong_account_stops_every_script() {
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": {}}));
+    world.put(
+        "state",
+        &json!({"account": "you", "things": {}}).to_string(),
+        false,
+    );
+    for script in ["apply.sh", "pool-one.sh", "teardown.sh", "verify.sh"] {
+        let run = world.run(script, &[]);
+        assert_eq!(
+            (run.code, world.changes()),
+            (1, Vec::new()),
+            "{script}: {}",
+            run.said
+        );
+        assert!(
+            run.said.contains("the account is you, expected me"),
+            "{script}: {}",
+            run.said
+        );
+        assert!(run.said.contains(HOSTILE), "{script}: {}", run.said);
+    }
+}
+
+#[test]
+fn failed_read_stops_the_script() {
+    let mut broken = pool("one", "pool-one");
+    broken.observe.command = Command::new(["cloud", "broken"]);
+    let mut silent = pool("two", "pool-two");
+    silent.observe.command = Command::new(["true"]);
+    let world = World::new(&plan(vec![broken, silent]), &json!({}));
+    let run = world.run("apply.sh", &[]);
+    assert_eq!((run.code, world.changes()), (1, Vec::new()));
+    assert!(
+        run.said.contains("no network") && !run.said.contains("pool two"),
+        "{}",
+        run.said
+    );
+    let run = world.run("pool-two.sh", &[]);
+    assert_eq!((run.code, world.changes()), (1, Vec::new()));
+    assert!(
+        run.said.contains("pool two: unexpected output of command"),
+        "{}",
+        run.said
+    );
+}
+
+#[test]
+fn creation_may_create_the_next_resource_too() {
+    let mut first = pool("one", "pools");
+    first
+        .create
+        .push(Command::new(["cloud", "make", "two", &whole().to_string()]));
+    let world = World::new(&plan(vec![first, pool("two", "pools")]), &json!({}));
+    let run = world.run("pools.sh", &[]);
+    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.said);
+}
+
+#[test]
+fn missing_resource_without_create_command_fails() {
+    let mut host = pool("one", "pools");
+    host.create = Vec::new();
+    let world = World::new(&plan(vec![host]), &json!({}));
+    let run = world.run("pools.sh", &[]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.said
+            .contains("pool one: not found: no script creates it"),
+        "{}",
+        run.said
+    );
+}
+
+#[test]
+fn fields_with_the_same_commands_are_updated_together() {
+    let mut twice = pool("one", "pools");
+    let both = vec![Command::new(["cloud", "make", "one", &whole().to_string()])];
+    twice.fields[1].update = both.clone();
+    twice.fields[2].update = both;
+    let world = World::new(&plan(vec![twice]), &json!({"one": {"size": "big"}}));
+    let run = world.run("pools.sh", &["--allow-disruption"]);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+}
+
+#[test]
+fn teardown_asks_and_deletes_in_reverse_order() {
+    let plan = plan(vec![
+        pool("one", "cluster"),
+        pool("two", "pool-two"),
+        pool("three", "pool-three"),
+    ]);
+    let things = json!({"one": whole(), "two": whole(), "theirs": {}});
+    let world = World::new(&plan, &things);
+    world.put("no", "yes\n", false);
+    world.put("name", "ml\n", false);
+    let answer = |name: &str| world.folder.path().join(name).display().to_string();
+    for (flags, input) in [
+        (&[][..], "/dev/null".to_owned()),
+        (&[], answer("no")),
+        (&["--yes", "mm"], answer("name")),
+    ] {
+        let run = world.run_with_input("teardown.sh", flags, &input);
+        assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
+    }
+    let run = world.run("teardown.sh", &["--dry-run"]);
+    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    assert_eq!(run.out, "cloud drop two\ncloud drop one\n");
+    let run = world.run_with_input("teardown.sh", &[], &answer("name"));
+    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(world.changes(), ["drop two ", "drop one "]);
+    assert_eq!(world.things(), json!({"theirs": {}}));
+    let run = world.run("teardown.sh", &["--yes", "ml"]);
+    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    assert!(run.said.contains("nothing to do"));
+}
+
+#[test]
+fn every_script_has_help_and_rejects_unknown_flags() {
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({}));
+    for script in ["apply.sh", "pool-one.sh", "teardown.sh", "verify.sh"] {
+        let run = world.run(script, &["--help"]);
+        assert!(
+            run.code == 0 && run.out.contains(&format!("usage: {script}")),
+            "{}",
+            run.said
+        );
+        let run = world.run(script, &["--what now"]);
+        assert!(
+            run.code == 2 && run.said.contains(r"unknown flag: --what\ now"),
+            "{}",
+            run.said
+        );
+    }
+    assert_eq!(world.changes(), Vec::<String>::new());
+}
+
+fn node(name: &str, ready: &str, gpus: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "status": {"conditions": [{"type": "Ready", "status": ready}], "allocatable": {"nvidia.com/gpu": gpus}},
+    })
+}
+
+#[test]
+fn verify_passes_on_a_healthy_cluster() {
+    let world = World::new(&plan(Vec::new()), &json!({}));
+    world.put(
+        "state.nodes",
+        &json!({"items": [node("a", "True", "8")]}).to_string(),
+        false,
+    );
+    let ready = json!({
+        "metadata": {"generation": 2},
+        "status": {"observedGeneration": 2, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1},
+    });
+    world.put("state.daemonset", &ready.to_string(), false);
+    let run = world.run("verify.sh", &["--image", "cuda:13"]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    assert!(
+        run.said
+            .contains("a pod with one nvidia.com/gpu sees GPU 0: NVIDIA H100"),
+        "{}",
+        run.said
+    );
+    let pod: Value = serde_json::from_str(&world.read("state.pod")).unwrap();
+    assert_eq!(
+        pod["spec"]["containers"][0]["resources"],
+        json!({"limits": {"nvidia.com/gpu": "1"}})
+    );
+    assert_eq!(
+        pod["spec"]["nodeSelector"],
+        json!({"gpuc.dev/pool": "train"})
+    );
+    assert_eq!(pod["spec"]["tolerations"], json!([{"operator": "Exists"}]));
+    assert_eq!(pod["spec"]["runtimeClassName"], "nvidia");
+    let calls = world.read("state.kubectl");
+    assert!(
+        calls
+            .lines()
+            .all(|line| line.ends_with("KUBECONFIG=context ml")),
+        "{calls}"
+    );
+    assert!(
+        calls
+            .trim_end()
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("delete pod gpuc-verify-train-0"),
+        "{calls}"
+    );
+    let run = world.run("verify.sh", &["--context", "mine"]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    let calls = world.read("state.kubectl");
+    assert!(
+        calls.contains("--context mine get nodes") && run.said.contains("add --image"),
+        "{calls}"
+    );
+}
+
+#[test]
+fn verify_fails_on_an_unhealthy_cluster() {
+    let world = World::new(&plan(Vec::new()), &json!({}));
+    let idle = json!({"status": {"desiredNumberScheduled": 0}});
+    world.put("state.daemonset", &idle.to_string(), false);
+    let cases = [
+        (json!({"items": []}), "0 nodes ready, expected at least 1"),
+        (
+            json!({"items": [node("a", "True", "8"), node("b", "False", "8")]}),
+            "1 of 2 nodes ready",
+        ),
+        (json!({"items": [node("a", "True", "7")]}), "a has 7"),
+        (json!({"items": [node("a", "True", "8")]}), "0 desired pods"),
+    ];
+    for (nodes, message) in cases {
+        world.put("state.nodes", &nodes.to_string(), false);
+        let run = world.run("verify.sh", &["--no-pods"]);
+        assert_eq!(run.code, 1, "{}", run.said);
+        assert!(run.said.contains(message), "{message}: {}", run.said);
+    }
+}
+
+#[test]
+fn other_files_have_the_header_comment() {
+    let tree = emit(&plan(Vec::new()), Some("gpu-cluster.yaml"));
+    let yaml = tree.get("cloud/config.yaml").unwrap();
+    assert!(
+        yaml.contents.starts_with("# Generated by gpuc") && yaml.contents.ends_with("a: \"no\"\n")
+    );
+    let script = tree.get("cloud/hosts/x.sh").unwrap();
+    assert!(
+        script.executable
+            && script
+                .contents
+                .starts_with("#!/usr/bin/env bash\n# Generated")
+    );
+    assert!(tree.get("cloud/apply.sh").is_none());
+    assert!(!tree.get("cloud/lib.sh").unwrap().executable);
+    let world = World::new(&plan(Vec::new()), &json!({}));
+    assert_eq!(world.run("hosts/x.sh", &[]).out, "x C\n");
+}

@@ -1,0 +1,187 @@
+//! Words that are known only at run time, externally managed entries, resources that are created together, and required
+//! programs.
+
+use super::*;
+
+fn with_labels_update(update: Vec<Command>, want: Value) -> Resource {
+    let mut one = pool("one", "pool-one");
+    one.fields[1].want = want;
+    one.fields[1].update = update;
+    one
+}
+
+#[test]
+fn command_with_null_word_is_skipped() {
+    let left = "(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end";
+    let set = Command::new(["cloud", "set", "one", "labels", r#"{"a":"1"}"#]);
+    let note = Command::new(["cloud", "set", "one", "left"]);
+    let note = note.with_word(Word::ObservedIfAny(left.to_owned()));
+    let resource = with_labels_update(vec![set, note], json!({"a": "1"}));
+    let mut thing = whole();
+    thing["labels"] = json!({"a": "2"});
+    let world = World::new(&plan(vec![resource]), &json!({"one": thing}));
+    let dry = world.run("pool-one.sh", &["--dry-run"]);
+    assert_eq!(dry.out.lines().count(), 1, "{}", dry.out);
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+
+    let mut thing = whole();
+    thing["labels"] = json!({"a": "2", "c": "3"});
+    world.put(
+        "state",
+        &json!({"account": "me", "things": {"one": thing}}).to_string(),
+        false,
+    );
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.said);
+    assert_eq!(world.things()["one"]["left"], json!(["c"]));
+}
+
+#[test]
+fn each_string_of_a_list_is_one_word() {
+    let words = r#"[.labels[], "", "a b"]"#;
+    let set = Command::new(["cloud", "words", "one"]);
+    let set = set
+        .with_word(Word::ObservedWords(words.to_owned()))
+        .with(["last"]);
+    let resource = with_labels_update(vec![set], json!({}));
+    let world = World::new(
+        &plan(vec![resource]),
+        &json!({"one": {"size": "big", "image": "x", "labels": {"a": HOSTILE}}}),
+    );
+    world.put(
+        "bin/cloud",
+        &CLOUD.replace(
+            "case $1 in",
+            "case $1 in\n  words) jq -nc '$ARGS.positional' --args -- \"$@\" >\"$STATE.words\" ;;",
+        ),
+        true,
+    );
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    let words: Value = serde_json::from_str(&world.read("state.words")).unwrap();
+    assert_eq!(words, json!(["words", "one", HOSTILE, "", "a b", "last"]));
+}
+
+#[test]
+fn externally_managed_entries_are_listed_and_kept() {
+    let mut one = pool("one", "pool-one");
+    one.fields[1].others = Some("[.labels | keys[] | select(IN(\"a\", \"b\") | not)]");
+    let mut thing = whole();
+    let world = World::new(&plan(vec![one.clone()]), &json!({"one": thing}));
+    let run = world.run("pool-one.sh", &[]);
+    assert!(!run.said.contains("kept"), "{}", run.said);
+    one.fields[1].kind = &ANY_LABELS;
+    thing["labels"]["theirs"] = json!("x");
+    thing["labels"]["too"] = json!("x");
+    let world = World::new(&plan(vec![one]), &json!({"one": thing}));
+    let run = world.run("pool-one.sh", &[]);
+    let kept = "pool one: labels: not managed by gpuc, kept: theirs, too\n";
+    assert!(
+        run.said.contains(kept) && run.said.contains("nothing to do"),
+        "{}",
+        run.said
+    );
+    assert!(!world.run("pool-one.sh", &["--look"]).said.contains("kept"));
+}
+
+const ANY_LABELS: FieldKind = FieldKind {
+    read: "$want",
+    ..LABELS
+};
+
+#[test]
+fn dry_run_does_not_create_a_resource_twice() {
+    let mut first = pool("first", "pool-first");
+    let update = Command::new(["cloud", "set", "first", "image", r#""x""#]);
+    first.comes_with = Some(ComesWith {
+        what: "cluster ml".to_owned(),
+        observe: Observe {
+            command: Command::new(["cloud", "show", "ml"]),
+            absent: r"\(NotFound\)",
+        },
+        afterwards: vec![update],
+    });
+    let world = World::new(&plan(vec![first]), &json!({}));
+    let run = world.run("pool-first.sh", &["--dry-run"]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.out, "cloud set first image \\\"x\\\"\n");
+    assert!(
+        run.said
+            .contains("pool first: created together with cluster ml"),
+        "{}",
+        run.said
+    );
+    // The cluster exists and the pool does not: the script creates it.
+    world.put(
+        "state",
+        &json!({"account": "me", "things": {"ml": {}}}).to_string(),
+        false,
+    );
+    let run = world.run("pool-first.sh", &["--dry-run"]);
+    assert!(run.out.starts_with("cloud make first "), "{}", run.out);
+    let run = world.run("pool-first.sh", &[]);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+}
+
+#[test]
+fn verify_requires_only_programs_that_read() {
+    let mut plan = plan(vec![pool("one", "pool-one")]);
+    plan.provisioning.tools.push("gpuc-test-maker");
+    let world = World::new(&plan, &json!({}));
+    let run = world.run("pool-one.sh", &[]);
+    assert!(
+        run.code == 1 && run.said.contains("not installed: gpuc-test-maker"),
+        "{}",
+        run.said
+    );
+    world.put(
+        "state.nodes",
+        &json!({"items": [node("a", "True", "8")]}).to_string(),
+        false,
+    );
+    let ready = json!({"status": {"desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1}});
+    world.put("state.daemonset", &ready.to_string(), false);
+    let run = world.run("verify.sh", &["--no-pods"]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    fs::remove_file(world.folder.path().join("bin/cloud")).unwrap();
+    let run = world.run("verify.sh", &["--no-pods"]);
+    assert!(
+        run.code == 1 && run.said.contains("not installed: cloud"),
+        "{}",
+        run.said
+    );
+    let run = world.run("verify.sh", &["--no-pods", "--context", "mine"]);
+    assert_eq!(run.code, 0, "{}", run.said);
+    let note = "using context mine for cluster ml without checking that it belongs to it";
+    assert!(run.said.contains(note), "{}", run.said);
+}
+
+#[test]
+fn outdated_daemon_set_pods_fail_the_check() {
+    let world = World::new(&plan(Vec::new()), &json!({}));
+    world.put(
+        "state.nodes",
+        &json!({"items": [node("a", "True", "8")]}).to_string(),
+        false,
+    );
+    for (generation, seen, updated, why) in [
+        (
+            3,
+            2,
+            1,
+            "the controller has not observed the latest generation",
+        ),
+        (3, 3, 0, "updated on 0 of 1 nodes"),
+    ] {
+        let daemon_set = json!({
+            "metadata": {"generation": generation},
+            "status": {
+                "observedGeneration": seen, "desiredNumberScheduled": 1, "updatedNumberScheduled": updated, "numberReady": 1,
+            },
+        });
+        world.put("state.daemonset", &daemon_set.to_string(), false);
+        let run = world.run("verify.sh", &["--no-pods"]);
+        assert!(run.code == 1 && run.said.contains(why), "{}", run.said);
+    }
+}

@@ -1,0 +1,238 @@
+usage="Verifies the cluster: nodes, the resources that they advertise, and pods that request them.
+usage: ${0##*/} [--context NAME] [--image IMAGE | --no-pods] [--namespace NAME] [--timeout SECONDS]
+  --context NAME     a context of your kubeconfig; default: credentials fetched for this run
+  --image IMAGE      runs nvidia-smi in a test pod for every resource; an image with glibc, for example a CUDA image
+  --no-pods          creates no test pods
+  --namespace NAME   namespace of the test pods (default: default)
+  --timeout SECONDS  how long to wait for a test pod, including the image pull (default: 300)"
+context=
+image=
+pods=yes
+namespace=default
+timeout=300
+while [ $# -gt 0 ]; do
+  case $1 in
+    --context | --image | --namespace | --timeout)
+      [ $# -gt 1 ] || die "$1 needs a value"
+      case $1 in
+        --context) context=$2 ;;
+        --image) image=$2 ;;
+        --namespace) namespace=$2 ;;
+        *) timeout=$2 ;;
+      esac
+      shift
+      ;;
+    --no-pods) pods= ;;
+    --help | -h)
+      printf '%s\n' "$usage"
+      exit 0
+      ;;
+    *) unknown_flag "$1" "$usage" ;;
+  esac
+  shift
+done
+case $timeout in
+  '' | *[!0-9]*) die '--timeout needs a whole number of seconds' ;;
+esac
+
+failures=0
+ready_nodes=0
+test_pod=
+test_claim=
+
+fine() { say "ok       $*"; }
+note() { say "note     $*"; }
+fail() {
+  say "FAILED   $*"
+  failures=$((failures + 1))
+}
+
+kube() { kubectl ${context:+--context "$context"} "$@"; }
+
+at_exit() {
+  [ -z "$test_pod" ] ||
+    kube delete pod "$test_pod" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
+  [ -z "$test_claim" ] ||
+    kube delete resourceclaim "$test_claim" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
+}
+
+# nodes POOL FEWEST SELECTOR: counts the pool's ready nodes, and saves them for the next checks. A node whose GPUs
+# gpuc-runtime has not partitioned yet is not ready: no pod can be scheduled to it.
+nodes() {
+  local pool=$1 fewest=$2 selector=$3 all starting
+  kube get nodes --selector "$selector" --output json >"$work/all.json" ||
+    die "pool $pool: cannot list nodes"
+  jq --arg startup 'startup-taint.cluster-autoscaler.kubernetes.io/gpuc' '
+    def starting: any(.spec.taints[]?; .key == $startup);
+    [.items[] | select(any(.status.conditions[]?; .type == "Ready" and .status == "True"))]
+    | {nodes: map(select(starting | not)), starting: map(select(starting) | .metadata.name)}' \
+    "$work/all.json" >"$work/pool.json"
+  jq .nodes "$work/pool.json" >"$work/nodes.json"
+  starting=$(jq -r '.starting | join(", ")' "$work/pool.json")
+  all=$(jq '.items | length' "$work/all.json")
+  ready_nodes=$(jq length "$work/nodes.json")
+  if [ -n "$starting" ]; then
+    fail "pool $pool: gpuc-runtime has not partitioned the GPUs of $starting yet; their startup taint repels pods"
+  elif [ "$ready_nodes" -lt "$fewest" ]; then
+    fail "pool $pool: $ready_nodes nodes ready, expected at least $fewest (selector $selector)"
+  elif [ "$ready_nodes" -lt "$all" ]; then
+    fail "pool $pool: $ready_nodes of $all nodes ready"
+  elif [ "$ready_nodes" -eq 0 ]; then
+    note "pool $pool: no nodes; further checks skipped"
+  else
+    fine "pool $pool: $ready_nodes nodes ready"
+  fi
+}
+
+# allocatable POOL RESOURCE COUNT: checks that every ready node has at least COUNT of the resource.
+allocatable() {
+  local pool=$1 resource=$2 count=$3 short
+  [ "$ready_nodes" -gt 0 ] || return 0
+  short=$(
+    jq -r --arg resource "$resource" --argjson count "$count" '
+      .[] | {name: .metadata.name, has: (.status.allocatable[$resource] // "0")}
+      | select((.has | tonumber? // 0) < $count) | "\(.name) has \(.has)"' "$work/nodes.json"
+  )
+  if [ -z "$short" ]; then
+    fine "pool $pool: every node has $count $resource"
+  else
+    fail "pool $pool: expected $count $resource per node: ${short//$'\n'/, }"
+  fi
+}
+
+# devices POOL CLASS DRIVER TYPE PROFILE COUNT: checks that the driver publishes at least COUNT devices for every ready
+# node.
+devices() {
+  local pool=$1 class=$2 driver=$3 type=$4 profile=$5 count=$6 short
+  [ "$ready_nodes" -gt 0 ] || return 0
+  if ! kube get resourceslices --output json >"$work/slices.json"; then
+    fail "pool $pool: cannot list the ResourceSlices of $driver: check that this Kubernetes version supports DRA"
+    return 0
+  fi
+  short=$(
+    jq -r --slurpfile slices "$work/slices.json" --arg driver "$driver" --arg type "$type" \
+      --arg profile "$profile" --argjson count "$count" '
+      .[].metadata.name as $node
+      | [$slices[0].items[].spec | select(.driver == $driver and .nodeName == $node)] as $all
+      | ([$all[].pool.generation // 0] | max) as $newest
+      | [$all[] | select((.pool.generation // 0) == $newest) | .devices[]?.attributes
+         | select(.type.string == $type and ($profile == "" or .profile.string == $profile))]
+      | select(length < $count) | "\($node) has \(length)"' "$work/nodes.json"
+  )
+  if [ -z "$short" ]; then
+    fine "pool $pool: every node has $count devices of class $class"
+  else
+    fail "pool $pool: expected $count devices of class $class per node: ${short//$'\n'/, }"
+  fi
+}
+
+# daemon_set POOL NAMESPACE NAME: checks that the DaemonSet is rolled out and ready.
+daemon_set() {
+  local pool=$1 namespace=$2 name=$3 counts seen desired updated ready
+  if ! kube get daemonset "$name" --namespace "$namespace" --output json >"$work/daemonset.json"; then
+    fail "pool $pool: DaemonSet $namespace/$name not found: check that the manifests are applied"
+    return 0
+  fi
+  [ "$ready_nodes" -gt 0 ] || return 0
+  counts=$(
+    jq -r '.metadata.generation as $written | .status
+      | [(.observedGeneration // 0) >= ($written // 0), .desiredNumberScheduled // 0, .updatedNumberScheduled // 0,
+         .numberReady // 0] | join(" ")' "$work/daemonset.json"
+  )
+  read -r seen desired updated ready <<<"$counts"
+  if [ "$seen" != true ]; then
+    fail "pool $pool: DaemonSet $namespace/$name: the controller has not observed the latest generation"
+  elif [ "$desired" -eq 0 ]; then
+    fail "pool $pool: DaemonSet $namespace/$name: 0 desired pods: its tolerations or node selector match no node"
+  elif [ "$updated" -lt "$desired" ]; then
+    fail "pool $pool: DaemonSet $namespace/$name: updated on $updated of $desired nodes"
+  elif [ "$ready" -lt "$desired" ]; then
+    fail "pool $pool: DaemonSet $namespace/$name: ready on $ready of $desired nodes"
+  else
+    fine "pool $pool: DaemonSet $namespace/$name: ready on $ready nodes"
+  fi
+}
+
+# pod POOL RESOURCE NAME SPEC: checks that a pod that requests one of the resource sees a GPU. SPEC is JSON.
+pod() {
+  local pool=$1 resource=$2 name=$3 spec=$4
+  [ "$ready_nodes" -gt 0 ] && [ -n "$pods" ] || return 0
+  if [ -z "$image" ]; then
+    note "pool $pool: $resource not tested with a pod; to test it, add --image IMAGE"
+    return 0
+  fi
+  jq -n --argjson spec "$spec" --arg name "$name" --arg resource "$resource" --arg image "$image" '
+    {apiVersion: "v1", kind: "Pod", metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: ($spec + {restartPolicy: "Never", terminationGracePeriodSeconds: 0,
+       containers: [{name: "nvidia-smi", image: $image, command: ["nvidia-smi", "-L"],
+         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
+         resources: {limits: {($resource): "1"}}}]})}' >"$work/pod.json"
+  see "$pool" "one $resource" "$name"
+}
+
+# claim POOL CLASS NAME SPEC: checks that a pod with a ResourceClaim for one device of the class sees a GPU. SPEC is
+# JSON.
+claim() {
+  local pool=$1 class=$2 name=$3 spec=$4
+  [ "$ready_nodes" -gt 0 ] && [ -n "$pods" ] || return 0
+  if [ -z "$image" ]; then
+    note "pool $pool: DeviceClass $class not tested with a pod; to test it, add --image IMAGE"
+    return 0
+  fi
+  test_claim=$name
+  jq -n --arg name "$name" --arg class "$class" '
+    {apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim",
+     metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: {devices: {requests: [{name: "gpus",
+       exactly: {deviceClassName: $class, allocationMode: "ExactCount", count: 1}}]}}}' >"$work/claim.json"
+  jq -n --argjson spec "$spec" --arg name "$name" --arg image "$image" '
+    {apiVersion: "v1", kind: "Pod", metadata: {name: $name, labels: {"app.kubernetes.io/managed-by": "gpuc"}},
+     spec: ($spec + {restartPolicy: "Never", terminationGracePeriodSeconds: 0,
+       resourceClaims: [{name: "gpus", resourceClaimName: $name}],
+       containers: [{name: "nvidia-smi", image: $image, command: ["nvidia-smi", "-L"],
+         securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
+         resources: {claims: [{name: "gpus"}]}}]})}' >"$work/pod.json"
+  kube delete resourceclaim "$name" --namespace "$namespace" --ignore-not-found >/dev/null
+  if kube create --namespace "$namespace" --filename "$work/claim.json" >/dev/null; then
+    see "$pool" "one device of class $class" "$name"
+  else
+    fail "pool $pool: cannot create ResourceClaim $name for a device of class $class"
+  fi
+  kube delete resourceclaim "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
+  test_claim=
+}
+
+# see POOL WHAT NAME: checks that the pod in the work folder sees a GPU.
+see() {
+  local pool=$1 what=$2 name=$3 phase='' ends=$((SECONDS + timeout))
+  test_pod=$name
+  kube delete pod "$name" --namespace "$namespace" --ignore-not-found >/dev/null
+  if ! kube create --namespace "$namespace" --filename "$work/pod.json" >/dev/null; then
+    fail "pool $pool: cannot create pod $name for $what"
+    return 0
+  fi
+  while [ "$SECONDS" -lt "$ends" ]; do
+    kube get pod "$name" --namespace "$namespace" --output json >"$work/pod.json" || break
+    phase=$(jq -r '.status.phase // ""' "$work/pod.json")
+    case $phase in
+      Succeeded | Failed) break ;;
+      *) sleep 2 ;;
+    esac
+  done
+  kube logs "$name" --namespace "$namespace" >"$work/log" 2>&1 || :
+  if [ "$phase" = Succeeded ] && grep -q '^GPU 0' "$work/log"; then
+    fine "pool $pool: a pod with $what sees $(grep -E '^GPU|^  *MIG' "$work/log" | tr -s ' ' | tr '\n' ' ')"
+  else
+    fail "pool $pool: a pod with $what sees no GPU (${phase:-not created before the timeout})"
+    jq -r '(.status.conditions[]? | select(.status == "False") | .message // empty),
+      (.status.containerStatuses[]?.state | .waiting // .terminated | .reason // empty)' "$work/pod.json" >&2 || :
+    cat "$work/log" >&2
+  fi
+  kube delete pod "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
+  test_pod=
+}
+
+finish() {
+  [ "$failures" -eq 0 ] || die "$failures checks failed"
+  say 'all checks passed'
+}

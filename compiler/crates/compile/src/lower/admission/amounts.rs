@@ -1,0 +1,125 @@
+//! Policy against requests for more of a resource than a node of any pool has, and for several replicas of a GPU. Such
+//! a pod stays pending indefinitely, or the kubelet rejects it.
+//!
+//! Containers run concurrently, so their requests add up, together with those of sidecars. Other init containers count
+//! separately, which never overestimates.
+
+use gpuc_model::check::Checked;
+use gpuc_model::{Pool, Sharing};
+
+use super::{Policy, Validation, cel};
+
+/// More than any node has. Kubernetes abbreviates amounts from a thousand on (`1k`), and no node has as many.
+const TOO_MANY: u32 = 1_000_000;
+
+/// The containers that run concurrently.
+const CONCURRENT: &str = "(variables.spec.containers + variables.spec.?initContainers.orValue([]).filter(c, \
+                       c.?restartPolicy.orValue('') == 'Always'))";
+
+/// The amount that a node of a pool has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct NodeAmount {
+    per_node: u32,
+    /// Whether several replicas give a container no more than one.
+    is_shared: bool,
+}
+
+/// The policy.
+pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
+    let mut variables = cel::variables();
+    let mut validations = Vec::new();
+    for (index, (resource, pools)) in cel::advertised(cluster).into_iter().enumerate() {
+        let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
+        let init = "variables.spec.?initContainers.orValue([])";
+        variables.push((all.clone(), amounts_of(CONCURRENT, resource)));
+        variables.push((before.clone(), amounts_of(init, resource)));
+        validations.extend(validations_for(resource, &pools, &all, &before));
+    }
+    Policy {
+        name: "gpuc-gpu-amounts",
+        denies: true,
+        exempts_daemon_sets: true,
+        variables,
+        validations,
+        why: "a pod runs on one node and is limited to its resources",
+    }
+}
+
+/// The requested amount of a resource of each container in a list.
+pub(super) fn amounts_of(containers: &str, resource: &str) -> String {
+    let name = cel::text(resource);
+    format!(
+        "{containers}.map(c, string(c.?resources.?limits[?{name}].orValue(\
+         c.?resources.?requests[?{name}].orValue(0)))).map(count, \
+         count.matches('^[0-9]{{1,6}}$') ? int(count) : {TOO_MANY})"
+    )
+}
+
+fn validations_for(
+    resource: &str,
+    pools: &[(&Pool, u32)],
+    all: &str,
+    before: &str,
+) -> Vec<Validation> {
+    let mut amounts: Vec<NodeAmount> = Vec::new();
+    for &(pool, per_node) in pools {
+        let amount = NodeAmount {
+            per_node,
+            is_shared: is_shared(pool, resource),
+        };
+        if !amounts.contains(&amount) {
+            amounts.push(amount);
+        }
+    }
+    let all_shared = amounts.iter().all(|amount| amount.is_shared);
+    let fits = amounts.iter().map(|amount| {
+        let has = amount.per_node;
+        let total = format!("variables.{all}.sum() <= {has}");
+        if all_shared {
+            // The limit of one per container is a validation of its own.
+            return total;
+        }
+        let max = if amount.is_shared { 1 } else { has };
+        format!("{total} && (variables.{all} + variables.{before}).all(count, count <= {max})")
+    });
+    let fits: Vec<_> = fits.collect();
+    let has = pools.iter().map(|(pool, per_node)| {
+        let note = if is_shared(pool, resource) {
+            " replicas of GPUs, one per container"
+        } else {
+            ""
+        };
+        format!("a node of pool {} has {per_node}{note}", pool.name)
+    });
+    let has: Vec<_> = has.collect();
+    let mut validations = Vec::new();
+    if all_shared {
+        validations.push(Validation {
+            expression: format!(
+                "(variables.{all} + variables.{before}).all(count, count <= 1)"
+            ),
+            message: format!(
+                "requests several {resource}, which are replicas of a shared GPU: several give no more than one; \
+                 request one"
+            ),
+            message_expression: None,
+        });
+    }
+    validations.push(Validation {
+        expression: fits.join(" || "),
+        message: format!(
+            "requests more {resource} than a node of any pool has: {}; request fewer, and run one pod on each of \
+             several nodes",
+            cel::conjunction(&has)
+        ),
+        message_expression: None,
+    });
+    validations
+}
+
+/// Whether a pool advertises replicas of GPUs, by time-slicing or MPS.
+fn is_shared(pool: &Pool, resource: &str) -> bool {
+    let sharing = pool.sharing.expect_resolved();
+    let is_gpu = resource.starts_with("nvidia.com/");
+    is_gpu && matches!(sharing, Sharing::TimeSlicing { .. } | Sharing::Mps { .. })
+}

@@ -1,0 +1,101 @@
+//! CEL expressions that several policies share.
+
+use std::collections::BTreeMap;
+
+use gpuc_model::check::Checked;
+use gpuc_model::{KubernetesVersion, Pool};
+
+/// The variable with all containers, including init containers.
+pub(super) const CONTAINERS: &str = "containers";
+
+/// The variable with the limits and the requests of each container, as a list of maps.
+pub(super) const LISTS: &str = "lists";
+
+/// A CEL string literal.
+pub(super) fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
+}
+
+/// A CEL list of string literals.
+pub(super) fn texts<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> String {
+    let all: Vec<_> = all.into_iter().map(|it| text(it.as_ref())).collect();
+    format!("[{}]", all.join(", "))
+}
+
+/// The pod's spec, its containers and their resources. `dyn` keeps the API server from type-checking every expression
+/// against the schema of every kind.
+pub(super) fn variables() -> Vec<(String, String)> {
+    let all = [
+        (
+            "spec",
+            "object.kind == 'Pod' ? dyn(object).spec : \
+             object.kind == 'CronJob' ? dyn(object).spec.jobTemplate.spec.template.spec : \
+             dyn(object).spec.template.spec",
+        ),
+        (
+            CONTAINERS,
+            "variables.spec.containers + variables.spec.?initContainers.orValue([])",
+        ),
+        (
+            LISTS,
+            "variables.containers.map(c, c.?resources.?limits.orValue({})) + \
+             variables.containers.map(c, c.?resources.?requests.orValue({}))",
+        ),
+    ];
+    all.map(|(name, it)| (name.to_owned(), it.to_owned()))
+        .into()
+}
+
+/// Whether a resource name denotes, or is intended to denote, a GPU or a part of one.
+pub(super) fn is_gpu(name: &str) -> String {
+    format!(
+        "({name} == 'alpha.kubernetes.io/nvidia-gpu' || \
+         {name}.matches('^nvidia[.]com/(?i:mig-|.*gpu)') || \
+         {name}.matches('^deviceclass[.]resource[.]kubernetes[.]io/.*[.]gpuc[.]dev$'))"
+    )
+}
+
+/// Whether a pod requests a GPU, by its resources or by a ResourceClaim.
+pub(super) fn requests_gpus() -> String {
+    format!(
+        "(size(variables.spec.?resourceClaims.orValue([])) > 0 || variables.{LISTS}.exists(list, list.exists(name, \
+         {} && string(list[name]) != '0')))",
+        is_gpu("name")
+    )
+}
+
+/// The pools that advertise each resource through a device plugin, in their order, with the number per node. A resource
+/// for which Kubernetes also creates ResourceClaims is omitted: its amount does not depend on the pools alone.
+pub(super) fn advertised<'c>(cluster: &'c Checked<'_>) -> BTreeMap<&'c str, Vec<(&'c Pool, u32)>> {
+    let mut advertised: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for pool in &cluster.pools {
+        for offer in pool.offers.expect_resolved().iter().chain(&pool.fabric) {
+            let pools = advertised.entry(&offer.resource).or_default();
+            pools.push((pool, offer.per_node));
+        }
+    }
+    if is_bridged(cluster) {
+        advertised.remove(GPU);
+    }
+    advertised
+}
+
+/// The resource of full GPUs, and of everything else advertised under this name.
+pub(super) const GPU: &str = "nvidia.com/gpu";
+
+/// Whether Kubernetes creates a ResourceClaim for a request of `nvidia.com/gpu`, because NVIDIA's DRA driver allocates
+/// GPUs.
+pub(super) fn is_bridged(cluster: &Checked<'_>) -> bool {
+    let is_new = cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE;
+    is_new && cluster.pools_claimed().next().is_some()
+}
+
+/// Joins names: `a, b and c`.
+pub(super) fn conjunction<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

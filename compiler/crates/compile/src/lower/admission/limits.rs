@@ -1,0 +1,40 @@
+//! Policy against containers that request more GPUs than the limit of their team.
+
+use gpuc_model::TEAM_LABEL;
+use gpuc_model::check::Checked;
+
+use super::cel::{self, CONTAINERS};
+use super::{Policy, Validation, amounts};
+
+/// The policy.
+pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
+    let mut variables = cel::variables();
+    let team = format!("namespaceObject.metadata.?labels[?'{TEAM_LABEL}'].orValue('')");
+    variables.push(("team".to_owned(), team));
+    let mut validations = Vec::new();
+    for team in &cluster.teams {
+        let Some(max) = team.gpus_per_container() else {
+            continue;
+        };
+        for resource in cluster.resources_of(team) {
+            let requested = amounts::amounts_of(&format!("variables.{CONTAINERS}"), resource);
+            let name = cel::text(&team.name);
+            validations.push(Validation {
+                expression: format!("variables.team != {name} || {requested}.all(count, count <= {max})"),
+                message: format!(
+                    "a container of team {} may request at most {max} {resource}; request fewer, and run several pods",
+                    team.name
+                ),
+                message_expression: None,
+            });
+        }
+    }
+    Policy {
+        name: "gpuc-gpus-per-container",
+        denies: true,
+        exempts_daemon_sets: false,
+        variables,
+        validations,
+        why: "a team limits the number of GPUs per container",
+    }
+}

@@ -1,0 +1,81 @@
+//! Admission policies for pods: the checks of `gpuc check --manifests` that the API server can make, as
+//! `ValidatingAdmissionPolicy` objects (`admissionregistration.k8s.io/v1`, since Kubernetes 1.30), one file per policy.
+//!
+//! A policy denies only certain errors. Fields that other controllers may still add to a pod, such as the tolerations
+//! of Kueue's flavors and those that a cloud adds for resources, count as present. The policies guard against mistakes,
+//! not against attacks, so a pod is admitted if a policy cannot be evaluated: an error in a policy must not keep a
+//! cluster from starting pods.
+//!
+//! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/> (from memory).
+
+mod amounts;
+mod cel;
+mod devices;
+mod idle;
+mod limits;
+mod names;
+mod object;
+mod scope;
+mod slices;
+mod tolerations;
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{Object, Release};
+
+/// The folder of the manifests.
+const COMPONENT: &str = "admission";
+
+/// A condition that a pod must meet.
+struct Validation {
+    /// The CEL expression that is true for a valid pod.
+    expression: String,
+    /// The message for an invalid pod.
+    message: String,
+    /// The message as a CEL expression, if it contains a value of the pod.
+    message_expression: Option<String>,
+}
+
+/// A policy, before it is an object.
+struct Policy {
+    /// The name of the policy and its binding.
+    name: &'static str,
+    /// Whether an invalid pod cannot run, so the policy may deny it.
+    denies: bool,
+    /// Whether DaemonSets are exempt, because they serve nodes.
+    exempts_daemon_sets: bool,
+    /// The CEL variables: names and expressions.
+    variables: Vec<(String, String)>,
+    /// The conditions. Without any, gpuc creates no policy.
+    validations: Vec<Validation>,
+    /// The reason for the policy.
+    why: &'static str,
+}
+
+/// The policies and their bindings.
+pub(super) fn objects(
+    cluster: &Checked<'_>,
+    releases: &[Release],
+    others: &[Object],
+) -> Vec<Object> {
+    let Some(admission) = &cluster.written.admission else {
+        return Vec::new();
+    };
+    let scope = scope::namespaces(cluster, &admission.exempt, releases, others);
+    let policies = policies(cluster).into_iter();
+    let policies = policies.filter(|policy| !policy.validations.is_empty());
+    policies
+        .flat_map(|policy| object::objects(cluster, admission, &policy, &scope))
+        .collect()
+}
+
+fn policies(cluster: &Checked<'_>) -> Vec<Policy> {
+    vec![
+        names::policy(cluster),
+        amounts::policy(cluster),
+        tolerations::policy(cluster),
+        slices::policy(cluster),
+        idle::policy(cluster),
+        devices::policy(),
+        limits::policy(cluster),
+    ]
+}

@@ -1,0 +1,73 @@
+//! Policy against GPU resources that no pool advertises: such a pod stays pending indefinitely.
+
+use gpuc_model::check::Checked;
+use gpuc_model::{DeviceClass, POOL_LABEL};
+
+use super::cel::{self, GPU, LISTS};
+use super::{Policy, Validation};
+
+/// The policy.
+pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
+    let known = known(cluster);
+    let is_unknown = format!(
+        "{} && !(name in {}) && string(list[name]) != '0'",
+        cel::is_gpu("name"),
+        cel::texts(&known)
+    );
+    let mut variables = cel::variables();
+    // A list of lists: this version of CEL cannot flatten it.
+    let unknown = format!(
+        "variables.{LISTS}.map(list, list.filter(name, {is_unknown})).filter(names, size(names) > 0)"
+    );
+    variables.push(("unknown".to_owned(), unknown));
+    let alternatives = alternatives(cluster, &known);
+    let by_label = format!(
+        "'; nvidia.com/gpu.* are node labels: select the GPU model with nodeSelector {POOL_LABEL}'"
+    );
+    let message_expression = format!(
+        "'requests ' + string(variables.unknown[0][0]) + {} + \
+         (string(variables.unknown[0][0]).startsWith('nvidia.com/gpu.') ? {by_label} : '')",
+        cel::text(&format!(", which no pool advertises; {alternatives}"))
+    );
+    Policy {
+        name: "gpuc-gpu-names",
+        denies: true,
+        exempts_daemon_sets: false,
+        variables,
+        validations: vec![Validation {
+            expression: "size(variables.unknown) == 0".to_owned(),
+            message: format!("requests a GPU resource that no pool advertises; {alternatives}"),
+            message_expression: Some(message_expression),
+        }],
+        why: "no node has a resource that no pool advertises",
+    }
+}
+
+/// The names of the GPU resources in this cluster.
+fn known(cluster: &Checked<'_>) -> Vec<String> {
+    let advertised = cel::advertised(cluster);
+    let mut known: Vec<_> = advertised.keys().map(|&it| it.to_owned()).collect();
+    if cel::is_bridged(cluster) {
+        known.push(GPU.to_owned());
+    }
+    let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+    known.extend(classes.filter_map(DeviceClass::extended_resource));
+    known.sort();
+    known.dedup();
+    known
+}
+
+/// The resources or DeviceClasses to use instead.
+fn alternatives(cluster: &Checked<'_>, known: &[String]) -> String {
+    let offered = known.iter().filter(|name| name.starts_with("nvidia.com/"));
+    let offered: Vec<_> = offered.collect();
+    if offered.is_empty() {
+        let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+        let classes: Vec<_> = classes.map(|class| &class.name).collect();
+        return format!(
+            "use a ResourceClaim: the DeviceClasses are {}",
+            cel::conjunction(&classes)
+        );
+    }
+    format!("the pools advertise {}", cel::conjunction(&offered))
+}

@@ -1,0 +1,101 @@
+//! A policy and its binding as Kubernetes objects.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Object;
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Admission, Guard};
+use gpuc_syntax::node::Origin;
+use serde_json::{Value, json};
+
+use super::{COMPONENT, Policy};
+
+/// Whether a request creates an object or changes its pod template. Existing workloads can still be scaled, labelled
+/// and deleted.
+const CHANGES_PODS: &str = "request.operation == 'CREATE' || \
+     dyn(object).spec.?template.orValue({}) != dyn(oldObject).spec.?template.orValue({}) || \
+     dyn(object).spec.?jobTemplate.orValue({}) != dyn(oldObject).spec.?jobTemplate.orValue({})";
+
+/// Excludes DaemonSets and their pods.
+const NOT_DAEMON_SET: &str = "object.kind != 'DaemonSet' && \
+     !object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == 'DaemonSet')";
+
+/// The policy and its binding.
+pub(super) fn objects(
+    cluster: &Checked<'_>,
+    admission: &Spanned<Admission>,
+    policy: &Policy,
+    namespaces: &Value,
+) -> [Object; 2] {
+    let gpus = cluster.gpu_pools().map(|(_, gpus)| gpus.chosen);
+    let inputs: Vec<_> = [admission.span, admission.guard.span]
+        .into_iter()
+        .chain(gpus)
+        .collect();
+    let origin = Origin::rule(inputs, policy.why);
+    [rules(policy), binding(admission, policy, namespaces)]
+        .map(|object| Object::new(COMPONENT, &object, origin.clone()))
+}
+
+fn metadata(policy: &Policy) -> Value {
+    json!({"name": policy.name, "labels": {"app.kubernetes.io/managed-by": "gpuc"}})
+}
+
+fn rules(policy: &Policy) -> Value {
+    let rule = |group: &str, operations: &[&str], resources: &[&str]| {
+        json!({
+            "apiGroups": [group],
+            "apiVersions": ["v1"],
+            "operations": operations,
+            "resources": resources,
+        })
+    };
+    let mut conditions = vec![json!({"name": "changes-pods", "expression": CHANGES_PODS})];
+    if policy.exempts_daemon_sets {
+        conditions.push(json!({"name": "no-daemon", "expression": NOT_DAEMON_SET}));
+    }
+    let variables = policy.variables.iter();
+    let variables =
+        variables.map(|(name, expression)| json!({"name": name, "expression": expression}));
+    let validations = policy.validations.iter().map(|validation| {
+        let mut it = json!({"expression": validation.expression, "message": validation.message});
+        if let Some(message_expression) = &validation.message_expression {
+            it["messageExpression"] = json!(message_expression);
+        }
+        it
+    });
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata(policy),
+        "spec": {
+            "failurePolicy": "Ignore",
+            "matchConstraints": {"resourceRules": [
+                rule("", &["CREATE"], &["pods"]),
+                rule("apps", &["CREATE", "UPDATE"], &["daemonsets", "deployments", "replicasets", "statefulsets"]),
+                rule("batch", &["CREATE", "UPDATE"], &["cronjobs", "jobs"]),
+            ]},
+            "matchConditions": conditions,
+            "variables": variables.collect::<Vec<_>>(),
+            "validations": validations.collect::<Vec<_>>(),
+        },
+    })
+}
+
+fn binding(admission: &Admission, policy: &Policy, namespaces: &Value) -> Value {
+    let is_refused = policy.denies && admission.guard.value == Guard::Enforce;
+    let actions: &[&str] = if is_refused {
+        &["Deny"]
+    } else {
+        &["Warn", "Audit"]
+    };
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": metadata(policy),
+        "spec": {
+            "policyName": policy.name,
+            "validationActions": actions,
+            "matchResources": {"namespaceSelector": namespaces},
+        },
+    })
+}

@@ -1,0 +1,33 @@
+//! Policy against several MIG devices in one container: a CUDA program uses one of them, and they cannot communicate.
+//! Some programs intend this, so the policy warns instead of denying the pod.
+//!
+//! Source: docs.nvidia.com/datacenter/tesla/mig-user-guide, «Application Considerations» (from memory).
+
+use gpuc_model::check::Checked;
+
+use super::{Policy, Validation, amounts, cel};
+
+/// The policy.
+pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
+    let advertised = cel::advertised(cluster).into_keys();
+    let slices = advertised.filter(|name| name.starts_with("nvidia.com/mig-"));
+    let validations = slices.map(|name| Validation {
+        expression: format!(
+            "{}.all(count, count <= 1)",
+            amounts::amounts_of("variables.containers", name)
+        ),
+        message: format!(
+            "requests several {name}: a program uses one MIG device, and MIG devices cannot communicate; request a \
+             larger one"
+        ),
+        message_expression: None,
+    });
+    Policy {
+        name: "gpuc-gpu-slices",
+        denies: false,
+        exempts_daemon_sets: true,
+        validations: validations.collect(),
+        variables: cel::variables(),
+        why: "several MIG devices are not one larger MIG device",
+    }
+}

@@ -1,0 +1,105 @@
+//! Policy against pods that do not tolerate the taints of any pool with the requested resource: they stay pending
+//! indefinitely.
+//!
+//! With Kueue, flavors add tolerations to a job when it is admitted, so this policy is not created.
+
+use gpuc_model::check::Checked;
+use gpuc_model::{Pool, PoolTaint, Toleration};
+use gpuc_schema::config::TaintEffect;
+
+use super::{Policy, Validation, amounts, cel};
+
+/// The policy.
+pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
+    let mut variables = cel::variables();
+    let list = "variables.spec.?tolerations.orValue([])".to_owned();
+    variables.push(("tolerations".to_owned(), list));
+    let advertised = cel::advertised(cluster).into_iter();
+    let advertised = advertised.filter(|_| !cluster.has_queues());
+    let validations = advertised.filter_map(|(resource, pools)| {
+        let pools: Vec<_> = pools.into_iter().map(|(pool, _)| pool).collect();
+        validation_for(cluster, resource, &pools)
+    });
+    Policy {
+        name: "gpuc-gpu-tolerations",
+        denies: true,
+        exempts_daemon_sets: true,
+        validations: validations.collect(),
+        variables,
+        why: "a tainted node accepts only pods that tolerate its taints",
+    }
+}
+
+/// `None` if a pool has no taint that the pod must tolerate.
+fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Option<Validation> {
+    let mut conditions: Vec<String> = Vec::new();
+    let mut suggestions: Vec<String> = Vec::new();
+    for pool in pools {
+        let taints = pool.taints.iter();
+        let taints: Vec<_> = taints
+            .filter(|it| must_be_tolerated(cluster, resource, it))
+            .collect();
+        if taints.is_empty() {
+            return None;
+        }
+        let all: Vec<_> = taints.iter().map(|taint| is_tolerated(taint)).collect();
+        let all = all.join(" && ");
+        if !conditions.contains(&all) {
+            conditions.push(all);
+            let tolerations = pool.tolerations.iter();
+            let tolerations = tolerations.filter(|it| {
+                let mut taints = taints.iter();
+                taints.any(|taint| taint.key == it.key && taint.effect == it.effect)
+            });
+            let tolerations: Vec<_> = tolerations.map(flow).collect();
+            suggestions.push(format!("{} for pool {}", tolerations.join(", "), pool.name));
+        }
+    }
+    let requests = format!(
+        "{}.exists(count, count > 0)",
+        amounts::amounts_of("variables.containers", resource)
+    );
+    Some(Validation {
+        expression: format!("!{requests} || {}", conditions.join(" || ")),
+        message: format!(
+            "requests {resource} and does not tolerate the taints of any pool that advertises it; add to tolerations: \
+             {}",
+            suggestions.join(", or ")
+        ),
+        message_expression: None,
+    })
+}
+
+/// Whether a taint repels pods that request the resource. A cloud may add the toleration with the name of the resource:
+/// Kubernetes' admission plugin `ExtendedResourceToleration`.
+fn must_be_tolerated(cluster: &Checked<'_>, resource: &str, taint: &PoolTaint) -> bool {
+    let is_added = cluster.cloud.facts().tolerates_resources
+        && taint.key == resource
+        && taint.effect == TaintEffect::NoSchedule;
+    taint.effect != TaintEffect::PreferNoSchedule && !is_added
+}
+
+/// The CEL expression for whether a pod tolerates a taint, by the rules of the scheduler. An operator that compares
+/// numbers counts as tolerating.
+///
+/// Source: kubernetes `staging/src/k8s.io/api/core/v1/toleration.go`, `ToleratesTaint` (from memory).
+fn is_tolerated(taint: &PoolTaint) -> String {
+    format!(
+        "variables.tolerations.exists(t, t.?key.orValue('') in ['', {key}] && \
+         t.?effect.orValue('') in ['', '{effect}'] && \
+         (!(t.?operator.orValue('') in ['', 'Equal']) || t.?value.orValue('') == {value}))",
+        key = cel::text(&taint.key),
+        effect = taint.effect.as_str(),
+        value = cel::text(&taint.value),
+    )
+}
+
+/// A toleration in YAML flow style.
+fn flow(toleration: &Toleration) -> String {
+    let (key, effect) = (&toleration.key, toleration.effect.as_str());
+    if toleration.value.is_empty() {
+        return format!("{{key: {key}, operator: Exists, effect: {effect}}}");
+    }
+    let value = &toleration.value;
+    format!("{{key: {key}, operator: Equal, value: \"{value}\", effect: {effect}}}")
+}

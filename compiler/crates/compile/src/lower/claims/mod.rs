@@ -1,0 +1,159 @@
+//! Dynamic Resource Allocation (DRA): a DeviceClass for each kind of device of a pool, with its sharing settings, and
+//! ResourceClaims of these classes.
+//!
+//! A DeviceClass can only select by device attributes, not by node: the pods' node selectors distinguish two pools with
+//! the same GPU model. A DeviceClass contains the GPU model, the MIG profile and the driver's settings, so
+//! ResourceClaims need not repeat them.
+
+mod claim;
+mod selector;
+
+use serde_json::{Value, json};
+
+use gpuc_model::check::Checked;
+use gpuc_model::derive::components::{ALLOCATION, DRA_DRIVER_NAMESPACE};
+use gpuc_model::plan::Object;
+use gpuc_model::{Claimed, DeviceClass, Pool, Sharing};
+use gpuc_syntax::node::Origin;
+
+pub(crate) use claim::{claim, pod};
+pub(crate) use selector::selectors;
+
+/// The folder of the manifests.
+pub(crate) const COMPONENT: &str = ALLOCATION;
+
+/// The name of NVIDIA's driver in ResourceSlices and in claims.
+pub(crate) const DRIVER: &str = "gpu.nvidia.com";
+
+/// The namespace of NVIDIA's driver.
+pub(crate) const NAMESPACE: &str = DRA_DRIVER_NAMESPACE;
+
+/// The API version of ResourceClaims.
+pub(crate) const API_VERSION: &str = "resource.k8s.io/v1";
+
+/// The DeviceClasses of every pool.
+pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
+    let pools = cluster.pools_claimed();
+    pools
+        .flat_map(|pool| pool.classes.iter().map(move |class| object(pool, class)))
+        .collect()
+}
+
+fn object(pool: &Pool, class: &DeviceClass) -> Object {
+    let inputs = class.origin.inputs().iter().copied();
+    let origin = Origin::rule(
+        inputs.chain(gpuc_model::derive::origins::serving(pool)),
+        "a ResourceClaim names one DeviceClass, which selects the pool's GPU model and its sharing mode",
+    );
+    Object::new(COMPONENT, &device_class(pool, class), origin)
+}
+
+fn device_class(pool: &Pool, class: &DeviceClass) -> Value {
+    let expressions = selectors(pool, class).into_iter();
+    let selectors: Vec<_> = expressions
+        .map(|expression| json!({"cel": {"expression": expression}}))
+        .collect();
+    let mut spec = json!({"selectors": selectors});
+    if let Some(parameters) = parameters(pool, class) {
+        let opaque = json!({"driver": DRIVER, "parameters": parameters});
+        spec["config"] = json!([{"opaque": opaque}]);
+    }
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "DeviceClass",
+        "metadata": {
+            "name": class.name,
+            "labels": {
+                "app.kubernetes.io/managed-by": "gpuc",
+                "gpuc.dev/pool": pool.name.value,
+            },
+        },
+        "spec": spec,
+    })
+}
+
+/// The driver's settings for a GPU of this class. MIG devices and GPUs with a single claim need none.
+///
+/// `replicas` determines the fraction of a GPU that each MPS client gets, as with a device plugin; the number of
+/// clients depends on the pods that reference the claim.
+/// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 `api/nvidia.com/resource/v1beta1` (`GpuConfig`).
+fn parameters(pool: &Pool, class: &DeviceClass) -> Option<Value> {
+    let (Sharing::Mps { replicas, .. }, Claimed::Gpu) =
+        (pool.sharing.expect_resolved(), class.device)
+    else {
+        return None;
+    };
+    let memory = pool.gpus.expect_resolved().as_ref()?.model.memory_mib / replicas.value;
+    Some(json!({
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {
+            "strategy": "MPS",
+            "mpsConfig": {
+                "defaultActiveThreadPercentage": 100 / replicas.value,
+                "defaultPinnedDeviceMemoryLimit": format!("{memory}Mi"),
+            },
+        },
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::testing::checked;
+
+    /// The specification of each class of a pool with these keys, by its name.
+    fn classes(pool: &str) -> Vec<(String, Value)> {
+        checked(pool, |cluster| {
+            let objects = objects(&cluster).into_iter();
+            let spec = |object: Object| {
+                let value = serde_json::to_value(&object.node).expect("an object is JSON");
+                (object.identity.name, value["spec"].clone())
+            };
+            objects.map(spec).collect()
+        })
+    }
+
+    #[test]
+    fn a_class_has_the_pools_card() {
+        let found = classes("gpu: {model: L4, perNode: 2}");
+        let expression = "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu' && \
+             device.attributes['gpu.nvidia.com'].productName.lowerAscii().replace(' ', '-') == 'nvidia-l4'";
+        let spec = json!({"selectors": [{"cel": {"expression": expression}}]});
+        assert_eq!(found, [("gpu.gpuc.dev".to_owned(), spec)]);
+    }
+
+    #[test]
+    fn a_client_of_mps_gets_its_part() {
+        let found = classes("gpu: {model: A30, perNode: 2}, sharing: {mps: {replicas: 8}}");
+        let config = &found[0].1["config"][0]["opaque"];
+        assert_eq!(config["driver"], "gpu.nvidia.com");
+        // 24576 MiB and 100 %, eight times.
+        let mps = json!({"defaultActiveThreadPercentage": 12, "defaultPinnedDeviceMemoryLimit": "3072Mi"});
+        let sharing = json!({"strategy": "MPS", "mpsConfig": mps});
+        assert_eq!(config["parameters"]["sharing"], sharing);
+        assert_eq!(config["parameters"]["kind"], "GpuConfig");
+    }
+
+    #[test]
+    fn slices_are_claimed_by_profile_and_whole_gpus_beside_them() {
+        let layout =
+            "[{gpus: '0', layout: [{profile: 1g.6gb, count: 2}, {profile: 2g.12gb, count: 1}]}]";
+        let pool = format!(
+            "gpu: {{model: A30, perNode: 2}}, existing: {{selector: {{a: b}}}}, \
+             sharing: {{mig: {{strategy: mixed, perGpu: {layout}}}}}"
+        );
+        let found = classes(&pool);
+        let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "gpu.gpuc.dev",
+            "mig-1g.6gb.gpu.gpuc.dev",
+            "mig-2g.12gb.gpu.gpuc.dev",
+        ];
+        assert_eq!(names, expected);
+        let expression = found[1].1["selectors"][0]["cel"]["expression"].as_str();
+        let expression = expression.expect("an expression");
+        assert!(expression.contains(".type == 'mig'"), "{expression}");
+        assert!(expression.contains(".profile == '1g.6gb'"), "{expression}");
+    }
+}

@@ -1,0 +1,108 @@
+//! The state that `verify.sh` expects of each pool.
+
+use std::collections::BTreeMap;
+
+use gpuc_model::check::Checked;
+use gpuc_model::cloud::Injection;
+use gpuc_model::plan::{Expectation, ExpectedDevices, Object, Release};
+use gpuc_model::{Claimed, DeviceClass, POOL_LABEL, Pool};
+
+use super::claims;
+use super::node_config::access;
+use crate::charts;
+
+/// One expectation for each pool, from the objects and releases of the tree.
+pub(super) fn expectations(
+    cluster: &Checked<'_>,
+    objects: &[Object],
+    releases: &[Release],
+) -> Vec<Expectation> {
+    let mut daemon_sets = daemon_sets(objects, releases);
+    let pools = cluster.pools.iter();
+    pools
+        .map(|pool| {
+            let own = daemon_sets.remove(pool.name.value.as_str());
+            let operators = charts::operator_daemon_sets(cluster, pool);
+            Expectation {
+                daemon_sets: own.into_iter().flatten().chain(operators).collect(),
+                ..expectation(cluster, pool)
+            }
+        })
+        .collect()
+}
+
+/// The DaemonSets of each pool, by its name: those with the pool's label, then those of its releases.
+fn daemon_sets<'t>(
+    objects: &'t [Object],
+    releases: &'t [Release],
+) -> BTreeMap<&'t str, Vec<(String, String)>> {
+    let of_objects = objects.iter().filter_map(|object| {
+        let labels = object.node.get("metadata")?.get("labels")?;
+        let pool = labels.get(POOL_LABEL)?.text()?;
+        let namespace = object.identity.namespace.clone().unwrap_or_default();
+        let is_daemon_set = object.identity.kind == "DaemonSet";
+        is_daemon_set.then(|| (pool, (namespace, object.identity.name.clone())))
+    });
+    let of_releases = releases.iter().flat_map(|release| {
+        let pools = release.pools.iter();
+        pools.flat_map(move |pool| {
+            let names = release.daemon_sets.iter();
+            names.map(move |name| (pool.as_str(), (release.namespace.clone(), name.clone())))
+        })
+    });
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (pool, name) in of_objects.chain(of_releases) {
+        found.entry(pool).or_default().push(name);
+    }
+    found
+}
+
+fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
+    let labels = pool.selector.iter();
+    let offers = pool.offers.expect_resolved().iter();
+    let fabric = pool.fabric.iter();
+    let tolerations = gpuc_model::derive::tolerations(pool);
+    let tolerations = tolerations.iter().map(|toleration| {
+        serde_json::to_value(toleration).expect("a toleration serialises to JSON")
+    });
+    Expectation {
+        pool: pool.name.value.clone(),
+        selector: labels
+            .map(|label| (label.key.clone(), label.value.clone()))
+            .collect(),
+        min_nodes: pool.nodes.expect_resolved().min,
+        allocatable: offers
+            .map(|offer| (offer.resource.clone(), offer.per_node))
+            .collect(),
+        devices: pool.classes.iter().map(devices).collect(),
+        fabric: fabric
+            .map(|offer| (offer.resource.clone(), offer.per_node))
+            .collect(),
+        daemon_sets: Vec::new(),
+        tolerations: tolerations.collect(),
+        runtime_class: test_pod_class(cluster, pool),
+    }
+}
+
+fn devices(class: &DeviceClass) -> ExpectedDevices {
+    let (kind, profile) = match class.device {
+        Claimed::Gpu => ("gpu", None),
+        Claimed::Slice(profile) => ("mig", Some(profile.name)),
+    };
+    ExpectedDevices {
+        class: class.name.clone(),
+        driver: claims::DRIVER.to_owned(),
+        kind,
+        profile,
+        per_node: class.per_node,
+    }
+}
+
+/// The runtime class of a test pod. With CDI it gets its devices with any runtime class; otherwise it needs NVIDIA's.
+pub(crate) fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
+    let access = pool.has_gpus().then(|| access(cluster, pool))?;
+    // The DRA driver uses CDI, whatever method device plugins use on this node image.
+    let by_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();
+    let class = access.runtime_class.filter(|_| !by_cdi)?;
+    Some(class.name.to_owned())
+}

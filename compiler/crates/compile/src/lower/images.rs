@@ -1,0 +1,144 @@
+//! The images in generated objects: their registries and digests.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{GpuCluster, Notebooks, TextMap};
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Object;
+use gpuc_syntax::node::{Node, Origin, Scalar, Value};
+
+/// Replaces the registry of every image that the user did not set with the mirror, and appends digests.
+pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Object]) {
+    let config = &cluster.written;
+    if config.mirror.images.is_none() && config.digests.is_empty() {
+        return;
+    }
+    let own = own_images(config);
+    for object in objects {
+        visit(&mut object.node, &mut |image| {
+            let Some(reference) = image.text().map(str::to_owned) else {
+                return;
+            };
+            if own.contains(&reference.as_str()) || !has_host(&reference) {
+                return;
+            }
+            if let Some((text, origin)) = mirrored(&reference, config) {
+                image.value = Value::Scalar(Scalar::Text(text));
+                image.origin = origin;
+            }
+        });
+    }
+}
+
+/// The image references in an object.
+pub(crate) fn images(object: &Object) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut node = object.node.clone();
+    visit(&mut node, &mut |image| {
+        found.extend(image.text().filter(|it| !it.is_empty()).map(str::to_owned));
+    });
+    collect_split_references(&object.node, &mut found);
+    found
+}
+
+/// The images that custom resources of NVIDIA's GPU Operator specify by repository, image and version.
+fn collect_split_references(node: &Node, found: &mut Vec<String>) {
+    let part = |key: &str| node.get(key).and_then(Node::text);
+    if let (Some(repository), Some(image), Some(version)) =
+        (part("repository"), part("image"), part("version"))
+    {
+        found.push(format!("{repository}/{image}:{version}"));
+    }
+    for entry in node.entries() {
+        collect_split_references(&entry.value, found);
+    }
+}
+
+/// The images that the user sets in the file.
+pub(crate) fn own_images(config: &GpuCluster) -> Vec<&str> {
+    let pools = config.node_pools.iter().map(|pool| &pool.value.stack);
+    let stacks = std::iter::once(&config.stack).chain(pools);
+    let images = stacks.flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+    let of_workloads = config.workloads.iter();
+    let of_workloads = of_workloads.filter_map(|workload| workload.task()?.image());
+    let images = images.chain(of_workloads);
+    let hub = config.notebooks.iter().map(|it| &it.value);
+    let of_notebooks = hub.flat_map(|Notebooks::JupyterHub(hub)| {
+        let profiles = hub.profiles.iter();
+        hub.image.iter().chain(profiles.flat_map(|it| &it.image))
+    });
+    let images = images.chain(of_notebooks);
+    images.map(|image| image.value.as_str()).collect()
+}
+
+/// Whether an image's name starts with a registry; one without exists on the node.
+fn has_host(reference: &str) -> bool {
+    let first = reference.split_once('/').map_or("", |(first, _)| first);
+    first.contains(['.', ':']) || first == "localhost"
+}
+
+fn mirrored(reference: &str, config: &GpuCluster) -> Option<(String, Origin)> {
+    let digest = digest_of(&config.digests, reference);
+    let registry = config.mirror.images.as_ref();
+    let path = reference
+        .split_once('/')
+        .map_or(reference, |(_, path)| path);
+    let mut text = match registry {
+        Some(registry) => format!("{}/{path}", registry.trim_end_matches('/')),
+        None => reference.to_owned(),
+    };
+    if let Some((_, digest)) = digest {
+        text = format!("{text}@{}", digest.value);
+    }
+    let spans = registry.map(|registry| registry.span).into_iter();
+    let spans = spans.chain(
+        digest
+            .into_iter()
+            .flat_map(|(name, it)| [name.span, it.span]),
+    );
+    let why = "`mirror` and `digests` set the registry and the digest of images";
+    (text != reference).then(|| (text, Origin::rule(spans, why)))
+}
+
+fn digest_of<'d>(
+    digests: &'d TextMap,
+    reference: &str,
+) -> Option<(&'d Spanned<String>, &'d Spanned<String>)> {
+    let mut found = digests.iter().filter(|(name, _)| name.value == reference);
+    found.next()
+}
+
+/// Visits every container image in an object, at any depth.
+fn visit(node: &mut Node, callback: &mut dyn FnMut(&mut Node)) {
+    match &mut node.value {
+        Value::Mapping(entries) => {
+            for entry in entries {
+                let holds = matches!(
+                    entry.key.as_str(),
+                    "containers" | "initContainers" | "ephemeralContainers"
+                );
+                if let (true, Value::Sequence(items)) = (holds, &mut entry.value.value) {
+                    for item in items {
+                        visit_container(item, callback);
+                    }
+                } else {
+                    visit(&mut entry.value, callback);
+                }
+            }
+        }
+        Value::Sequence(items) => {
+            for item in items {
+                visit(item, callback);
+            }
+        }
+        Value::Scalar(_) => {}
+    }
+}
+
+fn visit_container(container: &mut Node, callback: &mut dyn FnMut(&mut Node)) {
+    if let Value::Mapping(entries) = &mut container.value {
+        for entry in entries.iter_mut().filter(|entry| entry.key == "image") {
+            callback(&mut entry.value);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `Checked → Plan`: derives the objects, releases and scripts of a cluster, one file per concern. This phase reports
+//! no errors.
+
+mod admission;
+pub(crate) mod claims;
+mod delivery;
+mod device_plugin;
+pub(crate) mod driver_upgrades;
+mod expectations;
+pub(crate) mod images;
+mod install_order;
+pub mod monitoring;
+mod namespaces;
+mod node_config;
+mod origins;
+mod queues;
+pub(crate) mod rdma;
+mod releases;
+mod storage;
+mod summary;
+mod teams;
+pub(crate) mod workloads;
+
+use gpuc_model::Pool;
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Plan;
+use gpuc_schema::config::DevicePlugin;
+
+use crate::charts::{self, nvidia_device_plugin};
+use delivery::Deliverables;
+
+pub use node_config::node_config;
+pub use origins::refine;
+
+pub(crate) use device_plugin::{
+    COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
+};
+pub(crate) use expectations::test_pod_class;
+pub(crate) use node_config::{access, extras};
+
+/// The plan for a cluster.
+pub fn lower(cluster: &Checked<'_>) -> Plan {
+    let mut objects = device_plugin::objects(cluster);
+    objects.extend(claims::objects(cluster));
+    objects.extend(rdma::objects(cluster));
+    objects.extend(cluster.cloud.objects(cluster));
+    objects.extend(charts::driver_objects(cluster));
+    objects.extend(monitoring::objects(cluster));
+    objects.extend(storage::objects(cluster));
+    objects.extend(queues::objects(cluster));
+    objects.extend(workloads::objects(cluster));
+    let releases = releases::releases(cluster);
+    objects.extend(teams::objects(cluster, &releases));
+    objects.extend(namespaces::namespaces(cluster, &releases, &objects));
+    objects.extend(admission::objects(cluster, &releases, &objects));
+    images::apply_mirror_and_digests(cluster, &mut objects);
+    objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
+    delivery::protect(cluster, &mut objects);
+    let steps = install_order::steps(&objects, &releases);
+    let deliverables = Deliverables {
+        objects: &objects,
+        releases: &releases,
+        steps: &steps,
+    };
+    Plan {
+        cluster: cluster.name.value.clone(),
+        provisioning: cluster.cloud.provision(cluster),
+        expectations: expectations::expectations(cluster, &objects, &releases),
+        delivery: delivery::delivery(cluster, &deliverables),
+        steps,
+        objects,
+        releases,
+        summary: summary::summary(cluster),
+    }
+}
+
+/// The DaemonSet of this tree that advertises a pool's GPUs, as namespace and name.
+pub(crate) fn daemon_set_of_plugin(pool: &Pool) -> Option<(String, String)> {
+    if !pool.is_advertised_by(pool.plugin.value) {
+        return None;
+    }
+    match pool.plugin.value {
+        DevicePlugin::Gpuc => {
+            let namespace = RUNTIME_NAMESPACE.to_owned();
+            Some((namespace, device_plugin::pool_name(pool)))
+        }
+        DevicePlugin::Nvidia => Some(nvidia_device_plugin::daemon_set(pool)),
+        DevicePlugin::Operator | DevicePlugin::Cloud => None,
+    }
+}

@@ -1,0 +1,168 @@
+//! Alerts about a pool's nodes and their DaemonSets.
+
+use gpuc_schema::config::{AlertName, DevicePlugin};
+
+use super::super::exporter::{Measures, RUNTIME_JOB};
+use super::super::expression::{Expression, resource_label};
+use super::super::metrics::{self, Metric};
+use super::super::recording::of_pool;
+use super::super::series;
+use super::{Alert, Watched};
+use crate::charts::dcgm_exporter;
+use crate::lower::daemon_set_of_plugin;
+
+/// The alerts about a pool's nodes.
+pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
+    let mut alerts = missing(watched);
+    if !alerts.is_empty() {
+        alerts.insert(0, unhealthy(watched));
+    }
+    if let Some(plugin) = daemon_set_of_plugin(watched.pool) {
+        alerts.push(not_ready(
+            AlertName::GpuPluginDown,
+            watched,
+            &plugin,
+            "the device plugin",
+        ));
+    }
+    if watched.measures == Measures::Dcgm {
+        let exporter = dcgm_exporter::daemon_set(watched.pool);
+        alerts.push(not_ready(
+            AlertName::GpuExporterDown,
+            watched,
+            &exporter,
+            "the GPU exporter",
+        ));
+    }
+    alerts.push(not_scraped(watched));
+    if watched.pool.is_advertised_by(DevicePlugin::Gpuc) {
+        alerts.extend([health_unwatched(watched), configuration_refused(watched)]);
+    }
+    alerts
+}
+
+fn unhealthy(watched: &Watched<'_>) -> Alert {
+    let capacity = Expression::recorded(&series::NODE_CAPACITY, &of_pool(watched.pool));
+    let allocatable = Expression::recorded(&series::NODE_ALLOCATABLE, &of_pool(watched.pool));
+    Alert {
+        name: AlertName::GpuUnhealthy,
+        pool: None,
+        expression: capacity.with(allocatable, "{} - {} > 0"),
+        lasts: "10m".to_owned(),
+        summary: "{{ $labels.node }} does not advertise all of its GPUs".to_owned(),
+        description: "{{ $labels.node }} (pool {{ $labels.pool }}) has {{ $value }} unallocatable {{ $labels.resource \
+                      }}."
+            .to_owned(),
+    }
+}
+
+/// One alert for each resource, since each has its own number per node.
+fn missing(watched: &Watched<'_>) -> Vec<Alert> {
+    let offers = watched.pool.offers.expect_resolved().iter();
+    let alert = |offer: &gpuc_model::Offer| {
+        let matchers = format!(
+            "{},resource=\"{}\"",
+            of_pool(watched.pool),
+            resource_label(&offer.resource)
+        );
+        let capacity = Expression::recorded(&series::NODE_CAPACITY, &matchers);
+        let nodes = Expression::recorded(&series::NODE_POOL, &of_pool(watched.pool));
+        // A node on which no plugin ever registered has no value.
+        let capacity = capacity.with(nodes, "({} or on (node) 0 * {})");
+        Alert {
+            name: AlertName::GpuMissing,
+            pool: None,
+            expression: capacity.within(&format!("{{}} < {}", offer.per_node)),
+            lasts: "15m".to_owned(),
+            summary: "{{ $labels.node }} has fewer GPUs than its pool declares".to_owned(),
+            description: format!(
+                "{{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) has {{{{ $value }}}} of {}, and its pool \
+                 declares {} per node.",
+                offer.resource, offer.per_node
+            ),
+        }
+    };
+    offers.map(alert).collect()
+}
+
+/// A DaemonSet that is not ready everywhere, or is scheduled to fewer nodes than the pool's minimum.
+fn not_ready(
+    name: AlertName,
+    watched: &Watched<'_>,
+    (namespace, daemon_set): &(String, String),
+    component: &str,
+) -> Alert {
+    let status = |metric: &'static Metric| {
+        let matchers = format!("namespace=\"{namespace}\",daemonset=\"{daemon_set}\"");
+        Expression::of(metric, &matchers).within("max by (namespace, daemonset) ({})")
+    };
+    let desired = || status(&metrics::DAEMON_SET_DESIRED);
+    let mut expression = desired().with(status(&metrics::DAEMON_SET_READY), "{} - {} > 0");
+    let min = watched.pool.nodes.expect_resolved().min;
+    if min > 0 {
+        let too_few = desired().within(&format!("{min} - {{}} > 0"));
+        expression = expression.with(too_few, "({}) or ({})");
+    }
+    Alert {
+        name,
+        pool: Some(watched.pool.name.value.clone()),
+        expression,
+        lasts: "10m".to_owned(),
+        summary: format!(
+            "{component} is missing on nodes of pool {}",
+            watched.pool.name
+        ),
+        description: format!(
+            "DaemonSet {namespace}/{daemon_set} is missing or not ready on {{{{ $value }}}} nodes of pool {}.",
+            watched.pool.name
+        ),
+    }
+}
+
+fn not_scraped(watched: &Watched<'_>) -> Alert {
+    let matchers = format!(
+        "job=\"{}\",{}",
+        watched.measures.job(),
+        of_pool(watched.pool)
+    );
+    let up = Expression::of(&metrics::UP, &matchers);
+    Alert {
+        name: AlertName::GpuExporterDown,
+        pool: None,
+        expression: up.within("max by (pool, node) ({}) == 0"),
+        lasts: "10m".to_owned(),
+        summary: "Prometheus cannot scrape the GPU exporter of {{ $labels.node }}".to_owned(),
+        description: "the GPU exporter on {{ $labels.node }} (pool {{ $labels.pool }}) does not respond to Prometheus."
+            .to_owned(),
+    }
+}
+
+fn runtime_metric_is_zero(watched: &Watched<'_>, metric: &'static Metric) -> Expression {
+    let matchers = format!("job=\"{RUNTIME_JOB}\",{}", of_pool(watched.pool));
+    Expression::of(metric, &matchers).within("max by (pool, node) ({}) == 0")
+}
+
+fn health_unwatched(watched: &Watched<'_>) -> Alert {
+    Alert {
+        name: AlertName::GpuHealthUnwatched,
+        pool: None,
+        expression: runtime_metric_is_zero(watched, &metrics::MONITORING_UP),
+        lasts: "10m".to_owned(),
+        summary: "the health of the GPUs of {{ $labels.node }} is not monitored".to_owned(),
+        description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) receives no error events from the \
+                      driver."
+            .to_owned(),
+    }
+}
+
+fn configuration_refused(watched: &Watched<'_>) -> Alert {
+    Alert {
+        name: AlertName::GpuConfigurationRefused,
+        pool: None,
+        expression: runtime_metric_is_zero(watched, &metrics::CONFIGURATION_TAKEN),
+        lasts: "5m".to_owned(),
+        summary: "gpuc-runtime on {{ $labels.node }} rejected its configuration".to_owned(),
+        description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) uses the last valid configuration."
+            .to_owned(),
+    }
+}

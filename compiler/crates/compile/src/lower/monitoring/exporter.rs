@@ -1,0 +1,95 @@
+//! The exporter that measures the GPUs of each pool, and the metrics it exports.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::check::Checked;
+use gpuc_model::{Cluster, Pool};
+use gpuc_schema::config;
+
+use super::metrics::{Exporter, METRICS, Metric};
+use super::rules;
+
+/// The exporter that measures the GPUs of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measures {
+    /// dcgm-exporter, in a Helm release of its own.
+    Dcgm,
+    /// dcgm-exporter as deployed by the GPU Operator.
+    Operator,
+    /// gpuc-runtime.
+    Runtime,
+}
+
+/// The job of dcgm-exporter's targets.
+pub(super) const DCGM_JOB: &str = "dcgm-exporter";
+
+/// The job of gpuc-runtime's targets.
+pub(super) const RUNTIME_JOB: &str = "gpuc-runtime";
+
+impl Measures {
+    /// The job of the exporter's targets.
+    pub(super) fn job(self) -> &'static str {
+        match self {
+            Self::Dcgm | Self::Operator => DCGM_JOB,
+            Self::Runtime => RUNTIME_JOB,
+        }
+    }
+}
+
+/// The exporter that measures a pool's GPUs; `None` without monitoring or without GPUs.
+///
+/// If the GPU Operator installs a pool's driver or plugin, its exporter is used: a second one would duplicate every
+/// series.
+pub(crate) fn measures(cluster: &Cluster, pool: &Pool) -> Option<Measures> {
+    let monitoring = cluster.written.monitoring.as_ref()?;
+    if !pool.has_gpus() {
+        return None;
+    }
+    Some(match monitoring.exporter.value {
+        config::Exporter::Gpuc => Measures::Runtime,
+        config::Exporter::Dcgm if cluster.has_exporter(pool) => Measures::Dcgm,
+        config::Exporter::Dcgm => Measures::Operator,
+    })
+}
+
+/// Whether gpuc-runtime measures GPUs on a pool: not in addition to dcgm-exporter, where every sum would count them
+/// twice.
+pub(crate) fn runtime_measures(cluster: &Cluster, pool: &Pool) -> bool {
+    matches!(measures(cluster, pool), None | Some(Measures::Runtime))
+}
+
+/// Whether the exporter reports the utilization of a pool's GPUs. NVML has no utilization of MIG devices, nor of GPUs
+/// in MIG mode; DCGM's profiling counters have it.
+///
+/// Source: <https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html>, `nvmlDeviceGetUtilizationRates`:
+/// not supported while a device is in MIG mode (from memory).
+pub(super) fn reports_utilization(pool: &Pool, measures: Measures) -> bool {
+    measures != Measures::Runtime || !pool.sharing.expect_resolved().cuts_every_gpu()
+}
+
+/// The metrics that dcgm-exporter must export for the rules of these pools.
+pub(crate) fn dcgm_metrics<'p>(
+    cluster: &Checked<'_>,
+    pools: impl IntoIterator<Item = &'p Pool>,
+) -> Vec<&'static Metric> {
+    let read: BTreeSet<_> = pools
+        .into_iter()
+        .flat_map(|pool| rules::reads(cluster, pool))
+        .collect();
+    METRICS
+        .iter()
+        .copied()
+        .filter(|metric| metric.exporters.contains(&Exporter::Dcgm) && read.contains(metric.name))
+        .collect()
+}
+
+/// These metrics in dcgm-exporter's format: the chart's `customMetrics`, and the operator's `dcgm-metrics.csv`.
+pub(crate) fn csv(metrics: &[&Metric]) -> String {
+    let line = |metric: &&Metric| {
+        let kind = metric.kind.word();
+        // A comma separates columns.
+        let help = metric.help.replace(',', ";");
+        format!("{}, {kind}, {help}\n", metric.name)
+    };
+    metrics.iter().map(line).collect()
+}

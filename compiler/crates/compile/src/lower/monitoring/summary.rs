@@ -1,0 +1,107 @@
+//! The sentences about monitoring in the generated README.
+
+use std::fmt::Write;
+
+use gpuc_model::check::Checked;
+use gpuc_model::{Pool, Sharing};
+use gpuc_schema::config::Prometheus;
+
+use super::exporter::{Measures, measures};
+use super::{alerts, has_dashboards, policies, rules};
+use crate::charts::kube_prometheus_stack;
+
+/// The sentences; none without `monitoring`.
+pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
+    let Some(monitoring) = &cluster.written.monitoring else {
+        return Vec::new();
+    };
+    let mut sentences = measured(cluster);
+    sentences.push(prometheus(&monitoring.prometheus.value));
+    sentences.push(policies::sentence(&monitoring.prometheus.value));
+    let alert_names = rules::names(cluster);
+    if !alert_names.is_empty() {
+        let names: Vec<_> = alert_names.into_iter().map(alerts::word).collect();
+        sentences.push(format!(
+            "The alerts are {}. Each describes the required action, as does gpuc explain NAME; monitoring.alerts sets \
+             the thresholds.",
+            names.join(", ")
+        ));
+    }
+    if has_dashboards(cluster) {
+        let dashboards = "Grafana has the dashboards GPUs / Fleet, GPUs / Pool, GPUs / Node and GPUs / Namespace: its \
+                          sidecar loads ConfigMaps with the label grafana_dashboard=1 from any namespace.";
+        sentences.push(dashboards.to_owned());
+    }
+    sentences
+}
+
+fn measured(cluster: &Checked<'_>) -> Vec<String> {
+    let measured_by = |wanted: Measures| {
+        let pools = cluster.pools.iter();
+        let pools = pools.filter(move |pool| measures(cluster, pool) == Some(wanted));
+        pools.collect::<Vec<&Pool>>()
+    };
+    let names = |pools: &[&Pool]| {
+        let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
+        names.join(", ")
+    };
+    let mut sentences = Vec::new();
+    for (exporter, text) in [
+        (Measures::Dcgm, "dcgm-exporter"),
+        (Measures::Operator, "The GPU Operator's dcgm-exporter"),
+        (Measures::Runtime, "gpuc-runtime"),
+    ] {
+        let pools = measured_by(exporter);
+        if !pools.is_empty() {
+            sentences.push(format!("{text} measures the GPUs of {}.", names(&pools)));
+        }
+    }
+    let is_mig = |pool: &&Pool| matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. });
+    let without_utilization: Vec<_> = measured_by(Measures::Runtime)
+        .into_iter()
+        .filter(is_mig)
+        .collect();
+    if !without_utilization.is_empty() {
+        sentences.push(format!(
+            "The utilization of the MIG devices of {} is unknown: it requires DCGM. Therefore GpuIdle does not fire \
+             there.",
+            names(&without_utilization)
+        ));
+    }
+    sentences
+}
+
+fn prometheus(prometheus: &Prometheus) -> String {
+    let namespace = kube_prometheus_stack::NAMESPACE;
+    match prometheus {
+        Prometheus::Existing(existing) => format!(
+            "The existing Prometheus selects monitors and rules with the label release={}. Its kube-state-metrics \
+             exports the allocatable resources of nodes and the requests of pods.",
+            existing.release
+        ),
+        Prometheus::Install(install) => {
+            let days = install.retention_days;
+            let unit = if days.value == 1 { "day" } else { "days" };
+            let mut text = format!(
+                "kube-prometheus-stack is installed in the namespace {namespace}; its Prometheus retains metrics for \
+                 {days} {unit}"
+            );
+            text.push_str(if install.storage.is_some() {
+                "."
+            } else {
+                ", and only until its pod is deleted: it has no volume."
+            });
+            if let Some(grafana) = &install.grafana {
+                let secret = &grafana.admin_secret;
+                write!(
+                    text,
+                    " Grafana starts only after the Secret {secret} exists; create it first: kubectl create secret \
+                     generic {secret} --namespace={namespace} --from-literal=admin-user=admin \
+                     --from-literal=admin-password=\"$(openssl rand -hex 16)\""
+                )
+                .expect("writing to a String cannot fail");
+            }
+            text
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The Helm releases of a cluster.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Release;
+use gpuc_syntax::node::{Node, Origin};
+
+use crate::charts::{CHARTS, images, keys};
+
+/// The releases of every chart, sorted by name, with the user's values merged over gpuc's.
+pub(super) fn releases(cluster: &Checked<'_>) -> Vec<Release> {
+    let releases = CHARTS.iter().flat_map(|chart| (chart.releases)(cluster));
+    let mut releases: Vec<_> = releases
+        .map(|release| customized(cluster, release))
+        .collect();
+    releases.sort_by(|a, b| a.name.cmp(&b.name));
+    releases
+}
+
+/// Applies mirrors, digests and the user's values to a release. The user's values take precedence.
+fn customized(cluster: &Checked<'_>, mut release: Release) -> Release {
+    let written = &cluster.written;
+    let user_values = written.charts.get(release.chart.name);
+    let user_values = user_values.map(|settings| Node::passed(&settings.values));
+    if let Some(registry) = &written.mirror.charts {
+        registry
+            .trim_end_matches('/')
+            .clone_into(&mut release.repository);
+    }
+    // All of the values together determine the images that run.
+    let all = with_user_values(&release.values, user_values.as_ref());
+    let running = images::running(release.chart.name, &all);
+    if let Some(registry) = &written.mirror.images {
+        let images_to_move = running.iter().map(|image| image.of);
+        let values = images::mirrored(release.chart.name, images_to_move, registry);
+        let why = "`mirror.images` sets the registry of images";
+        let values = Node::typed(&values, Origin::rule([registry.span], why));
+        release.values = keys::merge(release.values, &values);
+    }
+    // After mirroring: pinning a digest must not change the registry back.
+    let all = with_user_values(&release.values, user_values.as_ref());
+    for image in images::running(release.chart.name, &all) {
+        let digests = written.digests.iter();
+        let mut digests = digests.filter(|(name, _)| ***name == image.of.reference());
+        if let Some((name, digest)) = digests.next() {
+            let origin = Origin::rule([name.span, digest.span], "`digests` pins the image");
+            let values = Node::typed(&images::pinned(&image, digest), origin);
+            release.values = keys::merge(release.values, &values);
+        }
+    }
+    release.values = with_user_values(&release.values, user_values.as_ref());
+    release
+}
+
+/// The user's values merged over gpuc's.
+fn with_user_values(values: &Node, user_values: Option<&Node>) -> Node {
+    match user_values {
+        Some(user_values) => keys::merge(values.clone(), user_values),
+        None => values.clone(),
+    }
+}

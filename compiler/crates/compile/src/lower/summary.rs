@@ -1,0 +1,409 @@
+//! The summary of a cluster for the generated README.
+
+use gpuc_model::check::Checked;
+use gpuc_model::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
+use gpuc_model::scheduling::{What, gib};
+use gpuc_model::{
+    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, Room, SetBy,
+    Sharing,
+};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner};
+use gpuc_schema::gpu::placement;
+use gpuc_schema::node_config::STARTUP_TAINT;
+use gpuc_syntax::node::Node;
+
+use super::{claims, driver_upgrades};
+
+/// The summary of a cluster.
+pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
+    let kubernetes = cluster.kubernetes.expect_resolved();
+    let pools = cluster.pools.iter();
+    let name = cluster.cloud.facts().name;
+    let location = match cluster.written.cloud.location() {
+        Some(location) => format!("{name}, {location}"),
+        None => name.to_owned(),
+    };
+    Summary {
+        place: location,
+        kubernetes: kubernetes.value.to_string(),
+        pools: pools.map(|it| pool(cluster, it)).collect(),
+        teams: super::teams::summaries(cluster),
+        promises: super::teams::promises(cluster),
+        workloads: super::workloads::summaries(cluster),
+        monitoring: super::monitoring::sentences(cluster),
+        notes: notes(cluster),
+    }
+}
+
+fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
+    let nodes = pool.nodes.expect_resolved();
+    let per_node = u64::from(pool.gpus.expect_resolved().map_or(0, |gpus| gpus.per_node));
+    let (cpu, memory) = cluster.room(pool);
+    PoolSummary {
+        cpu: allocatable(cpu, |amount| What::Cpu.words(amount)),
+        memory: allocatable(memory, gib),
+        name: pool.name.value.clone(),
+        machine: machine(pool),
+        image: format!("{:?}", pool.os.value),
+        gpus: gpus(pool),
+        sharing: sharing(pool.sharing.expect_resolved(), pool.has_gpus()),
+        layout: layout(pool),
+        min_nodes: nodes.min,
+        max_nodes: nodes.max,
+        min_gpus: per_node * u64::from(nodes.min),
+        max_gpus: per_node * u64::from(nodes.max),
+        resources: resources(pool),
+        classes: (pool.classes.iter())
+            .map(|it| class(cluster, pool, it))
+            .collect(),
+        claim: claim(pool),
+        taints: pool.taints.iter().map(taint).collect(),
+        driver: if pool.has_gpus() {
+            driver(pool.driver.value).to_owned()
+        } else {
+            String::new()
+        },
+        plugin: if pool.has_gpus() {
+            advertiser(pool).to_owned()
+        } else {
+            String::new()
+        },
+    }
+}
+
+/// The allocatable amount on a node, formatted.
+fn allocatable(room: Option<Room>, format_amount: impl Fn(u64) -> String) -> String {
+    match room {
+        None => String::new(),
+        Some(room) if room.said.is_some() => format_amount(room.left),
+        Some(room) if room.left == room.whole => format_amount(room.left),
+        Some(room) => format!("{}, estimated", format_amount(room.left)),
+    }
+}
+
+fn machine(pool: &Pool) -> String {
+    match (pool.machine.expect_resolved(), &pool.written.machine) {
+        (MachineType::Catalog(machine), _) => machine.name.to_owned(),
+        (MachineType::Cpu(_), Some(name)) => name.value.clone(),
+        (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
+    }
+}
+
+fn gpus(pool: &Pool) -> String {
+    let Some(gpus) = pool.gpus.expect_resolved() else {
+        return String::new();
+    };
+    let part = match gpus.fraction {
+        Some(part) if part.denominator > 0 => {
+            format!(" ({}/{} of a GPU)", part.numerator, part.denominator)
+        }
+        Some(_) => " (part of a GPU)".to_owned(),
+        None => String::new(),
+    };
+    format!("{} x {}{part}", gpus.per_node, gpus.model.key)
+}
+
+fn sharing(sharing: &Sharing, has_gpus: bool) -> String {
+    match sharing {
+        _ if !has_gpus => String::new(),
+        Sharing::Exclusive => "exclusive".to_owned(),
+        Sharing::TimeSlicing { replicas, .. } => {
+            format!("time-slicing, {replicas} replicas per GPU")
+        }
+        Sharing::Mps { replicas, .. } => format!("MPS, {replicas} replicas per GPU"),
+        Sharing::Mig { strategy, .. } => {
+            format!("MIG, {}", strategy.as_str())
+        }
+    }
+}
+
+/// The MIG geometry, one line for each run of GPUs with the same one.
+fn layout(pool: &Pool) -> Vec<String> {
+    let (Sharing::Mig { gpus, .. }, Some(gpus_of_pool)) =
+        (pool.sharing.expect_resolved(), pool.gpus.expect_resolved())
+    else {
+        return Vec::new();
+    };
+    let Some(mig) = gpus_of_pool.model.mig else {
+        return Vec::new();
+    };
+    let runs = gpus.chunk_by(|a, b| a.slices == b.slices);
+    let line = |run: &[gpuc_model::MigGpu]| {
+        let (first, last) = (run[0].index, run[run.len() - 1].index);
+        let which = match last - first {
+            0 => format!("GPU {first}"),
+            _ => format!("GPUs {first}-{last}"),
+        };
+        let drawing = match run[0].slices.as_slice() {
+            [] => "full".to_owned(),
+            slices => placement::diagram(slices, mig),
+        };
+        format!("{which}: {drawing}")
+    };
+    runs.map(line).collect()
+}
+
+fn resources(pool: &Pool) -> Vec<ResourceSummary> {
+    let offers = pool.offers.expect_resolved().iter().chain(&pool.fabric);
+    let summary = |offer: &gpuc_model::Offer| {
+        let total = offer.total(pool.nodes.expect_resolved());
+        ResourceSummary {
+            name: offer.resource.clone(),
+            per_node: offer.per_node,
+            min: *total.start(),
+            max: *total.end(),
+        }
+    };
+    offers.map(summary).collect()
+}
+
+fn class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> ClassSummary {
+    let total = class.total(pool.nodes.expect_resolved());
+    let bridged =
+        cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE;
+    let extended = class.extended_resource().filter(|_| bridged);
+    let device = match (class.device, pool.sharing.expect_resolved()) {
+        (Claimed::Gpu, Sharing::Mps { replicas, .. }) => {
+            format!("a GPU with MPS, 1/{replicas} of it for each client")
+        }
+        (Claimed::Gpu, _) => "a GPU".to_owned(),
+        (Claimed::Slice(profile), _) => format!("a MIG device {}", profile.name),
+    };
+    ClassSummary {
+        name: class.name.clone(),
+        device,
+        per_node: class.per_node,
+        min: *total.start(),
+        max: *total.end(),
+        quota: class.quota(),
+        extended: extended.unwrap_or_default(),
+    }
+}
+
+/// Example manifests that allocate a device of the pool's first DeviceClass.
+fn claim(pool: &Pool) -> Vec<Node> {
+    let Some(class) = pool.classes.first() else {
+        return Vec::new();
+    };
+    let template = claims::claim(&pool.name, None, (pool, class), 1);
+    let pod = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": format!("{}-test", pool.name)},
+        "spec": claims::pod(pool, &pool.name),
+    });
+    [template, pod].map(Node::from_json).into()
+}
+
+fn taint(taint: &PoolTaint) -> String {
+    let effect = taint.effect.as_str();
+    let by = match taint.set_by {
+        SetBy::Gpuc => "",
+        SetBy::Cloud => " (set by the cloud)",
+    };
+    let equals = if taint.value.is_empty() { "" } else { "=" };
+    format!("{}{equals}{}:{effect}{by}", taint.key, taint.value)
+}
+
+fn driver(owner: DriverOwner) -> &'static str {
+    match owner {
+        DriverOwner::Preinstalled => "the node image or the cloud",
+        DriverOwner::Operator => "the NVIDIA GPU Operator",
+        DriverOwner::DaemonSet => "a DaemonSet of this tree",
+        DriverOwner::Host => "the script for the host",
+    }
+}
+
+fn advertiser(pool: &Pool) -> &'static str {
+    if pool.allocation.value == Allocation::Dra {
+        return gpuc_model::plan::ADVERTISED_BY_DRA;
+    }
+    match pool.plugin.value {
+        DevicePlugin::Gpuc => gpuc_model::plan::ADVERTISED_BY_RUNTIME,
+        DevicePlugin::Nvidia => gpuc_model::plan::ADVERTISED_BY_NVIDIA,
+        DevicePlugin::Operator => gpuc_model::plan::ADVERTISED_BY_OPERATOR,
+        DevicePlugin::Cloud => gpuc_model::plan::ADVERTISED_BY_CLOUD,
+    }
+}
+
+/// The note on the autoscaler, if there is one.
+fn autoscaler(cluster: &Checked<'_>) -> Option<&'static str> {
+    match cluster.autoscaler.value {
+        Autoscaler::None => None,
+        Autoscaler::ClusterAutoscaler if cluster.cloud.autoscaler_values(cluster).is_some() => {
+            Some(
+                "The Cluster Autoscaler, which this tree installs, scales each pool between its minimum and maximum \
+                 number of nodes.",
+            )
+        }
+        Autoscaler::ClusterAutoscaler => Some(
+            "The Cluster Autoscaler in the cluster scales each pool between its minimum and maximum number of nodes.",
+        ),
+        Autoscaler::Karpenter => Some(
+            "Karpenter, which this tree installs, creates nodes for pending pods, up to a pool's maximum, and removes \
+             empty ones. It does not manage pools with a fixed number of nodes.",
+        ),
+        Autoscaler::Managed => Some(
+            "The cloud's autoscaler scales each pool between its minimum and maximum number of nodes.",
+        ),
+    }
+}
+
+/// The note on the GPU Operator, if it serves a pool.
+fn operator(cluster: &Checked<'_>) -> Option<String> {
+    let served: Vec<_> = cluster.operator_pools().map(|(pool, _)| pool).collect();
+    if served.is_empty() {
+        return None;
+    }
+    let excluded: Vec<_> = cluster
+        .gpu_pools()
+        .map(|(pool, _)| pool)
+        .filter(|pool| Operands::of(cluster.cloud, pool).is_none())
+        .collect();
+    let excluded = match names(&excluded).as_str() {
+        "" => String::new(),
+        names => {
+            format!(" The label nvidia.com/gpu.deploy.operands=false excludes {names}.")
+        }
+    };
+    let partitioned: Vec<_> = cluster
+        .operator_pools()
+        .filter(|(_, operands)| operands.mig)
+        .map(|(pool, _)| pool)
+        .collect();
+    let mig = match names(&partitioned).as_str() {
+        "" => String::new(),
+        names => format!(" {}", mig_manager_note(names)),
+    };
+    Some(format!(
+        "The NVIDIA GPU Operator serves {}. Node labels select the operands that run on a node. Before it changes a \
+         node's driver, it evicts the pods that hold GPUs there.{mig}{excluded}",
+        names(&served)
+    ))
+}
+
+/// The note on nodes whose GPUs the operator's MIG manager partitions. It removes only the operator's own pods from a
+/// node, by their labels, including those of the plugin. It configures a node when it starts and when its label
+/// changes.
+///
+/// Source: NVIDIA/mig-parted `pkg/mig/reconfigure`, read 2026-11-21; that it configures at its start: from memory.
+fn mig_manager_note(pools: &str) -> String {
+    format!(
+        "Its MIG manager partitions the GPUs of {pools}. During that time a node advertises none. Before that, a new \
+         node may advertise full GPUs as nvidia.com/gpu, and no taint repels pods. Pods that request MIG devices stay \
+         pending. A pod that got a full GPU is not evicted and blocks the partitioning: the node's label \
+         nvidia.com/mig.config.state then has the value failed instead of success. Drain such a node, and delete the \
+         MIG manager's pod on it to retry."
+    )
+}
+
+pub(super) fn names(pools: &[&Pool]) -> String {
+    let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
+    names.join(", ")
+}
+
+/// The note on the enforcement of NetworkPolicies for isolated teams.
+fn isolation(cluster: &Checked<'_>) -> Option<String> {
+    cluster.isolation().next()?;
+    Some(if cluster.written.cloud.creates_cluster() {
+        "NetworkPolicies isolate teams; the scripts in cloud/ configure the cluster's network to enforce \
+         them.".to_owned()
+    } else {
+        format!(
+            "NetworkPolicies isolate teams only if the cluster's network enforces them: check for {}.",
+            cluster.cloud.facts().policies_shown_by
+        )
+    })
+}
+
+/// The notes to read before applying the tree.
+fn notes(cluster: &Checked<'_>) -> Vec<String> {
+    let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
+    let existing: Vec<_> = cluster
+        .pools
+        .iter()
+        .filter(|pool| pool.is_existing())
+        .collect();
+    let mut notes = Vec::new();
+    if cluster
+        .pools
+        .iter()
+        .any(|pool| !pool.nodes.expect_resolved().is_fixed())
+    {
+        notes.extend(autoscaler(cluster).map(str::to_owned));
+    }
+    let runtime_pools: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
+    let mut measured = runtime_pools.iter();
+    let measures = measured.all(|pool| super::monitoring::runtime_measures(cluster, pool));
+    if !runtime_pools.is_empty() {
+        notes.push(format!(
+            "gpuc-runtime serves {}: it advertises the GPUs, labels the nodes{}. Do not run another device plugin{} \
+             there.{}",
+            names(&runtime_pools),
+            if measures { ", and monitors and measures the GPUs" } else { ", and monitors the health of the GPUs" },
+            if measures {
+                ", GPU feature discovery or GPU exporter"
+            } else {
+                " or GPU feature discovery"
+            },
+            match cluster.written.charts.node_feature_discovery {
+                Some(_) => " Node Feature Discovery, enabled by `charts`, labels the other hardware features of nodes.",
+                None => "",
+            },
+        ));
+    }
+    let tainted = runtime_pools.iter().copied();
+    let tainted: Vec<_> = tainted
+        .filter(|pool| pool.startup_taint.is_some())
+        .collect();
+    if !tainted.is_empty() {
+        notes.push(format!(
+            "New nodes of {} have the taint {STARTUP_TAINT}; gpuc-runtime removes it after it has partitioned their \
+             GPUs. Pods must not tolerate it.",
+            names(&tainted)
+        ));
+    }
+    let dra_pools: Vec<_> = cluster.pools_claimed().collect();
+    if !dra_pools.is_empty() {
+        notes.push(format!(
+            "The GPUs of {} are allocated through DRA: those nodes do not advertise nvidia.com/gpu. Containers share \
+             a GPU by referencing the same ResourceClaim of their namespace. A DeviceClass only selects the GPU \
+             model, so a pod must also select the pool's nodes.",
+            names(&dra_pools)
+        ));
+        if cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE {
+            let limited = cluster
+                .teams
+                .iter()
+                .any(|team| team.grants().next().is_some());
+            notes.push(format!(
+                "This Kubernetes version creates a ResourceClaim for a container that requests nvidia.com/gpu: a full \
+                 GPU of any of these pools that the pod may run on.{}",
+                if limited {
+                    " In the namespaces of a team with a GPU quota, that claim is rejected: it would not count for \
+                     any pool."
+                } else {
+                    ""
+                },
+            ));
+        }
+    }
+    notes.extend(isolation(cluster));
+    notes.extend(operator(cluster));
+    notes.extend(driver_upgrades::notes(cluster));
+    notes.extend(super::storage::notes(cluster));
+    if !by_cloud.is_empty() {
+        notes.push(format!(
+            "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \
+             them, because two plugins on one node would both advertise the same GPUs.",
+            names(&by_cloud)
+        ));
+    }
+    if !existing.is_empty() {
+        notes.push(format!(
+            "The nodes of {} are managed outside gpuc; no script here changes them.",
+            names(&existing)
+        ));
+    }
+    notes
+}

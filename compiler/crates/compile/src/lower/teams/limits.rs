@@ -1,0 +1,72 @@
+//! Default requests and limits of containers, and their maximum: a LimitRange.
+//!
+//! Kubernetes uses the maximum as the default of containers that set no requests. A maximum of GPUs therefore comes
+//! with the default 0, and only where no controller interprets that as a request: [`Cluster::ranges_hold_gpus`].
+//!
+//! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21; that both
+//! defaults of an extended resource are the same: `ValidateLimitRange` in `pkg/apis/core/validation/validation.go`.
+//!
+//! [`Cluster::ranges_hold_gpus`]: gpuc_model::Cluster::ranges_hold_gpus
+
+use gpuc_model::Team;
+use gpuc_model::check::Checked;
+use gpuc_model::plan::Object;
+use gpuc_schema::Span;
+use gpuc_schema::config::Amounts;
+use gpuc_syntax::node::Origin;
+use serde_json::{Map, Value, json};
+
+use super::{COMPONENT, NAME, labels, spans};
+
+/// The LimitRange of a namespace; `None` if it would be empty.
+pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
+    let limits = team.written.limits.as_ref();
+    let max = limits.and_then(|it| it.max.clone()).unwrap_or_default();
+    let default = limits.and_then(|it| it.default.clone()).unwrap_or_default();
+    // Kubernetes derives this default from the maximum. It is explicit so that the applied object shows no difference.
+    let default = Amounts {
+        cpu: default.cpu.or_else(|| max.cpu.clone()),
+        memory: default.memory.or_else(|| max.memory.clone()),
+    };
+    let mut inputs: Vec<Span> = spans(team, index).into();
+    inputs.extend(limits.map(|it| it.span));
+    let quotas = team.quota_of(index).into_iter();
+    inputs.extend(quotas.flat_map(|it| it.cpu.iter().chain(&it.memory).map(|it| it.span)));
+    let mut item = json!({"type": "Container"});
+    for (key, amounts) in [
+        ("default", &default),
+        ("defaultRequest", &team.default_request),
+        ("max", &max),
+    ] {
+        let mut amounts = resource_map(amounts);
+        let gpus = team.gpus_per_container();
+        if let Some(gpus) = gpus.filter(|_| cluster.ranges_hold_gpus()) {
+            let count = if key == "max" { gpus.value } else { 0 };
+            let names = cluster.resources_of(team).into_iter();
+            amounts.extend(names.map(|name| (name.to_owned(), json!(count.to_string()))));
+        }
+        if !amounts.is_empty() {
+            item[key] = Value::Object(amounts);
+        }
+    }
+    if item.as_object().is_none_or(|item| item.len() == 1) {
+        return None;
+    }
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
+        "spec": {"limits": [item]},
+    });
+    let why = "defaults for containers that set no resources, and the maximum per container";
+    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+}
+
+fn resource_map(amounts: &Amounts) -> Map<String, Value> {
+    let both = [("cpu", &amounts.cpu), ("memory", &amounts.memory)];
+    let written = both.into_iter().filter_map(|(key, amount)| {
+        let amount = amount.as_ref()?;
+        Some((key.to_owned(), json!(amount.value.0)))
+    });
+    written.collect()
+}

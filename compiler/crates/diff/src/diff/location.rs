@@ -1,0 +1,91 @@
+//! The location of a cluster, and the preconditions of its scripts.
+
+use gpuc_model::Cluster;
+use gpuc_model::plan::{Credentials, Plan};
+use serde_json::{Value as Json, json};
+
+use super::entities::{Key, Parts};
+use super::fields::Leaf;
+
+/// The cluster's name in the cloud.
+const CALLED: &str = "name in the cloud";
+
+/// The kubeconfig context: another context may refer to the same cluster.
+const CONTEXT: &str = "context";
+
+/// The cluster's name in Argo CD: another name may refer to the same cluster.
+const BROUGHT_TO: &str = "name in Argo CD";
+
+/// The version of a cluster that gpuc neither creates nor queries.
+pub(super) const VERSION: &str = "Kubernetes version (read only)";
+
+/// The distribution of a self-managed cluster: the file may have been wrong about it.
+const DISTRIBUTION: &str = "Kubernetes distribution";
+
+/// The condition under which it is the same cluster despite this difference; empty if it never is.
+pub(super) fn unless(path: &str) -> &'static str {
+    match path {
+        CONTEXT | "kubeconfig context" | BROUGHT_TO => {
+            ", unless it is the same one under another name"
+        }
+        DISTRIBUTION => ", unless the file was wrong about the existing one",
+        _ => "",
+    }
+}
+
+impl Parts {
+    /// Adds the location of the cluster and the preconditions of its scripts.
+    pub(super) fn place(&mut self, cluster: &Cluster, plan: &Plan) {
+        let checks = plan.provisioning.identity.iter();
+        let conditions = checks.clone().filter(|check| !check.is_place);
+        self.conditions = conditions.map(|check| check.what.to_owned()).collect();
+        let mut leaves: Vec<(&str, Json)> = checks
+            .map(|check| (check.what, json!(check.want)))
+            .collect();
+        leaves.push(("place", json!(plan.summary.place)));
+        if let Credentials::Context(context) = &plan.provisioning.credentials {
+            leaves.push((CONTEXT, json!(context)));
+        }
+        if let Some(name) = cluster.cloud.called(cluster) {
+            leaves.push((CALLED, json!(name)));
+        }
+        leaves.extend(
+            cluster
+                .cloud
+                .within(cluster)
+                .map(|(what, name)| (what, json!(name))),
+        );
+        if let Some(name) = cluster
+            .written
+            .gitops
+            .as_ref()
+            .and_then(|it| it.brought_to())
+        {
+            leaves.push((BROUGHT_TO, json!(name)));
+        }
+        let version = &plan.summary.kubernetes;
+        let asks = plan
+            .provisioning
+            .identity
+            .iter()
+            .any(|check| check.want == *version);
+        if !plan
+            .provisioning
+            .resources
+            .iter()
+            .any(|it| it.script == super::classify::CLUSTER)
+            && !asks
+        {
+            leaves.push((VERSION, json!(version)));
+        }
+        let part = self.all.entry(Key::Place).or_default();
+        let leaf = |value| Leaf {
+            value,
+            inputs: Vec::new(),
+        };
+        let leaves = leaves.into_iter();
+        part.leaves = leaves
+            .map(|(path, value)| (path.to_owned(), leaf(value)))
+            .collect();
+    }
+}

@@ -1,0 +1,328 @@
+//! Renders differences as a pull request comment: a table with folded details, within the maximum length of a comment.
+
+use std::collections::BTreeMap;
+
+use gpuc_syntax::diag::render::{cell, code, visible};
+
+use super::super::impact::Impact;
+use super::super::report::{Change, ClusterFate, Diff, Diffs, Step};
+use super::{cause, count, field, on_nodes, subject};
+
+/// The maximum length of the output in characters. A GitHub comment may have 65,536 characters, by the error message of
+/// its API: "Body is too long (maximum is 65536 characters)". GitLab allows a million.
+pub const LONGEST: usize = 65_536 - FOR_OTHERS;
+
+/// Length reserved for the integration that posts the comment: a marker to find it by, and findings above it.
+const FOR_OTHERS: usize = 1_536;
+
+/// Length reserved for the notes about omitted parts.
+const RESERVE: usize = 2_000;
+
+pub(super) fn render(diffs: &Diffs) -> String {
+    let differ: Vec<&Diff> = diffs
+        .clusters
+        .iter()
+        .filter(|diff| !diff.is_silent())
+        .collect();
+    if differ.is_empty() {
+        return format!("### gpuc: nothing differs from {}\n", code(&diffs.base));
+    }
+    let means = diffs.worst.map_or(
+        "the inputs are unchanged, but a tree does not match its input",
+        Impact::means,
+    );
+    let head = format!(
+        "### gpuc: {means}\n\nCompared with {}.\n",
+        code(&diffs.base)
+    );
+    let share = (LONGEST - RESERVE - head.chars().count()) / differ.len().max(1);
+    let mut text = head;
+    let mut left_out = 0;
+    for diff in differ {
+        let section = cluster(diff, share.max(4_000));
+        if text.chars().count() + section.chars().count() + RESERVE / 2 > LONGEST {
+            left_out += 1;
+        } else {
+            text.push_str(&section);
+        }
+    }
+    if left_out > 0 {
+        text.push_str(&format!(
+            "\n{} omitted: {} shows all of them.\n",
+            count(left_out, "more changed cluster"),
+            code(&format!("gpuc diff --base {}", diffs.base))
+        ));
+    }
+    text
+}
+
+/// A cluster in at most `room` characters: worst changes first, and omitted ones are counted.
+fn cluster(diff: &Diff, room: usize) -> String {
+    let mut text = head(diff);
+    let changes: Vec<&Change> = diff.changes.iter().collect();
+    let upgrades: Vec<&Change> = diff.upgrades.iter().collect();
+    // Half for tables, the rest for folded details.
+    table(&mut text, &changes, room / 2);
+    if !upgrades.is_empty() {
+        text.push_str("\nNot caused by an edit of the input, but by:\n");
+        for because in &diff.upgraded {
+            text.push_str(&format!("- {}\n", cell(because)));
+        }
+        let room = room / 2 + room / 10;
+        table(&mut text, &upgrades, room);
+    }
+    rollout(&mut text, diff, room);
+    picture(&mut text, diff, room);
+    details(&mut text, &[changes, upgrades].concat(), room);
+    text
+}
+
+fn head(diff: &Diff) -> String {
+    let fate = match diff.fate {
+        ClusterFate::Added => " (new)".to_owned(),
+        ClusterFate::Removed => " (removed)".to_owned(),
+        ClusterFate::Kept => {
+            let formerly = diff.formerly.as_ref();
+            formerly.map_or_else(String::new, |name| format!(" (formerly {})", cell(name)))
+        }
+    };
+    let worst = diff
+        .worst
+        .map_or_else(|| diff.means_nothing(), Impact::means);
+    let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
+    if let Some(words) = diff.moved_words() {
+        text.push_str(&format!("\n{}\n", cell(&words)));
+    }
+    if let Some(words) = diff.quiet_words() {
+        text.push_str(&format!("\n{}\n", cell(&words)));
+    }
+    if let Some(words) = diff.unbuilt_words() {
+        text.push_str(&format!("\n**{words}**\n\n"));
+        let named: Vec<_> = diff.unbuilt_files(false).collect();
+        for file in named.iter().take(FEW_FILES) {
+            text.push_str(&format!("- {}: {}\n", code(&file.path), file.how()));
+        }
+        if named.len() > FEW_FILES {
+            let more = named.len() - FEW_FILES;
+            text.push_str(&format!("- and {}\n", count(more, "more file")));
+        }
+    }
+    if !diff.gpus.is_empty() {
+        text.push_str("\n| GPUs | before | after |\n| --- | --- | --- |\n");
+        for cards in &diff.gpus {
+            let (before, after) = (cards.before.words(), cards.after.words());
+            text.push_str(&format!(
+                "| {} | {before} | {after} |\n",
+                cell(&cards.model)
+            ));
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, changes: &[&Change], room: usize) {
+    if changes.is_empty() {
+        return;
+    }
+    text.push_str("\n| Impact | What | Why |\n| --- | --- | --- |\n");
+    let mut left_out: BTreeMap<Impact, usize> = BTreeMap::new();
+    for change in changes {
+        let row = row(change);
+        if left_out.is_empty() && text.chars().count() + row.chars().count() < room {
+            text.push_str(&row);
+        } else {
+            *left_out.entry(change.impact).or_default() += 1;
+        }
+    }
+    if !left_out.is_empty() {
+        let counts = left_out.iter();
+        let counts: Vec<String> = counts
+            .map(|(impact, number)| format!("{number} {}", impact.name()))
+            .collect();
+        text.push_str(&format!("\nOmitted here: {}.\n", counts.join(", ")));
+    }
+}
+
+/// The maximum number of listed files that do not match the input.
+const FEW_FILES: usize = 10;
+
+/// The maximum number of edits that a row lists.
+const FEW: usize = 3;
+
+fn row(change: &Change) -> String {
+    let mut what = subject(change, code) + &on_nodes(change);
+    for difference in change.fields.iter().take(1) {
+        what.push_str(&format!("<br>{}", field(difference, code)));
+    }
+    if change.fields.len() > 1 {
+        what.push_str(&format!(
+            " and {}",
+            count(change.fields.len() - 1, "more field")
+        ));
+    }
+    let causes = change.causes.iter().take(FEW).map(|made| cause(made, code));
+    let mut why: Vec<String> = causes.collect();
+    if change.causes.len() > FEW {
+        why.push(format!(
+            "and {}",
+            count(change.causes.len() - FEW, "more edit")
+        ));
+    }
+    if let Some(because) = &change.because {
+        why.push(cell(because));
+    }
+    format!(
+        "| {} | {what} | {} |\n",
+        mark(change.impact),
+        why.join("<br>")
+    )
+}
+
+/// The impact with a coloured mark.
+fn mark(impact: Impact) -> String {
+    let mark = match impact {
+        _ if impact <= Impact::NodesRecreated => "🔴 ",
+        _ if impact.disrupts() => "🟠 ",
+        Impact::AccessChanged | Impact::ServiceRestarted => "🟡 ",
+        Impact::CapacityGained | Impact::QuotaRaised | Impact::Added => "🟢 ",
+        _ => "",
+    };
+    format!("{mark}{}", impact.name())
+}
+
+fn rollout(text: &mut String, diff: &Diff, room: usize) {
+    if diff.rollout.is_empty() {
+        return;
+    }
+    let steps = format!(
+        "\n<details><summary>{}, in this order</summary>\n\n{}\n</details>\n",
+        count(diff.rollout.len(), "step"),
+        steps(diff)
+    );
+    if text.chars().count() + steps.chars().count() < room * 3 / 4 {
+        text.push_str(&steps);
+    } else {
+        let number = count(diff.rollout.len(), "step");
+        text.push_str(&format!(
+            "\nThe rollout takes {number}: `gpuc diff --plan` prints them.\n"
+        ));
+    }
+}
+
+fn steps(diff: &Diff) -> String {
+    let steps = diff.rollout.iter().enumerate();
+    steps.map(|(number, one)| step(number + 1, one)).collect()
+}
+
+fn step(number: usize, step: &Step) -> String {
+    let mut text = format!("{number}. {}\n", cell(&step.what));
+    if !step.commands.is_empty() {
+        let commands: Vec<String> = step.commands.iter().map(|it| visible(it)).collect();
+        let commands = commands.join("\n   ");
+        // A fence longer than any run of backticks in the commands.
+        let fence = "`".repeat(3.max(longest_run(&commands) + 1));
+        text.push_str(&format!("   {fence}sh\n   {commands}\n   {fence}\n"));
+    }
+    text
+}
+
+/// The rollout steps of each cluster, up to the maximum length; omitted steps are counted.
+pub(super) fn plan(diffs: &Diffs) -> String {
+    let mut text = format!("### gpuc: rollout steps since {}\n", code(&diffs.base));
+    let mut used = text.chars().count();
+    let differ: Vec<&Diff> = diffs.clusters.iter().filter(|it| !it.is_empty()).collect();
+    for (number, diff) in differ.iter().enumerate() {
+        let head = format!("\n#### {}\n\n", cell(&diff.cluster));
+        if used + head.chars().count() + RESERVE > LONGEST {
+            text.push_str(&format!(
+                "\n{} omitted: `gpuc diff --plan` shows all of them.\n",
+                count(differ.len() - number, "more cluster")
+            ));
+            break;
+        }
+        // Unused length is available to the following clusters.
+        let room = (LONGEST - RESERVE - used) / (differ.len() - number);
+        let section = head + &steps_within(diff, room);
+        used += section.chars().count();
+        text.push_str(&section);
+    }
+    text
+}
+
+/// The first steps in at most `room` characters, and the number of omitted ones.
+fn steps_within(diff: &Diff, room: usize) -> String {
+    if diff.rollout.is_empty() {
+        return format!("In {}.\n", diff.unordered());
+    }
+    let (mut text, mut used) = (String::new(), 0);
+    for (index, one) in diff.rollout.iter().enumerate() {
+        let one = step(index + 1, one);
+        used += one.chars().count();
+        if used > room {
+            let more = count(diff.rollout.len() - index, "more step");
+            text.push_str(&format!(
+                "\n{more} omitted: `gpuc diff --plan` shows all of them.\n"
+            ));
+            break;
+        }
+        text.push_str(&one);
+    }
+    text
+}
+
+/// A flowchart of the cluster after the change, unless it exceeds the length.
+fn picture(text: &mut String, diff: &Diff, room: usize) {
+    let Some(drawn) = &diff.picture else {
+        return;
+    };
+    let name = cell(&diff.cluster);
+    let fence = "`".repeat(3.max(longest_run(drawn) + 1));
+    let drawn = format!(
+        "\n<details><summary>{name} after this change</summary>\n\n{fence}mermaid\n{}\n{fence}\n\n</details>\n",
+        drawn.trim_end()
+    );
+    if text.chars().count() + drawn.chars().count() < room * 4 / 5 {
+        text.push_str(&drawn);
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}
+
+fn details(text: &mut String, changes: &[&Change], room: usize) {
+    let mut folded = String::new();
+    let mut left_out = 0;
+    for change in changes
+        .iter()
+        .filter(|change| change.fields.len() > 1 || change.names.len() > 1)
+    {
+        let mut detail = format!("\n**{}** {}\n", change.impact.name(), subject(change, code));
+        if change.names.len() > 1 {
+            let names: Vec<String> = change.names.iter().map(|name| code(name)).collect();
+            detail.push_str(&format!("\n{}\n", names.join(", ")));
+        }
+        if !change.fields.is_empty() {
+            detail.push('\n');
+        }
+        for difference in &change.fields {
+            detail.push_str(&format!("- {}\n", field(difference, code)));
+        }
+        let full = text.chars().count() + folded.chars().count() + detail.chars().count() + 200;
+        if left_out == 0 && full < room {
+            folded.push_str(&detail);
+        } else {
+            left_out += 1;
+        }
+    }
+    if folded.is_empty() && left_out == 0 {
+        return;
+    }
+    text.push_str("\n<details><summary>All fields</summary>\n");
+    text.push_str(&folded);
+    if left_out > 0 {
+        text.push_str(&format!("\n{} omitted.\n", count(left_out, "more change")));
+    }
+    text.push_str("\n</details>\n");
+}

@@ -1,0 +1,237 @@
+//! Renders pools, their advertised resources and the teams with quota as a Mermaid flowchart.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use gpuc_model::Cluster;
+use gpuc_model::plan::Summary;
+
+use super::measure::clean;
+use super::palette::{Ink, Role, Theme};
+use super::scene::{grouped, range};
+use super::view::{PoolView, View};
+
+/// The maximum length of a chart in characters: Mermaid rejects charts of more than 50,000 characters or 500 arrows.
+///
+/// Source: mermaid 11.17.2 on npm, `maxTextSize:5e4` and `maxEdges:500` in `dist/mermaid.min.js`, 2026-11-22.
+pub const MERMAID_MOST: usize = 40_000;
+
+/// The maximum number of arrows.
+const MOST_ARROWS: usize = 400;
+
+/// The maximum length of a name in characters.
+const MOST_SHOWN: usize = 60;
+
+/// A cluster as a flowchart of at most `most` characters; pools that exceed it are omitted.
+pub fn mermaid_of(cluster: &Cluster, summary: &Summary, most: usize) -> String {
+    mermaid(&[View::of(cluster, summary, &[])], most)
+}
+
+/// Clusters as one flowchart of at most `most` characters, with a subgraph for each if there are several.
+pub fn mermaid(views: &[View], most: usize) -> String {
+    let most = most.min(MERMAID_MOST);
+    let largest = views.iter().map(|view| view.pools.len()).max().unwrap_or(0);
+    let (mut pools, mut clusters) = (largest, views.len());
+    loop {
+        let text = chart(views, clusters, pools);
+        // Nothing more can be omitted.
+        let fits = text.len() <= most && text.matches("-->").count() <= MOST_ARROWS;
+        if fits || (pools == 0 && clusters == 0) {
+            return text;
+        }
+        if pools > 0 {
+            pools /= 2;
+        } else {
+            clusters /= 2;
+        }
+    }
+}
+
+/// The first clusters with the first pools of each.
+fn chart(views: &[View], clusters: usize, pools: usize) -> String {
+    let names: Vec<_> = views
+        .iter()
+        .take(3)
+        .map(|view| view.name.as_str())
+        .collect();
+    let mut out = Chart::default();
+    out.line("flowchart LR");
+    out.line(&format!(
+        "  accTitle: {}",
+        plain(&format!("GPU cluster {}", names.join(", ")))
+    ));
+    out.line("  accDescr: Node pools, the resources that they advertise, and the teams with quota for them");
+    for (index, view) in views.iter().take(clusters).enumerate() {
+        if views.len() > 1 {
+            out.line(&format!("  subgraph c{index}[\"{}\"]", label(&view.name)));
+        }
+        part(&mut out, view, index, pools);
+        if views.len() > 1 {
+            out.line("  end");
+        }
+    }
+    if views.len() > clusters {
+        let text = format!("and {} more clusters", views.len() - clusters);
+        out.line(&format!("  more[\"{text}\"]:::more"));
+    }
+    for (class, role) in CLASSES {
+        if out.text.contains(&format!(":::{class}")) {
+            let theme = Theme::Light;
+            let dash = if class == "later" {
+                ",stroke-dasharray:4 3"
+            } else {
+                ""
+            };
+            out.line(&format!(
+                "  classDef {class} fill:{},stroke:{},color:{}{dash}",
+                role.fill(theme),
+                role.stroke(theme),
+                Ink::Strong.colour(theme)
+            ));
+        }
+    }
+    out.text
+}
+
+/// Classes by role. Fill, stroke and text colour are set together, so that they are readable in every theme.
+const CLASSES: [(&str, Role); 6] = [
+    ("pool", Role::Node),
+    ("later", Role::Later),
+    ("offer", Role::Gpu),
+    ("slice", Role::Slice),
+    ("team", Role::Kept),
+    ("more", Role::Offer),
+];
+
+#[derive(Default)]
+struct Chart {
+    text: String,
+}
+
+impl Chart {
+    fn line(&mut self, line: &str) {
+        writeln!(self.text, "{line}").expect("a String takes everything");
+    }
+}
+
+/// One cluster.
+fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
+    let mut teams: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, pool) in view.pools.iter().take(pools).enumerate() {
+        let id = format!("c{cluster}p{index}");
+        let class = if pool.min_nodes == 0 { "later" } else { "pool" };
+        out.line(&format!("  {id}[\"{}\"]:::{class}", pool_label(pool)));
+        for (at, offer) in pool.offers.iter().enumerate() {
+            let offered = format!("{id}o{at}");
+            let class = if offer.name.contains("/mig-") {
+                "slice"
+            } else {
+                "offer"
+            };
+            let text = [label(&offer.name), range(offer.min, offer.max)].join("<br/>");
+            out.line(&format!("  {offered}([\"{text}\"]):::{class}"));
+            let each = grouped(offer.per_node.into());
+            out.line(&format!("  {id} -->|\"{each} per node\"| {offered}"));
+            let promises = view.promises.iter();
+            let promises = promises.filter(|it| it.pool == pool.name && it.resource == offer.name);
+            let promised = promises.flat_map(|promise| {
+                let alone = promise.teams.len() == 1;
+                // The last of several entries is their sum.
+                let last = promise.teams.len().saturating_sub(usize::from(!alone));
+                &promise.teams[..last]
+            });
+            for team in promised {
+                let next = teams.len();
+                let number = *teams.entry(team.name.clone()).or_insert(next);
+                let kept = if team.guaranteed == team.limit {
+                    format!("{} guaranteed", grouped(team.guaranteed))
+                } else {
+                    format!(
+                        "{} guaranteed, max {}",
+                        grouped(team.guaranteed),
+                        grouped(team.limit)
+                    )
+                };
+                out.line(&format!("  {offered} -->|\"{kept}\"| c{cluster}t{number}"));
+            }
+        }
+    }
+    if view.pools.len() > pools {
+        let rest = View {
+            pools: view.pools[pools..].to_vec(),
+            ..View::default()
+        };
+        let (nodes, gpus) = (
+            rest.sum(PoolView::node_count),
+            rest.sum(PoolView::gpu_count),
+        );
+        let text = format!(
+            "and {} more pools<br/>{} nodes, {} GPUs",
+            rest.pools.len(),
+            range(nodes.0, nodes.1),
+            range(gpus.0, gpus.1)
+        );
+        out.line(&format!("  c{cluster}more[\"{text}\"]:::more"));
+    }
+    for (team, number) in &teams {
+        out.line(&format!(
+            "  c{cluster}t{number}(\"{}\"):::team",
+            label(team)
+        ));
+    }
+}
+
+fn pool_label(pool: &PoolView) -> String {
+    let (few, many) = pool.node_count();
+    let word = if many == 1 { "node" } else { "nodes" };
+    let nodes = format!("{} {word}", range(few, many));
+    let mut lines = vec![
+        label(&pool.name),
+        format!("{} · {nodes}", label(&pool.machine)),
+    ];
+    let words = [&pool.gpus, &pool.sharing].into_iter();
+    lines.extend(words.filter(|it| !it.is_empty()).map(|it| label(it)));
+    lines.join("<br/>")
+}
+
+/// Escapes a name for a quoted label: characters with a meaning in Mermaid, Markdown or HTML become Mermaid entities,
+/// such as `#35;` for `#`.
+fn label(text: &str) -> String {
+    let text = clean(text);
+    let mut shown: String = text.chars().take(MOST_SHOWN).collect();
+    if text.chars().nth(MOST_SHOWN).is_some() {
+        shown.push('…');
+    }
+    // Mermaid rejects an empty label.
+    if shown.is_empty() {
+        return "unnamed".to_owned();
+    }
+    let mut out = String::new();
+    let characters: Vec<char> = shown.chars().collect();
+    let is_word = |index: usize| {
+        let character = characters.get(index);
+        character.is_some_and(char::is_ascii_alphanumeric)
+    };
+    for (index, character) in characters.iter().copied().enumerate() {
+        let plain = match character {
+            it if !it.is_ascii() || it.is_ascii_alphanumeric() => true,
+            // Within a word; otherwise it could start a Markdown list.
+            '-' | '.' => index > 0 && is_word(index - 1) && is_word(index + 1),
+            it => " ,_/:=".contains(it),
+        };
+        if plain {
+            out.push(character);
+        } else {
+            out.push_str(&format!("#{};", u32::from(character)));
+        }
+    }
+    out
+}
+
+/// Sanitizes a text for a line outside of quotes.
+fn plain(text: &str) -> String {
+    let text = clean(text);
+    let keeps = |it: char| it.is_alphanumeric() || " -.,_".contains(it);
+    let shown = text.chars().take(200);
+    shown.map(|it| if keeps(it) { it } else { ' ' }).collect()
+}

@@ -1,0 +1,270 @@
+//! A generated file, with its fields and their lines.
+
+use std::sync::OnceLock;
+
+use gpuc_syntax::diag::Report;
+use gpuc_syntax::node::{Node, Value};
+use gpuc_syntax::source::Sources;
+use gpuc_syntax::yaml;
+
+use super::embedded::{Embedded, deep, embedded};
+use super::path::{Path, Step, is_leaf, walk};
+
+/// A generated file for queries.
+#[derive(Debug)]
+pub struct Page {
+    sources: Sources,
+    root: Option<Node>,
+    /// The first line of each field, in order.
+    starts: Vec<(usize, Path)>,
+    inner: OnceLock<(Vec<Embedded>, Option<Node>)>,
+}
+
+impl Page {
+    /// Creates a page from a path and contents.
+    pub fn new(path: &str, contents: &str) -> Self {
+        let mut sources = Sources::default();
+        let id = sources.add(path, contents);
+        let mut root = None;
+        if [".yaml", ".json"].iter().any(|end| path.ends_with(end)) {
+            let documents = yaml::documents(&sources, id, &mut Report::default());
+            root = documents.into_iter().next().map(|document| document.root);
+        }
+        Self::of(sources, root)
+    }
+
+    /// Creates a page from an embedded text, if it is one valid document.
+    pub(super) fn inside(text: &str) -> Option<Self> {
+        let mut sources = Sources::default();
+        let id = sources.add("", text);
+        let mut report = Report::default();
+        let mut documents = yaml::documents(&sources, id, &mut report).into_iter();
+        let root = documents.next()?.root;
+        let is_one = documents.next().is_none() && report.diagnostics().is_empty();
+        is_one.then(|| Self::of(sources, Some(root)))
+    }
+
+    fn of(sources: Sources, root: Option<Node>) -> Self {
+        let mut page = Self {
+            sources,
+            root,
+            starts: Vec::new(),
+            inner: OnceLock::new(),
+        };
+        page.starts = page.starts();
+        page
+    }
+
+    /// The embedded documents, and the whole document with them in place of their texts.
+    fn inner(&self) -> &(Vec<Embedded>, Option<Node>) {
+        self.inner.get_or_init(|| {
+            let Some(root) = self.root() else {
+                return (Vec::new(), None);
+            };
+            let found = embedded(
+                root,
+                |byte| self.line_at(byte),
+                |line| self.line(line).to_owned(),
+            );
+            let whole = deep(root, &found);
+            (found, Some(whole))
+        })
+    }
+
+    /// The document with embedded documents in place of their texts.
+    pub(super) fn deep(&self) -> Option<&Node> {
+        self.inner().1.as_ref()
+    }
+
+    /// A part of the document, or of an embedded document.
+    pub fn find(&self, path: &Path) -> Option<&Node> {
+        let here = self.root().and_then(|root| path.find(root));
+        here.or_else(|| path.find(self.deep()?))
+    }
+
+    /// The path of the text that contains an embedded part; the part itself otherwise.
+    pub(super) fn outer(&self, path: &Path) -> Path {
+        match self.holder(path) {
+            Some((one, _)) => one.path.clone(),
+            None => path.clone(),
+        }
+    }
+
+    /// The embedded document that contains a part, and the path in it.
+    fn holder(&self, path: &Path) -> Option<(&Embedded, Path)> {
+        let holds = |one: &&Embedded| path.is_below(&one.path) && *path != one.path;
+        let one = self.inner().0.iter().find(holds)?;
+        Some((one, Path(path.0[one.path.0.len()..].to_vec())))
+    }
+
+    /// The leaves below a field; leaves of embedded documents only if the field is in one.
+    pub(super) fn leaves(&self, path: &Path) -> Vec<Path> {
+        let is_here = self.root().is_some_and(|root| path.find(root).is_some());
+        let root = if is_here { self.root() } else { self.deep() };
+        let mut leaves = Vec::new();
+        if let Some(node) = root.and_then(|root| path.find(root)) {
+            walk(node, &mut |below, node| {
+                if is_leaf(node) {
+                    leaves.push(Path([path.0.as_slice(), &below.0].concat()));
+                }
+            });
+        }
+        leaves
+    }
+
+    fn starts(&self) -> Vec<(usize, Path)> {
+        let mut starts = Vec::new();
+        let Some(root) = self.root() else {
+            return starts;
+        };
+        walk(root, &mut |path, node| {
+            let key = node.entries().iter().map(|entry| {
+                let path = path.then(Step::Key(entry.key.clone()));
+                (entry.key_span, path)
+            });
+            let items = node.items().iter().enumerate();
+            let items = items.map(|(index, item)| (item.span(), path.then(Step::Index(index))));
+            for (span, path) in key.chain(items) {
+                starts.extend(self.line_at(span.start).map(|line| (line, path)));
+            }
+        });
+        // On the same line, nested fields come later.
+        starts.sort_by_key(|(line, path)| (*line, path.0.len()));
+        starts
+    }
+
+    /// The document, if the file is one.
+    pub fn root(&self) -> Option<&Node> {
+        self.root.as_ref()
+    }
+
+    /// The number of lines.
+    pub fn line_count(&self) -> usize {
+        self.text().lines().count()
+    }
+
+    /// The text of a line, counted from 1.
+    pub fn line(&self, number: usize) -> &str {
+        self.sources.get(0).map_or("", |source| source.line(number))
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        self.sources.get(0).map_or("", |source| source.text())
+    }
+
+    /// The first and the last line of a field, including its key.
+    pub fn lines_of(&self, path: &Path) -> Option<(usize, usize)> {
+        if let Some((one, rest)) = self.holder(path) {
+            let (first, last) = one.page.lines_of(&rest)?;
+            return Some((one.outside(first), one.outside(last)));
+        }
+        let root = self.root()?;
+        let node = path.find(root)?;
+        let first = match path.0.split_last() {
+            Some((Step::Key(key), above)) => {
+                let above = Path(above.to_vec());
+                above.find(root)?.entry(key)?.key_span
+            }
+            _ => node.span(),
+        };
+        let first = self.line_at(first.start)?;
+        let end = self.line_at(self.last_byte(node))?;
+        Some((first, end.max(first)))
+    }
+
+    /// The field at a line: the last one that begins there, or else the one that continues there.
+    pub fn field_at(&self, line: usize) -> Option<Path> {
+        self.begun(line).map(|(_, path)| path)
+    }
+
+    /// The fields that begin on a line, parents first.
+    pub(super) fn fields_on(&self, line: usize) -> Vec<Path> {
+        for one in &self.inner().0 {
+            if let Some(inside) = one.inside(line) {
+                let rest = one.page.fields_on(inside).into_iter();
+                let whole = rest.map(|rest| Path([one.path.0.as_slice(), &rest.0].concat()));
+                return whole.collect();
+            }
+        }
+        let here = self.starts.iter().filter(|(first, _)| *first == line);
+        here.map(|(_, path)| path.clone()).collect()
+    }
+
+    /// The last field that begins on a line or before it, with its line.
+    fn begun(&self, line: usize) -> Option<(usize, Path)> {
+        for one in &self.inner().0 {
+            let begun = one.inside(line).and_then(|inside| one.page.begun(inside));
+            if let Some((first, rest)) = begun {
+                let whole = Path([one.path.0.as_slice(), &rest.0].concat());
+                return Some((one.outside(first), whole));
+            }
+        }
+        let before = self.starts.partition_point(|(first, _)| *first <= line);
+        self.starts.get(before.checked_sub(1)?).cloned()
+    }
+
+    /// The last byte of a part. A multi-line text ends before the next part.
+    fn last_byte(&self, node: &Node) -> u32 {
+        match &node.value {
+            Value::Sequence(items) if !items.is_empty() => {
+                items.last().map_or(0, |item| self.last_byte(item))
+            }
+            Value::Mapping(entries) if !entries.is_empty() => entries
+                .last()
+                .map_or(0, |entry| self.last_byte(&entry.value)),
+            _ => {
+                let span = node.span();
+                let text = self.sources.text(span).trim_end();
+                span.start + u32::try_from(text.len().saturating_sub(1)).unwrap_or_default()
+            }
+        }
+    }
+
+    fn line_at(&self, byte: u32) -> Option<usize> {
+        Some(self.sources.get(0)?.position(byte).line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_fields_map_to_each_other() {
+        let text = "# made\nspec:\n  a:\n  - name: x\n    text: |\n      one\n      two\n  b: 1\n";
+        let page = Page::new("a.yaml", text);
+        let lines = |path: &str| page.lines_of(&Path::read(path).unwrap());
+        assert_eq!(lines("spec.a[0].text"), Some((5, 7)));
+        assert_eq!(lines("spec.a"), Some((3, 7)));
+        assert_eq!(lines("spec.c"), None);
+        let at = |line| page.field_at(line).map(|path| path.to_string());
+        assert_eq!(at(1), None);
+        assert_eq!(at(2).as_deref(), Some("spec"));
+        assert_eq!(at(4).as_deref(), Some("spec.a[0].name"));
+        assert_eq!(at(6).as_deref(), Some("spec.a[0].text"));
+        assert_eq!(at(8).as_deref(), Some("spec.b"));
+    }
+
+    #[test]
+    fn embedded_documents_have_fields_and_lines() {
+        let text = "data:\n  a.yaml: |\n    # why\n    x:\n      y: 1\n    z: [2]\n  b.sh: |\n    set -e\n    echo: \
+            x\n  c: 1\n";
+        let page = Page::new("a.yaml", text);
+        let path = Path::read(r#"data["a.yaml"].x.y"#).unwrap();
+        assert_eq!(page.lines_of(&path), Some((5, 5)));
+        assert_eq!(page.fields_on(5), std::slice::from_ref(&path));
+        assert_eq!(page.outer(&path), Path::read(r#"data["a.yaml"]"#).unwrap());
+        assert!(page.find(&path).is_some());
+        assert_eq!(page.fields_on(3), [], "a comment is not a field");
+        let script = Path::read(r#"data["b.sh"]"#).unwrap();
+        assert_eq!(page.field_at(9), Some(script.clone()));
+        assert_eq!(page.leaves(&script), [script]);
+        assert_eq!(page.fields_on(10), [Path::read("data.c").unwrap()]);
+        // A quoted text is on one line, but has fields.
+        let page = Page::new("a.yaml", r#"{"a": "x:\n  y: 1\n", "b": 1}"#);
+        let path = Path::read("a.x.y").unwrap();
+        assert_eq!(page.lines_of(&path), Some((1, 1)));
+        assert_eq!(page.leaves(&Path::read("a.x").unwrap()), [path]);
+    }
+}

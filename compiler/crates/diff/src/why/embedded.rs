@@ -1,0 +1,92 @@
+//! Documents embedded in texts: a configuration passed to a chart as text, a file in a ConfigMap, a dashboard.
+
+use gpuc_syntax::node::{Node, Value};
+
+use super::document::Page;
+use super::path::{Path, at, walk};
+
+/// A text value that is a document itself.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    /// The path of the text in the outer document.
+    pub(super) path: Path,
+    /// The embedded document.
+    pub(super) page: Page,
+    /// The outer line of the text's first line; `None` unless the text is a block with the same lines.
+    first: Option<usize>,
+    /// The outer line on which the text begins.
+    begins: usize,
+}
+
+impl Embedded {
+    /// The outer line of a line of the text.
+    pub(super) fn outside(&self, line: usize) -> usize {
+        self.first.map_or(self.begins, |first| first + line - 1)
+    }
+
+    /// The line of the text at an outer line.
+    pub(super) fn inside(&self, line: usize) -> Option<usize> {
+        let inside = line.checked_sub(self.first?)? + 1;
+        (inside <= self.page.line_count()).then_some(inside)
+    }
+}
+
+/// The documents embedded in the texts of a file. `line_at` returns the line of a byte of the file.
+pub(super) fn embedded(
+    root: &Node,
+    line_at: impl Fn(u32) -> Option<usize>,
+    line: impl Fn(usize) -> String,
+) -> Vec<Embedded> {
+    let mut found = Vec::new();
+    walk(root, &mut |path, node| {
+        let Some(page) = node.text().and_then(document) else {
+            return;
+        };
+        let begins = line_at(node.span().start).unwrap_or(1);
+        // The lines of a quoted text differ from the lines of the file.
+        let stands = |first: &usize| {
+            let lines = 1..=page.line_count();
+            lines
+                .map(|number| (number, first + number - 1))
+                .all(|(inside, outside)| page.line(inside).trim() == line(outside).trim())
+        };
+        let first = [begins, begins + 1].into_iter().find(stands);
+        found.push(Embedded {
+            path: path.clone(),
+            page,
+            first,
+            begins,
+        });
+    });
+    found
+}
+
+/// The document with its texts replaced by their embedded documents.
+pub(super) fn deep(root: &Node, embedded: &[Embedded]) -> Node {
+    let mut deep = root.clone();
+    for one in embedded {
+        if let (Some(node), Some(inner)) = (at(&mut deep, &one.path.0), one.page.deep()) {
+            node.value = inner.value.clone();
+        }
+    }
+    deep
+}
+
+/// Parses a multi-line text as a document, unless it only looks like one.
+pub(super) fn document(text: &str) -> Option<Page> {
+    if !text.trim().contains('\n') {
+        return None;
+    }
+    let page = Page::inside(text)?;
+    let is_document = match &page.root()?.value {
+        Value::Mapping(entries) => {
+            let is_word = |key: &str| !key.is_empty() && !key.contains(char::is_whitespace);
+            !entries.is_empty()
+                && (text.trim_start().starts_with('{')
+                    || entries.iter().all(|entry| is_word(&entry.key)))
+        }
+        Value::Sequence(items) => items.iter().any(|item| item.text().is_none()),
+        Value::Scalar(_) => false,
+    };
+    is_document.then_some(page)
+}

@@ -1,0 +1,337 @@
+//! Compares a part of a file before and after a change of the input.
+
+use gpuc_syntax::node::{Node, Scalar, Value};
+use gpuc_syntax::yaml::core_schema::Core;
+
+use super::super::document::Page;
+use super::super::embedded::document;
+use super::super::path::{Path, Step, is_leaf};
+
+/// The effect on a part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// Unchanged.
+    No,
+    /// Removed.
+    Gone,
+    /// Changed, with the new value in short if possible.
+    Now(Option<String>),
+    /// A text with a change inside, described.
+    Inside(String),
+}
+
+impl Moved {
+    /// Describes the effect on the part with this name; `None` if it is unchanged.
+    pub(super) fn said(&self, name: &str) -> Option<String> {
+        match self {
+            Self::No => None,
+            Self::Gone => Some(format!("{name} disappears")),
+            Self::Now(Some(value)) => Some(format!("{name} becomes `{value}`")),
+            Self::Now(None) => Some(format!("{name} changes")),
+            Self::Inside(what) => Some(format!("in {name}, {what}")),
+        }
+    }
+}
+
+/// Compares a field of the document or of an embedded document.
+pub(super) fn field(before: &Page, after: &Page, path: &Path) -> Moved {
+    let is_here = before.root().is_some_and(|root| path.find(root).is_some());
+    let roots = if is_here {
+        before.root().zip(after.root())
+    } else {
+        before.deep().zip(after.deep())
+    };
+    roots.map_or(Moved::Gone, |(old, new)| part(old, new, path))
+}
+
+/// Compares a line by the fields that begin on it. Their nested fields are on other lines.
+pub(super) fn line(before: &Page, after: &Page, fields: &[Path]) -> Moved {
+    let Some((old, new)) = before.deep().zip(after.deep()) else {
+        return Moved::Gone;
+    };
+    let moved = fields.iter().map(|path| {
+        let is_section = path.find(old).is_some_and(|node| !is_leaf(node));
+        match part(old, new, path) {
+            Moved::Now(_) if is_section => Moved::No,
+            Moved::Inside(_) => Moved::No,
+            moved => moved,
+        }
+    });
+    let mut moved = moved.filter(|moved| *moved != Moved::No);
+    moved.next().unwrap_or(Moved::No)
+}
+
+/// Compares a part. Items of lists are matched by value or name, not by index.
+fn part(before: &Node, after: &Node, path: &Path) -> Moved {
+    let (mut old, mut new) = (before, after);
+    for step in &path.0 {
+        let found = match step {
+            Step::Key(key) => old.get(key).zip(new.get(key)),
+            Step::Index(index) => {
+                let Some(item) = old.items().get(*index) else {
+                    return Moved::Gone;
+                };
+                if new.items().iter().any(|other| same(item, other)) {
+                    return Moved::No;
+                }
+                counterpart(old.items(), new.items(), *index).map(|new| (item, new))
+            }
+        };
+        let Some((old_below, new_below)) = found else {
+            return Moved::Gone;
+        };
+        (old, new) = (old_below, new_below);
+    }
+    let texts = old.text().zip(new.text());
+    match texts.filter(|(text, _)| text.trim().contains('\n')) {
+        _ if same(old, new) => Moved::No,
+        Some((old, new)) => Moved::Inside(inside(old, new)),
+        None => Moved::Now(Some(shown(new))),
+    }
+}
+
+/// Describes the change in a multi-line text: the first changed field of an embedded document, or else the first line.
+fn inside(old: &str, new: &str) -> String {
+    let pages = document(old).zip(document(new));
+    if let Some((old, new)) = &pages
+        && let Some(what) = field_inside(old, new)
+    {
+        return what;
+    }
+    let said = |text: &str, moved: Vec<Moved>| {
+        let mut pairs = text.lines().zip(moved);
+        pairs.find_map(|(line, moved)| moved.said(&format!("the line `{}`", short(line))))
+    };
+    if let Some(what) = said(old, lines(old, new)) {
+        return what;
+    }
+    let mut more = new.lines().zip(lines(new, old));
+    let more = more.find(|(_, moved)| *moved != Moved::No);
+    more.map_or_else(
+        || "a blank line changes".to_owned(),
+        |(line, _)| format!("the line `{}` appears", short(line)),
+    )
+}
+
+fn field_inside(old: &Page, new: &Page) -> Option<String> {
+    let whole = Path::default();
+    let name = |path: &Path| format!("`{path}`");
+    let gone = old.leaves(&whole).into_iter();
+    let mut gone = gone.filter_map(|path| field(old, new, &path).said(&name(&path)));
+    gone.next().or_else(|| {
+        let mut more = new.leaves(&whole).into_iter();
+        let more = more.find(|path| field(new, old, path) == Moved::Gone)?;
+        Some(format!("{} appears", name(&more)))
+    })
+}
+
+/// The item that replaces another.
+fn counterpart<'n>(old: &[Node], new: &'n [Node], index: usize) -> Option<&'n Node> {
+    let name = |item: &Node| {
+        let keys = ["name", "key"].into_iter();
+        keys.filter_map(|key| item.get(key))
+            .find_map(Node::text)
+            .map(str::to_owned)
+    };
+    let own = old.get(index).and_then(name);
+    let named = new.iter().find(|item| own.is_some() && name(item) == own);
+    named.or_else(|| new.get(index).filter(|_| old.len() == new.len()))
+}
+
+/// Whether two parts have equal values.
+fn same(one: &Node, other: &Node) -> bool {
+    match (&one.value, &other.value) {
+        (Value::Scalar(one), Value::Scalar(other)) => one.core() == other.core(),
+        (Value::Sequence(one), Value::Sequence(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Mapping(one), Value::Mapping(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| one.key == other.key && same(&one.value, &other.value))
+        }
+        _ => false,
+    }
+}
+
+/// The maximum length of a shown value.
+const WIDTH: usize = 60;
+
+/// A value in one short line.
+pub(in crate::why) fn shown(node: &Node) -> String {
+    let text = match &node.value {
+        Value::Scalar(scalar) => scalar_text(scalar),
+        _ => serde_json::to_string(node).unwrap_or_default(),
+    };
+    short(&text)
+}
+
+fn scalar_text(scalar: &Scalar) -> String {
+    match scalar.core() {
+        Core::Text(text) => text.to_owned(),
+        _ => serde_json::to_string(scalar).unwrap_or_default(),
+    }
+}
+
+/// A text in one short line.
+pub(in crate::why) fn short(text: &str) -> String {
+    let text = text.trim();
+    let first = text.lines().next().unwrap_or_default();
+    let kept: String = first.chars().take(WIDTH).collect();
+    if kept.len() < text.len() {
+        format!("{kept}…")
+    } else {
+        kept
+    }
+}
+
+/// The maximum number of compared pairs of lines; beyond it, every line between the first and the last change counts as
+/// changed.
+const MOST_PAIRS: usize = 4_000_000;
+
+/// The effect on each line of a text.
+pub(super) fn lines(before: &str, after: &str) -> Vec<Moved> {
+    let old: Vec<&str> = before.lines().collect();
+    let new: Vec<&str> = after.lines().collect();
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let (rest_old, rest_new) = (&old[start..], &new[start..]);
+    let pairs = rest_old.iter().rev().zip(rest_new.iter().rev());
+    let end = pairs.take_while(|(a, b)| a == b).count();
+    let a = &rest_old[..rest_old.len() - end];
+    let b = &rest_new[..rest_new.len() - end];
+    let mut moved = vec![Moved::No; start];
+    moved.extend(between(a, b));
+    moved.extend(std::iter::repeat_n(Moved::No, end));
+    moved
+}
+
+/// The effect on lines between two unchanged ones.
+fn between(a: &[&str], b: &[&str]) -> Vec<Moved> {
+    let mut moved = Vec::new();
+    let mut waiting = 0..0;
+    let mut block = 0..0;
+    let kept = if a.len().saturating_mul(b.len()) > MOST_PAIRS {
+        Vec::new()
+    } else {
+        common(a, b)
+    };
+    for (i, j) in kept.into_iter().chain([(a.len(), b.len())]) {
+        waiting.end = i;
+        block.end = j;
+        for place in waiting.clone() {
+            let now = if waiting.len() == block.len() {
+                let line = b[block.start + (place - waiting.start)];
+                Moved::Now(Some(short(line)))
+            } else if block.is_empty() {
+                Moved::Gone
+            } else {
+                Moved::Now(None)
+            };
+            moved.push(now);
+        }
+        if i < a.len() {
+            moved.push(Moved::No);
+        }
+        waiting = i + 1..i + 1;
+        block = j + 1..j + 1;
+    }
+    moved
+}
+
+/// The pairs of a longest common subsequence.
+fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut best = vec![0_u32; (a.len() + 1) * width];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            best[i * width + j] = if a[i] == b[j] {
+                best[(i + 1) * width + j + 1] + 1
+            } else {
+                best[(i + 1) * width + j].max(best[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::new();
+    while i < a.len() && j < b.len() {
+        if a[i] == b[j] {
+            pairs.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if best[(i + 1) * width + j] >= best[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unchanged_lines_are_unaffected() {
+        let moved = lines("a\nb\nc\nd\ne\n", "a\nx\nc\ny\nz\ne\n");
+        let now = |text: &str| Moved::Now(Some(text.to_owned()));
+        assert_eq!(
+            moved,
+            [Moved::No, now("x"), Moved::No, Moved::Now(None), Moved::No]
+        );
+        assert_eq!(
+            lines("a\nb\nc", "a\nc"),
+            [Moved::No, Moved::Gone, Moved::No]
+        );
+        assert_eq!(lines("a", "b\na"), [Moved::No]);
+    }
+
+    #[test]
+    fn items_are_matched_by_value_or_name() {
+        let moved = |before: &str, after: &str, path: &str| {
+            let [before, after] = [before, after].map(|text| Page::new("a.yaml", text));
+            field(&before, &after, &Path::read(path).unwrap())
+        };
+        let two = "l: [{name: a, v: 1}, {name: b, v: 2}]";
+        assert_eq!(moved(two, "l: [{name: b, v: 2}]", "l[1].v"), Moved::No);
+        assert_eq!(moved(two, "l: [{name: b, v: 2}]", "l[0].v"), Moved::Gone);
+        let now = Moved::Now(Some("3".to_owned()));
+        assert_eq!(moved(two, "l: [{name: b, v: 3}]", "l[1].v"), now);
+        assert_eq!(
+            moved("a: 1", "a: \"1\"", "a"),
+            Moved::Now(Some("1".to_owned()))
+        );
+        assert_eq!(moved("a: 1", "b: 1", "a"), Moved::Gone);
+    }
+
+    #[test]
+    fn texts_are_compared_by_content() {
+        let became = |before: &str, after: &str, path: &str| {
+            let text = |text: &str| format!("a: |\n{}\n", text.replace('\n', "\n  "));
+            let [before, after] = [before, after].map(|it| Page::new("a.yaml", &text(it)));
+            let path = Path::read(path).unwrap();
+            field(&before, &after, &path).said("it").unwrap_or_default()
+        };
+        let config = "\nb: [1, 2]\nc:\n  d: x";
+        let less = "\nb: [1]\nc:\n  d: x";
+        assert_eq!(became(config, less, "a"), "in it, `b[1]` disappears");
+        assert_eq!(became(config, less, "a.b[0]"), "");
+        assert_eq!(became(config, less, "a.b[1]"), "it disappears");
+        assert_eq!(became(config, less, "a.c.d"), "");
+        assert_eq!(became(less, config, "a"), "in it, `b[1]` appears");
+        let other = "\nb: [1, 2]\nc:\n  d: y";
+        assert_eq!(became(config, other, "a"), "in it, `c.d` becomes `y`");
+        assert_eq!(became(config, other, "a.c.d"), "it becomes `y`");
+        let script = "\nset -e\none\ntwo";
+        let short = "\nset -e\ntwo";
+        assert_eq!(
+            became(script, short, "a"),
+            "in it, the line `one` disappears"
+        );
+        assert_eq!(became(short, script, "a"), "in it, the line `one` appears");
+        let json = "\n{\"x\": 1,\n\"y z\": 2}";
+        let other = "\n{\"x\": 1,\n\"y z\": 3}";
+        assert_eq!(became(json, other, "a"), "in it, `y z` becomes `3`");
+    }
+}

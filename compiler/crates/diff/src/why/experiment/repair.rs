@@ -1,0 +1,130 @@
+//! Repairs a change that is valid only if other inputs are removed too: a weight needs the setting that reads it, a
+//! quota needs its pool.
+//!
+//! The inputs at the errors are removed. Their own effect is subtracted from the effect of the change.
+
+use gpuc_compile::compile::{Compilation, Options};
+use gpuc_syntax::diag::{Severity, words};
+use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Span;
+
+use super::super::path::{Path, Step, walk};
+use super::leaf::{self, Leaf};
+use super::variants::Other;
+use super::{Trial, changed, compare, files, touches};
+
+/// The maximum number of repair rounds.
+const ROUNDS: usize = 4;
+
+/// The maximum number of removed inputs.
+const MOST: usize = 8;
+
+/// The maximum number of removed inputs in the description.
+const NAMED: usize = 3;
+
+/// Whether all errors after a change are outside of the changed input.
+pub(super) fn is_possible(leaf: &Leaf, after: &Compilation) -> bool {
+    let places = wrong(after);
+    !places.is_empty() && places.iter().all(|place| !touches(leaf.span, *place))
+}
+
+/// Repeats the change with the inputs at the errors removed as well.
+pub(super) fn repaired(
+    compilation: &Compilation,
+    leaf: &Leaf,
+    other: Other,
+    mut after: Compilation,
+    options: &Options<'_>,
+) -> Option<Trial> {
+    let before = files(compilation)?;
+    let root = &compilation.loaded.root;
+    let is_without = leaf
+        .path
+        .find(&other.root)
+        .is_none_or(|node| node.span() != leaf.span);
+    let mut out: Vec<Path> = Vec::new();
+    for _ in 0..ROUNDS {
+        if !is_possible(leaf, &after) {
+            return None;
+        }
+        for place in wrong(&after) {
+            let path = part_at(root, place)?;
+            if !out.contains(&path) {
+                out.push(path);
+            }
+        }
+        if out.len() > MOST {
+            return None;
+        }
+        let rest = if is_without {
+            let all: Vec<_> = out.iter().chain([&leaf.path]).collect();
+            less(root, all)
+        } else {
+            less(&other.root, out.iter().collect())
+        };
+        after = changed(&compilation.loaded, rest, options);
+        if let Some(after) = files(&after) {
+            let beside = less(root, out.iter().collect());
+            let beside = files(&changed(&compilation.loaded, beside, options))?;
+            let beside = compare(leaf, &before, beside, String::new(), None);
+            let is_whole = |path: &&Path| {
+                let mut others = out.iter();
+                !others.any(|other| other != *path && path.is_below(other))
+            };
+            let names = out.iter().filter(is_whole);
+            let names: Vec<_> = names.map(ToString::to_string).collect();
+            let names = words::some(&names, NAMED);
+            let tried = if is_without {
+                format!("{} together with {names}", other.tried)
+            } else {
+                format!("{} with {names} removed", other.tried)
+            };
+            let trial = compare(leaf, &before, after, tried, other.renamed);
+            return Some(Trial {
+                beside: beside.files,
+                ..trial
+            });
+        }
+    }
+    None
+}
+
+/// The locations of the errors.
+fn wrong(after: &Compilation) -> Vec<Span> {
+    let errors = after.report.diagnostics().iter();
+    let errors = errors.filter(|found| found.severity == Severity::Error);
+    errors.map(|found| found.primary.span).collect()
+}
+
+/// The smallest part of the document that contains a location.
+fn part_at(root: &Node, place: Span) -> Option<Path> {
+    let mut found: Option<(u32, Path)> = None;
+    walk(root, &mut |path, node| {
+        let mut see = |span: Span, path: Path| {
+            let holds =
+                span.source == place.source && span.start <= place.start && place.end <= span.end;
+            let size = span.end - span.start;
+            if holds && found.as_ref().is_none_or(|(best, _)| size <= *best) {
+                found = Some((size, path));
+            }
+        };
+        if !path.0.is_empty() {
+            see(node.span(), path.clone());
+        }
+        for entry in node.entries() {
+            let path = path.then(Step::Key(entry.key.clone()));
+            see(entry.key_span, path);
+        }
+    });
+    found.map(|(_, path)| path)
+}
+
+/// The document without some parts: removes the last items of lists first, so that the others keep their indexes.
+fn less(root: &Node, mut out: Vec<&Path>) -> Node {
+    let mut root = root.clone();
+    out.sort();
+    for path in out.into_iter().rev() {
+        leaf::remove(&mut root, path);
+    }
+    root
+}

@@ -1,0 +1,130 @@
+//! Renders explanations as Markdown for a comment.
+
+use std::fmt::Write;
+
+use gpuc_syntax::diag::render::{cell, code};
+
+use super::text::from;
+use super::{Because, Place, Told, untried};
+
+/// Renders an explanation as Markdown.
+pub fn markdown(told: &Told) -> String {
+    let mut text = format!("**{}**", code(&format!("{}/{}", told.cluster, told.file)));
+    if let Some(path) = &told.path {
+        let _ = write!(text, " {}", code(path));
+    }
+    let value = told.value.as_ref().filter(|value| !value.is_empty());
+    if let Some(value) = value.filter(|_| told.parts.is_empty()) {
+        let _ = write!(text, " is {}", code(value));
+    }
+    text.push_str("\n\n");
+    if told.parts.is_empty() {
+        if !told.moved_by.is_empty() {
+            text.push_str("| Input | Change | Effect |\n| --- | --- | --- |\n");
+        }
+        for mover in &told.moved_by {
+            let place = place(&mover.place);
+            let (tried, then) = (cell(&mover.tried), cell(&mover.then));
+            let _ = writeln!(text, "| {place} | {tried} | {then} |");
+        }
+    } else {
+        text.push_str("| Line | Value | Derived from |\n| --- | --- | --- |\n");
+        for part in &told.parts {
+            let what = match &part.path {
+                Some(path) => format!("{path}: {}", part.value),
+                None => part.value.clone(),
+            };
+            let (what, from) = (code(&what), cell(&from(told, part)));
+            let _ = writeln!(text, "| {} | {what} | {from} |", part.first_line);
+        }
+    }
+    if !told.parts.is_empty() && !told.moved_by.is_empty() {
+        let places: Vec<_> = told
+            .moved_by
+            .iter()
+            .map(|mover| place(&mover.place))
+            .collect();
+        let _ = writeln!(text, "\nAll of it is affected by {}.", places.join(", "));
+    }
+    if !told.reasons.is_empty() {
+        text.push('\n');
+        text.extend(told.reasons.iter().map(because));
+    }
+    if let Some(note) = untried(told) {
+        let _ = writeln!(text, "\nNote: {note}.");
+    }
+    text
+}
+
+fn because(reason: &Because) -> String {
+    let of = reason.of.as_deref();
+    let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
+    let mut text = format!("- {}{of}: {}", reason.kind.word(), cell(&reason.what));
+    if !reason.inputs.is_empty() {
+        let places: Vec<_> = reason.inputs.iter().map(place).collect();
+        let _ = write!(text, " – {}", places.join(", "));
+    }
+    if let Some(source) = &reason.source {
+        let _ = write!(text, " (source: {})", cell(source));
+    }
+    text + "\n"
+}
+
+fn place(place: &Place) -> String {
+    let path = place.path.as_deref().unwrap_or_default();
+    code(format!("{}:{} {path}", place.file, place.line).trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Mover, Told};
+    use super::*;
+    use crate::why::Kind;
+
+    #[test]
+    fn user_text_is_escaped() {
+        let nasty = "<img src=x> @team ` | [a](https://b.example)";
+        let place = Place {
+            file: "gpu-cluster.yaml".to_owned(),
+            line: 1,
+            column: 1,
+            path: Some(nasty.to_owned()),
+            text: nasty.to_owned(),
+        };
+        let told = Told {
+            version: 1,
+            cluster: "a".to_owned(),
+            file: "README.md".to_owned(),
+            path: None,
+            first_line: 1,
+            last_line: 1,
+            value: Some(nasty.to_owned()),
+            moved_by: vec![Mover {
+                place: place.clone(),
+                tried: nasty.to_owned(),
+                then: nasty.to_owned(),
+            }],
+            reasons: vec![Because {
+                kind: Kind::Rule,
+                what: nasty.to_owned(),
+                of: None,
+                source: Some("https://example.com/@a".to_owned()),
+                inputs: vec![place],
+            }],
+            parts: Vec::new(),
+            tried: 1,
+            untried: 0,
+        };
+        let text = markdown(&told);
+        // Skips code spans between double backticks.
+        let prose: Vec<_> = text.split("``").step_by(2).collect();
+        let prose = prose.concat();
+        for read in ["<img", "@team", " [a", " | [", "https://", "@a"] {
+            assert!(!prose.contains(read), "{read}: {prose}");
+        }
+        for line in text.lines().filter(|line| line.starts_with("| `")) {
+            let ends = line.replace("\\|", "").matches('|').count();
+            assert_eq!(ends, 4, "{line}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Renders explanations.
+
+mod markdown;
+mod text;
+
+use std::collections::BTreeMap;
+
+use gpuc_syntax::shell::is_unseen;
+use gpuc_syntax::source::{Sources, Span};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Answer, At, Cause, Index, Kind, Path, Reason};
+
+pub use markdown::markdown;
+pub use text::text;
+
+/// An explanation of a part of a generated tree, as printed by `gpuc why --format json`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Told {
+    /// The version of this format.
+    pub version: u32,
+    /// The name of the cluster.
+    pub cluster: String,
+    /// The generated file, by its path in the cluster's directory.
+    pub file: String,
+    /// The queried field; absent for a line and for a whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The first line of the queried part in the generated file.
+    pub first_line: usize,
+    /// The last line of the queried part.
+    pub last_line: usize,
+    /// The value, in one short line; absent for a whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The inputs that affect it: each was changed alone, and the queried part changed or disappeared.
+    pub moved_by: Vec<Mover>,
+    /// The reasons, nearest first.
+    pub reasons: Vec<Because>,
+    /// The parts of a whole file, in order; empty otherwise.
+    pub parts: Vec<Part>,
+    /// The number of inputs that were changed to find out.
+    pub tried: usize,
+    /// The number of inputs that were not changed, because the input is large: they may affect it too.
+    pub untried: usize,
+}
+
+/// A location in the input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Place {
+    /// The file, as on the command line or relative to the working directory.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+    /// The field of the input: `nodePools[1].taints[0].key`. Absent for a location that is not a value of the document,
+    /// such as one in a base that the document overrides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The text at the location, in one short line.
+    pub text: String,
+}
+
+/// An input that affects the queried part.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Mover {
+    /// The location of the input.
+    pub place: Place,
+    /// The change that was tried.
+    pub tried: String,
+    /// The effect on the queried part.
+    pub then: String,
+}
+
+/// A reason.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Because {
+    /// The kind of reason.
+    pub kind: Kind,
+    /// The reason.
+    pub what: String,
+    /// The scope of the reason, if larger than the queried part: `the object`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The source: repository, path and revision, or URL and date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The locations in the input that it is derived from.
+    pub inputs: Vec<Place>,
+}
+
+/// A part of a whole file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Part {
+    /// The field; absent for lines of a file without fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The first line.
+    pub first_line: usize,
+    /// The last line.
+    pub last_line: usize,
+    /// The value, in one short line.
+    pub value: String,
+    /// The locations of the inputs that affect it.
+    pub moved_by: Vec<Place>,
+    /// The reasons, nearest first.
+    pub reasons: Vec<Because>,
+}
+
+/// The JSON Schema of an explanation, committed as `schema/why.schema.json`.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Told);
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
+    text + "\n"
+}
+
+/// Resolves the locations of an explanation.
+pub fn tell(answer: &Answer, index: &Index<'_>, sources: &Sources, counts: (usize, usize)) -> Told {
+    let look = Look {
+        places: index.places(),
+        sources,
+    };
+    let mover = |cause: &Cause| Mover {
+        place: look.cause(cause),
+        tried: cause.tried.clone(),
+        then: cause.then.clone(),
+    };
+    let part = |row: &super::Row| Part {
+        path: path(&row.at),
+        first_line: row.lines.0,
+        last_line: row.lines.1,
+        value: row.value.clone(),
+        moved_by: row.causes.iter().map(|cause| look.cause(cause)).collect(),
+        reasons: row
+            .reasons
+            .iter()
+            .map(|reason| look.because(reason))
+            .collect(),
+    };
+    Told {
+        version: 1,
+        cluster: answer.cluster.clone(),
+        file: answer.file.clone(),
+        path: path(&answer.at),
+        first_line: answer.lines.0,
+        last_line: answer.lines.1,
+        value: answer.value.clone(),
+        moved_by: answer.causes.iter().map(mover).collect(),
+        reasons: answer
+            .reasons
+            .iter()
+            .map(|reason| look.because(reason))
+            .collect(),
+        parts: answer.rows.iter().map(part).collect(),
+        tried: counts.0,
+        untried: counts.1,
+    }
+}
+
+fn path(at: &At) -> Option<String> {
+    match at {
+        At::Field(path) => Some(path.to_string()),
+        At::Whole | At::Line(_) => None,
+    }
+}
+
+/// Resolves locations of the input.
+struct Look<'l> {
+    places: BTreeMap<Span, Path>,
+    sources: &'l Sources,
+}
+
+impl Look<'_> {
+    fn cause(&self, cause: &Cause) -> Place {
+        let path = Some(cause.leaf.path.to_string());
+        let place = self.place(cause.leaf.span);
+        let place = place.unwrap_or_else(|| unreachable!("every changed input has a location"));
+        Place { path, ..place }
+    }
+
+    fn because(&self, reason: &Reason) -> Because {
+        let inputs = reason.inputs.iter().filter_map(|span| self.place(*span));
+        Because {
+            kind: reason.kind,
+            what: reason.what.clone(),
+            of: reason.of.map(str::to_owned),
+            source: reason.source.clone(),
+            inputs: inputs.collect(),
+        }
+    }
+
+    fn place(&self, span: Span) -> Option<Place> {
+        let (file, position) = self.sources.locate(span)?;
+        Some(Place {
+            file: file.to_owned(),
+            line: position.line,
+            column: position.column,
+            path: self.places.get(&span).map(ToString::to_string),
+            text: super::experiment::short(self.sources.text(span)),
+        })
+    }
+}
+
+/// Text without control characters.
+pub fn visible(text: &str) -> String {
+    let shown = |c: char| if is_unseen(c) { '?' } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// A location in the input with its text.
+fn line(place: &Place) -> String {
+    let at = format!("{}:{}:{}", place.file, place.line, place.column);
+    let what = match (&place.path, place.text.as_str()) {
+        (Some(path), "") => path.clone(),
+        (Some(path), text) => format!("{path}: {text}"),
+        (None, text) => text.to_owned(),
+    };
+    visible(&format!("{at}  {what}"))
+}
+
+/// The note about inputs that were not tried.
+fn untried(told: &Told) -> Option<String> {
+    let (tried, untried) = (told.tried, told.untried);
+    (untried > 0).then(|| {
+        format!(
+            "the input is large: only the {tried} most likely of its {} parts were tried",
+            tried + untried
+        )
+    })
+}

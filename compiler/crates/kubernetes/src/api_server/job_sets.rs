@@ -1,0 +1,253 @@
+//! Validation by the webhooks of `JobSet`, `LeaderWorkerSet` and Volcano.
+
+use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::node::Node;
+
+use super::ObjectContext;
+use super::counts::share;
+use super::field_path::Step;
+use super::names::{Form, one};
+use super::scalar::{Read, get, items, read, text, whole};
+
+pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
+    let name = ctx.name;
+    // The template of a TrainingRuntime is a JobSet template.
+    if name.ends_with("/JobSet.spec") || name.ends_with("TrainingRuntime.spec.template.spec") {
+        let known = jobs(ctx);
+        targets(ctx, &known);
+        made_names(ctx);
+    } else if name == "batch.volcano.sh/v1alpha1/Job.spec" {
+        least(ctx);
+    } else if name.ends_with("/JobSet.spec.network") || name.ends_with("template.spec.network") {
+        if let Some(subdomain) = text(ctx.node, "subdomain") {
+            one(
+                ctx,
+                vec![Step::from("subdomain")],
+                subdomain,
+                Form::Subdomain,
+            );
+        }
+    } else if name.ends_with("/LeaderWorkerSet.spec.leaderWorkerTemplate") {
+        groups(ctx);
+    } else if name.ends_with("/LeaderWorkerSet.spec.rolloutStrategy.rollingUpdateConfiguration") {
+        standstill(ctx);
+    }
+}
+
+/// The names of the jobs, which are there once each; nothing where one is not known. A job waits for those before it.
+///
+/// Source: kubernetes-sigs/jobset `pkg/webhooks/jobset_webhook.go`, `ValidateCreate` (from memory); the names of
+/// `replicatedJobs` are the keys of the list in its definition.
+fn jobs<'n>(ctx: &mut ObjectContext<'_, 'n>) -> Vec<&'n str> {
+    let mut known: Vec<&str> = Vec::new();
+    for (index, job) in items(ctx.node, "replicatedJobs") {
+        let Some(name) = text(job, "name") else {
+            return Vec::new();
+        };
+        let way = [Step::from("replicatedJobs"), Step::from(index)];
+        for (at, other) in items(job, "dependsOn") {
+            let Some(other) = text(other, "name").filter(|it| !known.contains(it)) else {
+                continue;
+            };
+            let below = [Step::from("dependsOn"), Step::from(at), Step::from("name")];
+            ctx.refuse(
+                way.clone().into_iter().chain(below),
+                |path| format!("`{path}` is `{other}`, but no previous job has this name"),
+                "use the name of a previous job",
+            );
+        }
+        if known.contains(&name) {
+            ctx.refuse(
+                way.into_iter().chain([Step::from("name")]),
+                |path| format!("`{path}` is `{name}`, which is already used"),
+                "write another name",
+            );
+        }
+        known.push(name);
+    }
+    known
+}
+
+/// Referenced jobs must exist.
+fn targets(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
+    if !ctx.is_whole || known.is_empty() {
+        return;
+    }
+    let list = |way: Vec<Step>, holder: &Node| {
+        let names = items(holder, "targetReplicatedJobs").filter_map(|(index, it)| {
+            let Read::Text(name) = read(it) else {
+                return None;
+            };
+            let below = [Step::from("targetReplicatedJobs"), Step::from(index)];
+            let way: Vec<_> = way.iter().cloned().chain(below).collect();
+            Some((way, name.to_owned()))
+        });
+        names.collect::<Vec<_>>()
+    };
+    let mut named: Vec<(Vec<Step>, String)> = Vec::new();
+    if let Some(policy) = ctx.node.get("successPolicy") {
+        named.extend(list(vec!["successPolicy".into()], policy));
+    }
+    if let Some(policy) = ctx.node.get("failurePolicy") {
+        for (index, rule) in items(policy, "rules") {
+            named.extend(list(
+                vec!["failurePolicy".into(), "rules".into(), index.into()],
+                rule,
+            ));
+        }
+    }
+    let coordinator = ctx.node.get("coordinator");
+    if let Some(name) = coordinator.and_then(|it| text(it, "replicatedJob")) {
+        let way = ["coordinator", "replicatedJob"].map(Step::from);
+        named.push((way.to_vec(), name.to_owned()));
+    }
+    for (way, name) in named {
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        let near = nearest(&name, known.iter().copied());
+        let help = match near {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "write the name of one of `replicatedJobs`".to_owned(),
+        };
+        ctx.refuse(
+            way,
+            |path| format!("`{path}` is `{name}`, but the set has no job with this name"),
+            help,
+        );
+        ctx.meant(near.map(str::to_owned));
+    }
+}
+
+/// The maximum length of a label value.
+const LONGEST: usize = 63;
+
+/// Names of Jobs and pods are derived from the names of the set and its jobs, and must be DNS labels.
+///
+/// Source: kubernetes-sigs/jobset@01078527 `pkg/webhooks/jobset_webhook.go`, `ValidateCreate`.
+fn made_names(ctx: &mut ObjectContext<'_, '_>) {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    // Objects of a runtime have the name of the TrainJob that uses it.
+    let set = ctx.above.iter().rev();
+    let set = set.clone().find(|it| it.0.ends_with("/JobSet"));
+    let set = set.and_then(|it| text(it.1.get("metadata")?, "name"));
+    let mut wrong = Vec::new();
+    for (index, job) in items(ctx.node, "replicatedJobs") {
+        let Some(name) = text(job, "name") else {
+            continue;
+        };
+        let way: Vec<_> = ["replicatedJobs".into(), index.into(), "name".into()].into();
+        if !name.chars().all(is_letter) {
+            let lower = name.to_lowercase().replace(['_', '.'], "-");
+            let meant = Some(lower).filter(|it| it.chars().all(is_letter));
+            wrong.push((way, name, None, meant));
+            continue;
+        }
+        let replicas = match get(job, "replicas").map(read) {
+            None => 1,
+            Some(Read::Whole(replicas)) => replicas,
+            Some(_) => continue,
+        };
+        let Some(set) = set else { continue };
+        let mut longest_name = format!("{set}-{name}-{}", replicas.max(1) - 1);
+        let spec = job.get("template").and_then(|it| it.get("spec"));
+        let is_indexed = spec.is_some_and(|it| {
+            it.get("completionMode").is_none() || text(it, "completionMode") == Some("Indexed")
+        });
+        let pods = spec.and_then(|it| whole(it, "completions"));
+        if let Some(pods) = pods.filter(|_| is_indexed) {
+            longest_name = format!("{longest_name}-{}-abcde", pods.max(1) - 1);
+        }
+        if longest_name.len() > LONGEST {
+            wrong.push((way, name, Some(longest_name.len()), None));
+        }
+    }
+    for (way, name, length, meant) in wrong {
+        let help = match (&meant, length) {
+            (Some(meant), _) => format!("write `{meant}`"),
+            (None, Some(_)) => format!("write a shorter name: a label has at most {LONGEST}"),
+            (None, None) => "use lower-case letters, digits and `-`".to_owned(),
+        };
+        ctx.refuse(
+            way,
+            |path| match length {
+                Some(length) => format!(
+                    "`{path}` is `{name}`: names derived from it and from the set's name have {length} characters"
+                ),
+                None => format!("`{path}` is `{name}`, which cannot be part of a Job's name"),
+            },
+            help,
+        );
+    }
+}
+
+/// `minAvailable` must not exceed the number of pods of a job or task.
+///
+/// Source: volcano-sh/volcano@00d06366 `pkg/webhooks/admission/jobs/validate/admit_job.go`, `validateJobCreate`.
+fn least(ctx: &mut ObjectContext<'_, '_>) {
+    let mut all = Some(0_i128);
+    for (index, task) in items(ctx.node, "tasks") {
+        let replicas = whole(task, "replicas");
+        all = all.zip(replicas).map(|(all, own)| all + own);
+        let (Some(replicas), Some(least)) = (replicas, whole(task, "minAvailable")) else {
+            continue;
+        };
+        if least > replicas {
+            ctx.refuse(
+                ["tasks".into(), index.into(), "minAvailable".into()],
+                |path| format!("`{path}` is {least}, but the task has {replicas} pods"),
+                format!("write at most {replicas}"),
+            );
+        }
+    }
+    let least = whole(ctx.node, "minAvailable");
+    if let (Some(all), Some(least)) = (all, least)
+        && all > 0
+        && least > all
+    {
+        ctx.refuse(
+            [Step::from("minAvailable")],
+            |path| format!("`{path}` is {least}, but the tasks have {all} pods in total"),
+            format!("write at most {all}"),
+        );
+    }
+}
+
+/// Source: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go`, `generalValidate` and
+/// `validateUpdateSubGroupPolicy` (from memory).
+fn groups(ctx: &mut ObjectContext<'_, '_>) {
+    let policy = ctx.node.get("subGroupPolicy");
+    let Some(part) = policy.and_then(|it| whole(it, "subGroupSize")) else {
+        return;
+    };
+    let size = match get(ctx.node, "size").map(read) {
+        Some(Read::Whole(size)) => size,
+        None if ctx.is_whole => 1,
+        _ => return,
+    };
+    let fits = part >= 1 && part <= size && (size % part == 0 || (size - 1) % part == 0);
+    if !fits {
+        ctx.refuse(
+            ["subGroupPolicy", "subGroupSize"].map(Step::from),
+            |path| {
+                format!(
+                    "`{path}` is {part}, but neither {size} nor {} is a multiple of it",
+                    size - 1
+                )
+            },
+            "write a divisor of the group's size, with or without its leader",
+        );
+    }
+}
+
+/// Source: the same.
+fn standstill(ctx: &mut ObjectContext<'_, '_>) {
+    let is_zero = |key: &str| share(ctx.node, key) == Some(0);
+    if is_zero("maxUnavailable") && (is_zero("maxSurge") || get(ctx.node, "maxSurge").is_none()) {
+        ctx.refuse(
+            [Step::from("maxUnavailable")],
+            |path| format!("`{path}` and `maxSurge` are both 0, so no group can be replaced"),
+            "write 1 or more for one of the two",
+        );
+    }
+}

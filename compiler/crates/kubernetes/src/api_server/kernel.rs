@@ -1,0 +1,141 @@
+//! Kernel settings of a pod: host namespaces, sysctls and supplemental groups.
+
+use std::collections::BTreeSet;
+
+use super::ObjectContext;
+use super::field_path::Step;
+use super::scalar::{Read, get, items, read, switch, text};
+
+/// Sysctls of the network namespace and of the IPC namespace.
+///
+/// Source: kubernetes `pkg/kubelet/sysctl/namespace.go` and component-helpers `node/util/sysctl/namespace.go` (from
+/// memory).
+const OF_NETWORK: &[&str] = &["net."];
+const OF_MEMORY: &[&str] = &["kernel.shm", "kernel.msg", "fs.mqueue."];
+
+/// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateSysctls`, `validatePodSpecSecurityContext`
+/// and `validateProcMountType`.
+pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
+    if ctx.name != "PodSpec" {
+        return;
+    }
+    let is_on = |ctx: &ObjectContext<'_, '_>, key: &str| switch(ctx.node, key) == Some(true);
+    if is_on(ctx, "shareProcessNamespace") && is_on(ctx, "hostPID") {
+        ctx.refuse(
+            [Step::from("shareProcessNamespace")],
+            |path| format!("`{path}` cannot be combined with `hostPID: true`"),
+            "remove one of the two",
+        );
+    }
+    settings(ctx);
+    groups(ctx);
+    if ctx.is_whole && get(ctx.node, "hostUsers").is_none_or(|it| read(it) == Read::Switch(true)) {
+        unmasked(ctx);
+    }
+}
+
+fn settings(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(context) = ctx.node.get("securityContext") else {
+        return;
+    };
+    let mut seen = BTreeSet::new();
+    for (index, it) in items(context, "sysctls") {
+        let Some(name) = text(it, "name") else {
+            continue;
+        };
+        let shared = |key: &str, names: &[&str]| {
+            let is_on = switch(ctx.node, key) == Some(true);
+            is_on && names.iter().any(|prefix| name.starts_with(prefix))
+        };
+        let problem = if !is_setting(name) {
+            "which is not a valid sysctl name".to_owned()
+        } else if !seen.insert(name) {
+            "which is already used".to_owned()
+        } else if shared("hostNetwork", OF_NETWORK) {
+            "which is the node's with `hostNetwork`".to_owned()
+        } else if shared("hostIPC", OF_MEMORY) {
+            "which is the node's with `hostIPC`".to_owned()
+        } else {
+            continue;
+        };
+        let way = ["securityContext", "sysctls"].map(Step::from).into_iter();
+        ctx.refuse(
+            way.chain([Step::from(index), Step::from("name")]),
+            |path| format!("`{path}` is `{name}`, {problem}"),
+            "write another, or remove it",
+        );
+    }
+}
+
+/// Source: `IsValidSysctlName` there.
+fn is_setting(name: &str) -> bool {
+    let is_end =
+        |byte: Option<&u8>| byte.is_some_and(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
+    let is_part = |part: &str| {
+        let bytes = part.as_bytes();
+        let allowed =
+            |it: &u8| it.is_ascii_lowercase() || it.is_ascii_digit() || b"-_".contains(it);
+        bytes.iter().all(allowed) && is_end(bytes.first()) && is_end(bytes.last())
+    };
+    name.len() <= 253 && name.split(['.', '/']).all(is_part)
+}
+
+fn groups(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(context) = ctx.node.get("securityContext") else {
+        return;
+    };
+    for (index, group) in items(context, "supplementalGroups") {
+        let Read::Whole(group) = read(group) else {
+            continue;
+        };
+        if !(0..=i128::from(i32::MAX)).contains(&group) {
+            let way = ["securityContext", "supplementalGroups"]
+                .map(Step::from)
+                .into_iter();
+            ctx.refuse(
+                way.chain([Step::from(index)]),
+                |path| format!("`{path}` is {group}, but must be 0 or more"),
+                "write 0 or more, or remove it",
+            );
+        }
+    }
+}
+
+fn unmasked(ctx: &mut ObjectContext<'_, '_>) {
+    for list in ["containers", "initContainers"] {
+        for (index, container) in items(ctx.node, list) {
+            let context = container.get("securityContext");
+            if context.and_then(|it| text(it, "procMount")) != Some("Unmasked") {
+                continue;
+            }
+            let way = [Step::from(list), Step::from(index)].into_iter();
+            ctx.refuse(
+                way.chain(["securityContext", "procMount"].map(Step::from)),
+                |path| {
+                    format!(
+                        "`{path}` is `Unmasked`, which is only allowed in pods with a user namespace"
+                    )
+                },
+                "set `hostUsers: false` in the pod, or remove it",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sysctl_names_match_kubernetes() {
+        for name in [
+            "net.ipv4.tcp_syncookies",
+            "kernel.shm_rmid_forced",
+            "net/ipv4/a-b",
+            "a",
+        ] {
+            assert!(super::is_setting(name), "{name}");
+        }
+        for name in ["", "a b", "Net.a", "net..a", "_a", "a.", "a."] {
+            assert!(!super::is_setting(name), "{name}");
+        }
+    }
+}

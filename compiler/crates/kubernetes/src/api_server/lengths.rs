@@ -1,0 +1,177 @@
+//! Lengths of strings and lists, and patterns of strings, from the CRDs of custom resources.
+
+use gpuc_syntax::node::Node;
+use regex::Regex;
+
+use super::ObjectContext;
+use super::field_path::Step;
+use super::scalar::{Read, get, read};
+use super::types::{fields, is_custom};
+
+/// Descriptions of the patterns in CRDs.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        "use lower-case letters, digits and `-`, with a letter or digit at each end",
+    ),
+    (
+        r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        "write the key of a label, such as `topology.kubernetes.io/zone`",
+    ),
+    (
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        "write the name of an object: small letters, digits, `-` and `.`",
+    ),
+    (
+        "^(?i)[a-z]([-a-z0-9]*[a-z0-9])?$",
+        "write letters, digits and `-`, starting with a letter",
+    ),
+    ("^[^:]+$", "write it without `:`"),
+];
+
+pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
+    let name = ctx.name;
+    if !is_custom(name) {
+        return;
+    }
+    for field in fields(name) {
+        let Some(value) = get(ctx.node, field.name) else {
+            continue;
+        };
+        let limits = &field.limits;
+        many(ctx, field.name, value, limits.many);
+        // The length of names is checked with their syntax.
+        let long = limits.long.filter(|_| !limits.is_name);
+        text(
+            ctx,
+            &[Step::from(field.name)],
+            value,
+            (long, limits.pattern),
+        );
+        for (index, item) in value.items().iter().enumerate() {
+            let way = [Step::from(field.name), Step::from(index)];
+            text(ctx, &way, item, (limits.each_long, limits.each_pattern));
+        }
+    }
+}
+
+fn many(ctx: &mut ObjectContext<'_, '_>, field: &str, value: &Node, most: Option<usize>) {
+    let (count, what) = match read(value) {
+        Read::List => (value.items().len(), "items"),
+        Read::Mapping => (value.entries().len(), "keys"),
+        _ => return,
+    };
+    if let Some(most) = most.filter(|most| count > *most) {
+        ctx.refuse(
+            [Step::from(field)],
+            |path| format!("`{path}` has {count} {what}, but at most {most} are allowed"),
+            format!("write {most} or fewer"),
+        );
+    }
+}
+
+fn text(
+    ctx: &mut ObjectContext<'_, '_>,
+    way: &[Step],
+    value: &Node,
+    (long, pattern): (Option<usize>, Option<&str>),
+) {
+    let Read::Text(text) = read(value) else {
+        return;
+    };
+    let count = text.chars().count();
+    if let Some(most) = long.filter(|most| count > *most) {
+        ctx.refuse(
+            way.to_vec(),
+            |path| format!("`{path}` has {count} characters, but at most {most} are allowed"),
+            format!("write {most} characters or fewer"),
+        );
+        return;
+    }
+    // Empty values are reported separately.
+    let Some(pattern) = pattern.filter(|_| !text.is_empty()) else {
+        return;
+    };
+    if Regex::new(pattern).is_ok_and(|it| !it.is_match(text)) {
+        let mut words = WORDS.iter().filter(|it| it.0 == pattern);
+        let help = words.next().map_or("write a matching value", |it| it.1);
+        ctx.refuse(
+            way.to_vec(),
+            |path| format!("`{path}` is `{text}`, but must match `{pattern}`"),
+            help,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api_server::{Extent, look};
+    use gpuc_syntax::diag::Report;
+    use gpuc_syntax::source::Sources;
+    use gpuc_syntax::yaml;
+
+    #[track_caller]
+    fn check(api_version: &str, kind: &str, spec: &str, expected: &str) {
+        let mut sources = Sources::default();
+        let id = sources.add(
+            "a.yaml",
+            &format!("{{metadata: {{name: a}}, spec: {spec}}}"),
+        );
+        let root = yaml::parse(&sources, id, &mut Report::default())
+            .remove(0)
+            .root;
+        let found = look(api_version, kind, &root, Extent::Part);
+        let found: Vec<_> = found.into_iter().map(|it| it.message).collect();
+        assert_eq!(found.join("; "), expected);
+    }
+
+    #[test]
+    fn lengths_are_limited() {
+        let kueue =
+            |kind, spec: &str, expected| check("kueue.x-k8s.io/v1beta2", kind, spec, expected);
+        let levels = |count: usize| {
+            let levels: Vec<_> = (0..count)
+                .map(|it| format!("{{nodeLabel: a{it}}}"))
+                .collect();
+            format!("{{levels: [{}]}}", levels.join(", "))
+        };
+        kueue("Topology", &levels(16), "");
+        kueue(
+            "Topology",
+            &levels(17),
+            "`spec.levels` has 17 items, but at most 16 are allowed",
+        );
+        let labels: Vec<_> = (0..9).map(|it| format!("a{it}: b")).collect();
+        let labels = format!("{{nodeLabels: {{{}}}}}", labels.join(", "));
+        kueue(
+            "ResourceFlavor",
+            &labels,
+            "`spec.nodeLabels` has 9 keys, but at most 8 are allowed",
+        );
+        let job =
+            |spec: &str, expected: &str| check("batch.volcano.sh/v1alpha1", "Job", spec, expected);
+        job("{tasks: [{name: a-1}]}", "");
+        let name = "a".repeat(64);
+        let expected = "`spec.tasks[0].name` has 64 characters, but at most 63 are allowed";
+        job(&format!("{{tasks: [{{name: {name}}}]}}"), expected);
+        let expected =
+            "`spec.tasks[0].name` is `A`, but must match `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`";
+        job("{tasks: [{name: A}]}", expected);
+        job("{tasks: [{name: '{{ .name }}'}]}", "");
+    }
+
+    /// Every pattern of a CRD is valid and has a description.
+    #[test]
+    fn patterns_have_descriptions() {
+        let all = crate::api_server::types::limits();
+        let patterns = all.flat_map(|it| [it.pattern, it.each_pattern]).flatten();
+        let mut count = 0;
+        for pattern in patterns {
+            assert!(Regex::new(pattern).is_ok(), "{pattern}");
+            assert!(WORDS.iter().any(|it| it.0 == pattern), "{pattern}");
+            count += 1;
+        }
+        assert!(count > 8);
+    }
+}

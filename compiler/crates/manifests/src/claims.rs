@@ -1,0 +1,234 @@
+//! The devices that pods request through ResourceClaims: from the manifests, and from the claims that gpuc generates
+//! for workloads of the file.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Spanned;
+
+use gpuc_model::scheduling::{Claim, Demand};
+use gpuc_model::{Cluster, GpuAsk};
+use gpuc_syntax::node::{Node, Value};
+
+use super::pod::Pod;
+use super::read::Object;
+use super::resources::{Amount, amount};
+
+/// The kinds of claim templates and claims.
+pub(super) const TEMPLATE: &str = "ResourceClaimTemplate";
+pub(super) const CLAIM: &str = "ResourceClaim";
+
+/// A claim of a pod.
+pub(super) struct PodClaim<'n> {
+    /// The name within the pod.
+    pub(super) name: Option<&'n Node>,
+    /// The name of the referenced object.
+    pub(super) source: &'n Node,
+    /// The key of the reference: `resourceClaimName` or `resourceClaimTemplateName`.
+    pub(super) key: &'static str,
+}
+
+/// The keys of references to claims, with the kind of the object.
+pub(super) const KEYS: [(&str, &str); 2] = [
+    ("resourceClaimTemplateName", TEMPLATE),
+    ("resourceClaimName", CLAIM),
+];
+
+impl PodClaim<'_> {
+    /// The kind of the referenced object.
+    pub(super) fn kind(&self) -> &'static str {
+        let mut keys = KEYS.iter();
+        keys.find(|(key, _)| *key == self.key)
+            .map_or(CLAIM, |(_, kind)| kind)
+    }
+
+    /// The name of the referenced object.
+    pub(super) fn object(&self) -> &str {
+        self.source.text().unwrap_or_default()
+    }
+}
+
+/// The claims of a pod.
+pub(super) fn of_pod<'n>(pod: &Pod<'n>) -> Vec<PodClaim<'n>> {
+    let claims = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
+    let claim = |node: &'n Node| {
+        let (key, source) = KEYS
+            .iter()
+            .find_map(|(key, _)| Some((*key, node.get(key)?)))?;
+        source.text()?;
+        Some(PodClaim {
+            name: node.get("name"),
+            source,
+            key,
+        })
+    };
+    claims.iter().filter_map(claim).collect()
+}
+
+/// Whether two objects may be in the same namespace. An object without a namespace may be applied to any.
+pub(super) fn may_meet(one: &Object, other: &Object) -> bool {
+    match (&one.namespace, &other.namespace) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// The claims and claim templates among the manifests, by kind and name.
+pub(crate) struct Given<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
+
+impl<'s> Given<'s> {
+    /// Indexes the claims among `objects`.
+    pub(super) fn from_objects(objects: &'s [Object]) -> Self {
+        let mut index: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let claims = objects
+            .iter()
+            .filter(|it| it.kind == CLAIM || it.kind == TEMPLATE);
+        for object in claims {
+            let name = object.name.as_deref().unwrap_or_default();
+            let entry = index.entry((object.kind.as_str(), name));
+            entry.or_default().push(object);
+        }
+        Self(index)
+    }
+
+    /// The object that a pod refers to.
+    pub(super) fn find(&self, pod: &Pod<'_>, kind: &str, name: &str) -> Option<&'s Object> {
+        let mut named = self.0.get(&(kind, name))?.iter();
+        named.find(|it| may_meet(it, pod.object)).copied()
+    }
+
+    /// All objects of a kind.
+    pub(super) fn all(&self, kind: &str) -> impl Iterator<Item = &'s Object> {
+        let of_kind = self.0.iter().filter(move |((own, _), _)| *own == kind);
+        of_kind.flat_map(|(_, objects)| objects.iter().copied())
+    }
+}
+
+/// The names of the claim templates that NVIDIA's controller creates for `ComputeDomain`s, with these objects.
+///
+/// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0
+/// deployments/helm/dra-driver-nvidia-gpu/crds/resource.nvidia.com_computedomains.yaml, `spec.channel`.
+pub(super) fn of_domains(objects: &[Object]) -> impl Iterator<Item = (&str, &Object)> {
+    let is_domain = |it: &&Object| it.kind == "ComputeDomain" && it.is_of("resource.nvidia.com");
+    objects.iter().filter(is_domain).filter_map(|object| {
+        let channel = object.root.get("spec")?.get("channel")?;
+        let name = channel.get("resourceClaimTemplate")?.get("name")?;
+        Some((name.text()?, object))
+    })
+}
+
+/// The claim that gpuc generates under this name for a workload of the file, as a DeviceClass and a count.
+pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Option<(&'c str, u32)> {
+    let workloads = cluster.written.workloads.iter();
+    let mut all = workloads.flat_map(|workload| {
+        let ask = workload.task().and_then(GpuAsk::of);
+        let pools = cluster.pools.iter().filter(move |_| ask.is_some());
+        pools.filter_map(move |pool| {
+            let class = ask?.class(pool)?;
+            let namespace = cluster.namespace_of(workload);
+            let of_pod = pod.object.namespace.as_deref();
+            let in_namespace = of_pod.is_none_or(|it| it == namespace);
+            let is_named = cluster.claim_of(workload, pool) == name;
+            let count = ask.map_or(1, |it| it.count);
+            (in_namespace && is_named).then_some((class.name.as_str(), count))
+        })
+    });
+    all.next()
+}
+
+/// Resolves the unread claims of a demand, as far as their objects are known.
+pub(super) fn resolve(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: &mut Demand) {
+    for claim in of_pod(pod) {
+        let Some(claims) = requested_devices(cluster, given, pod, &claim) else {
+            continue;
+        };
+        demand
+            .unread_claims
+            .retain(|it| it.span != claim.source.span());
+        demand.claims.extend(claims);
+    }
+}
+
+/// The devices that a claim of a pod requests, if they are known.
+pub(super) fn requested_devices(
+    cluster: &Cluster,
+    given: &Given<'_>,
+    pod: &Pod<'_>,
+    claim: &PodClaim<'_>,
+) -> Option<Vec<Claim>> {
+    let name = claim.object();
+    if let Some(object) = given.find(pod, claim.kind(), name) {
+        return requests(object);
+    }
+    let (class, count) = made(cluster, pod, name)?;
+    let span = claim.source.span();
+    let class = Spanned::new(class.to_owned(), span);
+    let count = u64::from(count);
+    Some(vec![Claim { class, count, span }])
+}
+
+/// The requests of an object; `None` if they are not certain, as with alternatives or `allocationMode: All`.
+fn requests(object: &Object) -> Option<Vec<Claim>> {
+    requested(object)?.iter().map(request).collect()
+}
+
+/// The requests of a claim or a claim template, as written.
+pub(super) fn requested(object: &Object) -> Option<&[Node]> {
+    let spec = object.root.get("spec")?;
+    let spec = if object.kind == TEMPLATE {
+        spec.get("spec")?
+    } else {
+        spec
+    };
+    Some(spec.get("devices")?.get("requests")?.items())
+}
+
+/// Whether an object is a claim or a claim template.
+pub(super) fn is_claim(object: &Object) -> bool {
+    object.is_of("resource.k8s.io") && [CLAIM, TEMPLATE].contains(&object.kind.as_str())
+}
+
+/// The fields of a request: below `exactly`, or next to its name as before `v1beta2`.
+pub(super) fn exactly(request: &Node) -> &Node {
+    request.get("exactly").unwrap_or(request)
+}
+
+/// Parses one request; `None` if its devices are not certain.
+pub(super) fn request(request: &Node) -> Option<Claim> {
+    let exactly = exactly(request);
+    let class = exactly.get("deviceClassName")?;
+    let text = |key: &str| exactly.get(key).and_then(Node::text);
+    if text("allocationMode") == Some("All") || text("adminAccess") == Some("true") {
+        return None;
+    }
+    let (count, span) = match exactly.get("count") {
+        None => (1, class.span()),
+        Some(count) => match amount(count) {
+            Amount::Whole(whole) => (whole, count.span()),
+            Amount::Refused | Amount::Open => return None,
+        },
+    };
+    let class = Spanned::new(class.text()?.to_owned(), class.span());
+    Some(Claim { class, count, span })
+}
+
+/// The names of DeviceClasses below a node.
+pub(super) fn classes(node: &Node) -> Vec<&Node> {
+    let mut found = Vec::new();
+    collect_classes(node, &mut found);
+    found
+}
+
+fn collect_classes<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
+    if let Value::Sequence(items) = &node.value {
+        for item in items {
+            collect_classes(item, found);
+        }
+    }
+    for entry in node.entries() {
+        if entry.key == "deviceClassName" {
+            found.push(&entry.value);
+        } else {
+            collect_classes(&entry.value, found);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! An edit that nests adjacent keys of a mapping below a new key.
+
+use gpuc_syntax::diag::Edit;
+use gpuc_syntax::node::{Entry, Node};
+use gpuc_syntax::source::{Sources, Span};
+
+use super::text_edit::{indent, last_of_entry, own, quoted, word};
+
+/// Nests the entries with the keys `below` under the key `name`, if they are adjacent.
+pub(super) fn wrap(sources: &Sources, mapping: &Node, below: &[&str], name: &str) -> Option<Edit> {
+    let span = own(mapping)?;
+    let source = sources.get(span.source)?;
+    let mut entries: Vec<&Entry> = mapping.entries().iter().collect();
+    entries.sort_unstable_by_key(|entry| entry.key_span.start);
+    // Entries from a merge key are outside of the mapping.
+    let is_inside =
+        |entry: &&Entry| entry.key_span.start >= span.start && entry.key_span.end <= span.end;
+    if !entries.iter().all(is_inside) {
+        return None;
+    }
+    let is_nested = |entry: &&Entry| below.contains(&entry.key.as_str());
+    let first = entries.iter().position(is_nested)?;
+    let run = entries[first..]
+        .iter()
+        .take_while(|entry| is_nested(entry))
+        .count();
+    if entries.iter().filter(|entry| is_nested(entry)).count() != run {
+        return None;
+    }
+    let start = entries[first].key_span.start;
+    let end = last_of_entry(entries[first + run - 1])?;
+    let text = source.text();
+    let moved = text.get(start as usize..end as usize)?.trim_end();
+    let moved_span = Span {
+        start,
+        end: start + u32::try_from(moved.len()).ok()?,
+        ..span
+    };
+    if text[span.start as usize..].starts_with('{') {
+        let name = word(name, quoted(source, span));
+        let text = format!("{name}: {{{moved}}}");
+        return Some(Edit {
+            span: moved_span,
+            text,
+        });
+    }
+    let before = indent(source, start)?;
+    let step = " ".repeat(source.step());
+    let mut lines = moved.lines();
+    let mut text = format!("{name}:\n{before}{step}{}", lines.next()?);
+    for line in lines {
+        text.push('\n');
+        if !line.trim().is_empty() {
+            text.push_str(&step);
+        }
+        text.push_str(line);
+    }
+    Some(Edit {
+        span: moved_span,
+        text,
+    })
+}

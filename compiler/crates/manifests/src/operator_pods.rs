@@ -1,0 +1,201 @@
+//! Pods that an operator creates for its own kinds: the nodes of a TrainJob, the servers of `KServe`, the driver and
+//! executors of Spark. A runtime or the operator adds the rest of their specification.
+
+use gpuc_model::scheduling::{Defaults, Demand};
+use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
+use gpuc_syntax::source::Span;
+
+use super::pod::Pod;
+use super::pods::SERVED;
+use super::read::Object;
+use super::services::{Count, number};
+
+/// The runtimes that the Trainer chart installs. They have no node selectors and no tolerations.
+///
+/// Source: kubeflow/trainer@v2.3.0 `charts/kubeflow-trainer/files/runtimes`, the names of the files (2026-11-22).
+pub(super) const INSTALLED: &[&str] = &[
+    "deepspeed-distributed",
+    "jax-distributed",
+    "mlx-distributed",
+    "torch-distributed",
+    "torch-distributed-with-cache",
+    "xgboost-distributed",
+];
+
+/// The name of the training job in Trainer's runtimes.
+///
+/// Source: kubeflow/trainer `pkg/constants/constants.go`, `Node` (from memory).
+const NODE: &str = "node";
+
+/// The only patch of a TrainJob for the pods of its nodes; `None` if there are several, whose order is not known.
+///
+/// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `RuntimePatch` (read on 2026-11-22).
+pub(super) fn patch(job: &Object) -> Option<&Node> {
+    let to_jobs = ["trainingRuntimeSpec", "template", "spec", "replicatedJobs"];
+    let patches = job.root.get("spec")?.get("runtimePatches")?.items().iter();
+    let jobs = patches.filter_map(|it| below(it, &to_jobs));
+    let own = jobs.flat_map(Node::items);
+    let own = own.filter(|it| it.get("name").and_then(Node::text) == Some(NODE));
+    let mut specs = own.filter_map(|it| below(it, &["template", "spec", "template", "spec"]));
+    let only = specs.next()?;
+    specs.next().is_none().then_some(only)
+}
+
+fn below<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
+    let mut path = path.iter();
+    path.try_fold(node, |node, key| node.get(key))
+}
+
+/// Whether a TrainJob's runtime is one that Trainer installs.
+pub(super) fn is_installed(job: &Object) -> bool {
+    let runtime = below(&job.root, &["spec", "runtimeRef", "name"]);
+    let name = runtime.and_then(Node::text);
+    name.is_some_and(|name| INSTALLED.contains(&name))
+}
+
+/// Whether the written tolerations are all tolerations of a pod: a list replaces that of the runtime, which has none.
+pub(super) fn tolerates_no_more(pod: &Pod<'_>) -> bool {
+    let written = pod.placed.and_then(|it| it.get("tolerations"));
+    let has_tolerations = written.is_some_and(|it| !it.items().is_empty());
+    has_tolerations && pod.object.kind == "TrainJob" && is_installed(pod.object)
+}
+
+/// The minimum requests of such a pod, as far as its object sets them.
+pub(super) fn demand(pod: &Pod<'_>) -> Demand {
+    let containers = pod.containers.iter().map(|it| {
+        let resources = match pod.object.kind.as_str() {
+            "SparkApplication" | "ScheduledSparkApplication" => Some(spark_resources(it.node)),
+            _ => it.resources().map(|entry| entry.value.clone()),
+        };
+        let image = it.image().cloned();
+        let parts = [("resources", resources), ("image", image)];
+        mapping(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+    });
+    let containers = Node {
+        value: Value::Sequence(containers.collect()),
+        origin: Origin::Inherited,
+    };
+    let places = ["nodeSelector", "affinity", "tolerations"].into_iter();
+    let places = places.filter_map(|key| Some((key, pod.placed?.get(key)?.clone())));
+    let spec = mapping(places.chain([("containers", containers)]));
+    Demand::of_pod(&spec, &Defaults::default())
+}
+
+fn mapping<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
+    let entries = parts.map(|(key, value)| Entry {
+        key: key.to_owned(),
+        key_span: Span::NONE,
+        value,
+    });
+    Node {
+        value: Value::Mapping(entries.collect()),
+        origin: Origin::Inherited,
+    }
+}
+
+/// The resources of the driver or the executors of Spark: GPUs, cores or their request, and memory. A memory overhead
+/// factor is not included: it may be set elsewhere.
+///
+/// Source: apache/spark `docs/running-on-kubernetes.md`, `spark.kubernetes.executor.request.cores` (from memory);
+/// kubeflow/spark-operator `api/v1beta2/sparkapplication_types.go`, `SparkPodSpec` (read on 2026-11-22).
+fn spark_resources(role: &Node) -> Node {
+    let limits = below(role, &["resources", "limits"]);
+    let cores = role.get("coreRequest").or_else(|| role.get("cores"));
+    let memory = role.get("memory").and_then(|written| {
+        let own = bytes(written.text()?, None)?;
+        let more = role.get("memoryOverhead");
+        let more = more.and_then(|it| bytes(it.text()?, Some(1 << 20)));
+        let all = own.saturating_add(more.unwrap_or(0)).to_string();
+        Some(Node {
+            value: Value::Scalar(Scalar::Text(all)),
+            origin: written.origin.clone(),
+        })
+    });
+    let requests = [("cpu", cores.cloned()), ("memory", memory)];
+    let requests = requests
+        .into_iter()
+        .filter_map(|(key, it)| Some((key, it?)));
+    let requests = mapping(requests);
+    let parts = [("limits", limits.cloned()), ("requests", Some(requests))];
+    mapping(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+}
+
+/// Parses a memory size of Spark, where `16g` means gibibytes. A bare number is in units of `plain`.
+///
+/// Source: apache/spark `common/utils/src/main/java/org/apache/spark/network/util/JavaUtils.java`, `byteSuffixes`
+/// (from memory).
+fn bytes(text: &str, plain: Option<u64>) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, suffix) = text.split_at(end.unwrap_or(text.len()));
+    let unit = match suffix {
+        "" => plain?,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        "t" | "tb" => 1 << 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// The number of executors of a Spark application, if it is fixed.
+pub(super) fn executors(pod: &Pod<'_>) -> Option<Count> {
+    let object = pod.object;
+    if object.kind != "SparkApplication" {
+        return None;
+    }
+    let spec = object.root.get("spec")?;
+    let grows = below(spec, &["dynamicAllocation", "enabled"]).and_then(Node::text);
+    let executor = spec.get("executor")?;
+    let is_driver = !std::ptr::eq(executor, pod.nodes());
+    if is_driver {
+        return Some(Count {
+            pods: 1,
+            span: None,
+        });
+    }
+    number(executor, "instances").filter(|_| grows != Some("true"))
+}
+
+/// The minimum number of pods of a component of an `InferenceService`.
+///
+/// Source: kserve/kserve `pkg/apis/serving/v1beta1/component.go`, `ComponentExtensionSpec.MinReplicas` and
+/// `validateReplicas` (read on 2026-11-22); `pkg/constants/constants.go`, `StopAnnotationKey` and `DeploymentMode`
+/// (from memory).
+pub(super) fn served(pod: &Pod<'_>) -> Option<Count> {
+    let object = pod.object;
+    let spec = object.root.get("spec")?;
+    let annotations = below(&object.root, &["metadata", "annotations"]);
+    let annotation = |key: &str| annotations.and_then(|it| it.get(key)).and_then(Node::text);
+    if annotation("serving.kserve.io/stop") == Some("true")
+        || annotation("serving.kserve.io/deploymentMode") == Some("ModelMesh")
+    {
+        return None;
+    }
+    // Containers next to a server are in its pod, and workers are not counted.
+    let is_counted = pod.placed.is_some() || !pod.is_open;
+    let mut parts = SERVED.iter().filter_map(|key| spec.get(key));
+    let part = parts.find(|part| std::ptr::eq(*part, pod.nodes()))?;
+    number(part, "minReplicas").filter(|_| is_counted)
+}
+
+/// Whether an object is an `InferenceService` of `KServe`.
+pub(super) fn is_served(object: &Object) -> bool {
+    object.is_of("serving.kserve.io") && object.kind == "InferenceService"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spark_sizes_are_parsed() {
+        assert_eq!(bytes("16g", None), Some(16 << 30));
+        assert_eq!(bytes("512MB", None), Some(512 << 20));
+        assert_eq!(bytes("384", Some(1 << 20)), Some(384 << 20));
+        assert_eq!(bytes("384", None), None);
+        assert_eq!(bytes("1.5g", None), None);
+        assert_eq!(bytes("{{x}}", None), None);
+    }
+}

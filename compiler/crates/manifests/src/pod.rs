@@ -1,0 +1,130 @@
+//! A pod that an object defines, and its containers.
+
+use gpuc_syntax::node::{Entry, Node};
+
+use super::read::Object;
+use super::resources;
+
+/// A pod that an object defines.
+pub struct Pod<'n> {
+    /// The object.
+    pub object: &'n Object,
+    /// The spec of the pod, or the mapping that stands for it.
+    pub spec: &'n Node,
+    /// Its containers, including init containers.
+    pub containers: Vec<Container<'n>>,
+    /// Whether the pod is partial: another object may add the missing fields.
+    pub is_open: bool,
+    /// The specification of the enclosing Argo workflow, whose node selection applies if the pod has none.
+    pub workflow: Option<&'n Node>,
+    /// The mapping with the node selection of a pod that an operator creates: a patch of a TrainJob's runtime, a
+    /// component of `KServe`, a role of Spark.
+    pub placed: Option<&'n Node>,
+}
+
+/// A container of a pod.
+#[derive(Clone, Copy)]
+pub struct Container<'n> {
+    /// The container's mapping.
+    pub node: &'n Node,
+    /// Whether it is an init container.
+    pub is_init: bool,
+}
+
+impl<'n> Pod<'n> {
+    /// Whether it belongs to a DaemonSet.
+    pub fn is_of_nodes(&self) -> bool {
+        self.object.kind == "DaemonSet"
+    }
+
+    /// The containers that request GPUs in their resources.
+    pub fn with_gpus(&self) -> impl Iterator<Item = &Container<'n>> {
+        self.containers.iter().filter(|it| it.gpus().is_some())
+    }
+
+    /// The mapping with the node selection.
+    pub fn nodes(&self) -> &'n Node {
+        self.placed.unwrap_or(self.spec)
+    }
+
+    /// Whether it requests GPUs, in its resources or through a claim.
+    pub fn asks_for_gpus(&self) -> bool {
+        let claims = self.spec.get("resourceClaims");
+        self.with_gpus().next().is_some() || claims.is_some_and(|it| !it.items().is_empty())
+    }
+
+    /// The paths of `hostPath` volumes.
+    pub fn host_paths(&self) -> impl Iterator<Item = (&'n Node, &'n str)> {
+        let volumes = self.spec.get("volumes").map_or(&[][..], Node::items);
+        volumes.iter().filter_map(|volume| {
+            let path = volume.get("hostPath")?.get("path")?;
+            Some((path, path.text()?))
+        })
+    }
+
+    /// Its title in messages: `Deployment trainer`.
+    pub fn title(&self) -> String {
+        self.object.title()
+    }
+}
+
+impl<'n> Container<'n> {
+    /// Its name, for messages.
+    pub fn name(&self) -> &'n str {
+        let name = self.node.get("name").and_then(Node::text);
+        name.unwrap_or_else(|| match self.node.get("numNodes") {
+            Some(_) => "trainer",
+            None => "main",
+        })
+    }
+
+    /// Its resources: under `resources`, or `resourcesPerNode` of a TrainJob.
+    pub fn resources(&self) -> Option<&'n Entry> {
+        let own = self.node.entry("resources");
+        own.or_else(|| self.node.entry("resourcesPerNode"))
+    }
+
+    /// The entries of `limits` or `requests`.
+    pub fn list(&self, list: &str) -> &'n [Entry] {
+        let resources = self.resources().map(|entry| &entry.value);
+        resources
+            .and_then(|it| it.get(list))
+            .map_or(&[], Node::entries)
+    }
+
+    /// The requested resources, each name once: the limit if there is one, else the request.
+    pub fn asks(&self) -> impl Iterator<Item = &'n Entry> {
+        let (limits, requests) = (self.list("limits"), self.list("requests"));
+        let is_new = |entry: &&Entry| limits.iter().all(|limit| limit.key != entry.key);
+        limits.iter().chain(requests.iter().filter(is_new))
+    }
+
+    /// The first requested GPU resource, unless the quantity is zero.
+    pub fn gpus(&self) -> Option<&'n Entry> {
+        let mut asks = self.asks();
+        asks.find(|entry| {
+            resources::is_gpu(&entry.key) && entry.value.text().is_none_or(|text| text != "0")
+        })
+    }
+
+    /// Its image.
+    pub fn image(&self) -> Option<&'n Node> {
+        self.node
+            .get("image")
+            .filter(|image| image.text().is_some())
+    }
+
+    /// The value of `securityContext.privileged`, if it is `true`.
+    pub fn is_privileged(&self) -> Option<&'n Node> {
+        let context = self.node.get("securityContext")?;
+        let privileged = context.get("privileged")?;
+        (privileged.text() == Some("true")).then_some(privileged)
+    }
+
+    /// The literal value of an environment variable.
+    pub fn env(&self, name: &str) -> Option<&'n Node> {
+        let env = self.node.get("env").map_or(&[][..], Node::items);
+        let named = |it: &&Node| it.get("name").and_then(Node::text) == Some(name);
+        env.iter().find(named)?.get("value")
+    }
+}

@@ -1,0 +1,356 @@
+//! Reads the objects of files, and records the documents that are skipped.
+
+use std::collections::BTreeSet;
+
+use gpuc_syntax::diag::{Report, Severity};
+use gpuc_syntax::load::STDIN;
+use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
+use gpuc_syntax::source::{Sources, Span};
+use gpuc_syntax::yaml;
+
+use super::kustomize::{self, Layer};
+use super::{embedded_yaml, json_stream, pods, template, yaml_aliases};
+
+/// A Kubernetes object in a manifest.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The root mapping.
+    pub root: Node,
+    /// Its kind.
+    pub kind: String,
+    /// Its API group and version: `apps/v1`.
+    pub api_version: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its namespace.
+    pub namespace: Option<String>,
+}
+
+/// The objects of some files.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    /// The objects in reading order, including the items of a `List`.
+    pub objects: Vec<Object>,
+    /// The skipped documents.
+    pub passed_over: Vec<PassedOver>,
+    /// The number of files with objects.
+    pub files: usize,
+    /// The spans that aliases share.
+    pub(super) shared: BTreeSet<Span>,
+    /// Documents with only one of `apiVersion` and `kind`.
+    pub(super) nearly: Vec<Node>,
+    /// The kustomizations among the files.
+    pub(super) layers: Vec<Layer>,
+}
+
+/// A skipped document or file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The file.
+    pub path: String,
+    /// The reason.
+    pub why: Why,
+}
+
+/// The reason why a document or file was skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A template of Helm or of another program.
+    Template,
+    /// None of its documents is an object.
+    NoObjects,
+    /// A patch for an object: `Deployment trainer`.
+    Patch(String),
+    /// A kustomization that changes the objects that it includes.
+    Kustomization,
+}
+
+/// The API group of kustomizations, which are not objects of a cluster.
+const KUSTOMIZE: &str = "kustomize.config.k8s.io/";
+
+/// The keys by which a kustomization changes objects.
+///
+/// Source: kubernetes-sigs/kustomize `api/types/kustomization.go` (from memory).
+const CHANGES: &[&str] = &[
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "components",
+    "replacements",
+    "transformers",
+    "images",
+    "helmCharts",
+    "helmChartInflationGenerator",
+];
+
+impl Manifests {
+    /// Reads a file. Messages show `path`.
+    pub fn read(&mut self, path: &str, text: &str, sources: &mut Sources, report: &mut Report) {
+        let id = sources.add(path, text);
+        let mut own = Report::default();
+        let documents = yaml::documents(sources, id, &mut own).into_iter();
+        let mut roots: Vec<_> = documents.map(|document| document.root).collect();
+        if own.count(Severity::Error) > 0
+            && let Some(objects) = json_stream::read(text, id)
+        {
+            (roots, own) = (objects, Report::default());
+        }
+        // kubectl accepts standard tags and ignores others.
+        own.diagnostics_mut()
+            .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
+        let is_broken = own.count(Severity::Error) > 0;
+        // Standard input is expected to be rendered.
+        if is_broken && path != STDIN && template::is_template(text) {
+            self.skip(path, Why::Template);
+            return;
+        }
+        if is_broken && !text.contains("apiVersion") && !text.contains("kind") {
+            self.skip(path, Why::NoObjects);
+            return;
+        }
+        report.append(own);
+        let before = self.objects.len();
+        let mut is_known = is_broken;
+        for mut root in roots {
+            self.shared.append(&mut yaml_aliases::mark(&mut root));
+            is_known |= self.add(path, root, sources);
+        }
+        if self.objects.len() > before {
+            self.files += 1;
+        } else if !is_known {
+            self.skip(path, Why::NoObjects);
+        }
+    }
+
+    /// Adds a document. Returns whether it is an object, a list or a kustomization.
+    fn add(&mut self, path: &str, mut root: Node, sources: &Sources) -> bool {
+        let text = |key: &str| root.get(key).and_then(Node::text).map(str::to_owned);
+        let written = (text("apiVersion"), text("kind"));
+        let is_plain = written == (None, None) && kustomize::is_kustomization(path);
+        let is_kustomize = written
+            .0
+            .as_ref()
+            .is_some_and(|it| it.starts_with(KUSTOMIZE));
+        if is_plain || is_kustomize {
+            self.layers.push(Layer::read(path, &root));
+            if CHANGES.iter().any(|key| root.get(key).is_some()) {
+                self.skip(path, Why::Kustomization);
+            }
+            return true;
+        }
+        let (api_version, kind) = match written {
+            (Some(api_version), Some(kind)) => (api_version, kind),
+            (None, None) => return false,
+            _ => {
+                self.nearly.push(root);
+                return false;
+            }
+        };
+        if kind.ends_with("List") && root.entry("items").is_some() {
+            let Value::Mapping(entries) = root.value else {
+                return true;
+            };
+            let items = entries.into_iter().find(|entry| entry.key == "items");
+            if let Some(Value::Sequence(items)) = items.map(|entry| entry.value.value) {
+                for mut item in items {
+                    set_type(&mut item, &api_version, kind.trim_end_matches("List"));
+                    self.add(path, item, sources);
+                }
+            }
+            return true;
+        }
+        let made = embedded_yaml::open(&mut root, &api_version, &kind, sources);
+        let metadata = |key: &str| {
+            let value = root.get("metadata").and_then(|it| it.get(key));
+            value.and_then(Node::text).map(str::to_owned)
+        };
+        let object = Object {
+            name: metadata("name"),
+            namespace: metadata("namespace"),
+            kind,
+            api_version,
+            root,
+        };
+        let namespace = object.namespace.clone();
+        if pods::is_patch(&object) {
+            self.skip(path, Why::Patch(object.title()));
+        } else {
+            self.objects.push(object);
+        }
+        for root in made {
+            let before = self.objects.len();
+            self.add(path, root, sources);
+            // Objects that a workflow creates are in its namespace by default.
+            for object in &mut self.objects[before..] {
+                object.namespace = object.namespace.take().or_else(|| namespace.clone());
+            }
+        }
+        true
+    }
+
+    /// Whether a file contains an object, a part of one or a kustomization.
+    pub fn has(&self, path: &str, sources: &Sources) -> bool {
+        let is_in = |node: &Node| {
+            let source = sources.get(node.span().source);
+            source.is_some_and(|it| it.path() == path)
+        };
+        let mut passed_over = self.passed_over.iter().filter(|it| it.path == path);
+        self.objects.iter().any(|it| is_in(&it.root))
+            || self.nearly.iter().any(is_in)
+            || passed_over.any(|it| !matches!(it.why, Why::NoObjects))
+    }
+
+    fn skip(&mut self, path: &str, why: Why) {
+        let path = path.to_owned();
+        self.passed_over.push(PassedOver { path, why });
+    }
+}
+
+/// Sets the `apiVersion` and `kind` of an item in a typed list, if it has neither.
+///
+/// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go`, `decodeToList` (from
+/// memory).
+fn set_type(item: &mut Node, api_version: &str, kind: &str) {
+    let is_set = ["apiVersion", "kind"].map(|key| item.get(key).is_some());
+    let span = item.span();
+    let Value::Mapping(entries) = &mut item.value else {
+        return;
+    };
+    if kind.is_empty() || is_set != [false, false] {
+        return;
+    }
+    for (key, text) in [("kind", kind), ("apiVersion", api_version)] {
+        let value = Value::Scalar(Scalar::Text(text.to_owned()));
+        let entry = Entry {
+            key: key.to_owned(),
+            key_span: span,
+            value: Node {
+                value,
+                origin: Origin::Inherited,
+            },
+        };
+        entries.insert(0, entry);
+    }
+}
+
+impl Object {
+    /// Its kind and name: `Deployment trainer`.
+    pub fn title(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{} {name}", self.kind),
+            None => self.kind.clone(),
+        }
+    }
+
+    /// Its API group; empty for the core group.
+    pub(super) fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |it| it.0)
+    }
+
+    /// Whether it is in exactly this API group.
+    pub(super) fn is_of(&self, group: &str) -> bool {
+        self.group() == group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, text: &str) -> (Manifests, Report) {
+        let (mut manifests, mut report) = (Manifests::default(), Report::default());
+        manifests.read(path, text, &mut Sources::default(), &mut report);
+        (manifests, report)
+    }
+
+    fn why(text: &str) -> Vec<Why> {
+        let (manifests, report) = read("a.yaml", text);
+        assert!(report.diagnostics().is_empty(), "{report:?}");
+        let why = manifests.passed_over.into_iter().map(|it| it.why);
+        why.collect()
+    }
+
+    #[test]
+    fn lists_and_documents_are_split() {
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: PodList, items: [{apiVersion: v1, kind: Pod, metadata: {name: b}}]}\n\
+                    ---\n# nothing\n---\napiVersion: v1\nkind: Service\nmetadata: {name: c, namespace: d}\n";
+        let (manifests, _) = read("a.yaml", text);
+        let titles: Vec<_> = manifests.objects.iter().map(Object::title).collect();
+        assert_eq!(titles, ["Pod a", "Pod b", "Service c"]);
+        assert_eq!(manifests.objects[2].namespace.as_deref(), Some("d"));
+        assert_eq!(manifests.files, 1);
+    }
+
+    #[test]
+    fn items_of_typed_lists_have_its_kind() {
+        let text = "apiVersion: batch/v1\nkind: JobList\nitems:\n- {metadata: {name: a}}\n\
+                    - {apiVersion: v1, kind: Pod, metadata: {name: b}}\n";
+        let (manifests, _) = read("a.yaml", text);
+        let titles: Vec<_> = manifests.objects.iter().map(Object::title).collect();
+        assert_eq!(titles, ["Job a", "Pod b"]);
+        assert_eq!(manifests.objects[0].api_version, "batch/v1");
+        let (manifests, _) = read(
+            "a.yaml",
+            "apiVersion: v1\nkind: List\nitems: [{metadata: {name: a}}]\n",
+        );
+        assert!(manifests.objects.is_empty());
+    }
+
+    #[test]
+    fn other_documents_are_skipped() {
+        assert_eq!(why("image: {tag: x}\n"), [Why::NoObjects]);
+        assert_eq!(why("# nothing\n"), [Why::NoObjects]);
+        for other in [
+            "markdown_extensions: [{emoji: {index: !!python/name:material.emoji.twemoji ''}}]\n",
+            "Resources: {Bucket: {Name: !Sub '${AWS::StackName}-x'}}\n",
+            "test: {script: [!reference [.setup, script]]}\n",
+            "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
+            "{\"a\": 1}\n{\"a\": 2}\n",
+        ] {
+            assert_eq!(why(other), [Why::NoObjects], "{other}");
+        }
+        assert_eq!(
+            why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
+            [Why::Template]
+        );
+        let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+        assert_eq!(why(kustomization), []);
+        let patched = format!("{kustomization}patches: [{{path: a.yaml}}]\n");
+        assert_eq!(why(&patched), [Why::Kustomization]);
+        let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
+                     spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
+        assert_eq!(why(patch), [Why::Patch("Deployment a".to_owned())]);
+    }
+
+    #[test]
+    fn standard_tags_are_accepted() {
+        let text =
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: !!str a}\ndata: {a: !!binary aGk=}\n";
+        let (manifests, report) = read("a.yaml", text);
+        assert!(report.diagnostics().is_empty(), "{report:?}");
+        assert_eq!(manifests.objects.len(), 1);
+    }
+
+    #[test]
+    fn invalid_yaml_is_reported_unless_it_is_a_template() {
+        let rule = "apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nspec: {a: '{{ $labels.pod }}'}\n";
+        assert_eq!(read("a.yaml", rule).0.objects.len(), 1);
+        let (manifests, report) = read("a.yaml", "kind: [\n");
+        assert_eq!(
+            (manifests.objects.len(), report.count(Severity::Error)),
+            (0, 1)
+        );
+        assert_eq!(manifests.passed_over, []);
+        let quoted = "apiVersion: v1\nkind: Pod\nargs: ['{{.Name}}']\n b: c\n";
+        let (manifests, report) = read("a.yaml", quoted);
+        assert_eq!(manifests.passed_over, []);
+        assert_eq!(report.count(Severity::Error), 1);
+        let template = "{{ if .on }}\nkind: Pod\n{{ end }}\n";
+        let (manifests, report) = read(STDIN, template);
+        assert_eq!(manifests.passed_over, []);
+        assert_ne!(report.count(Severity::Error), 0);
+        let beside = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n---\n{quoted}");
+        assert_eq!(read("a.yaml", &beside).0.objects.len(), 1);
+    }
+}

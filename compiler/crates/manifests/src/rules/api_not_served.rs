@@ -1,0 +1,165 @@
+//! The API version or the kind of an object is not served by any supported Kubernetes version.
+
+use gpuc_syntax::diag::{Code, Report, Severity, words};
+
+use super::custom_not_served;
+use crate::api_versions::{self, Misspelt};
+use crate::read::Object;
+use crate::{Rule, Scene, installed, text_edit};
+
+/// The API version or the kind of an object is not served by any supported Kubernetes version.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4045",
+        name: "manifest-api-not-served",
+        severity: Severity::Error,
+        summary: "the API version or the kind of an object is not served by Kubernetes",
+        explain: "### What it checks
+
+The `apiVersion` of built-in Kubernetes kinds, among them Deployments, Jobs, CronJobs, Services,
+autoscalers, disruption budgets, policies, roles and classes. Their `kind` must have the correct capitals
+and must not be a plural.
+
+The kinds of JobSet, LeaderWorkerSet, Kubeflow Trainer and Kueue, if gpuc installs their charts in the
+cluster, by the chart's version. Kinds of Ray, Kubeflow, Volcano, KServe and Spark with a name close to an
+existing one.
+
+### Why it matters
+
+The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
+Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.
+
+### How to fix it
+
+Follow the help. `gpuc check --fix` changes the version where nothing else in the object has to change. gpuc
+checks the rest of the object against the served version.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: batch/v1beta1
+kind: CronJob
+metadata: {name: nightly, namespace: research}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - name: train
+              image: registry.example.com/train:1.0.0
+              resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: research}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - name: train
+              image: registry.example.com/train:1.0.0
+              resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for object in scene.objects {
+        if let Some(meant) = api_versions::spelled(&object.api_version, &object.kind) {
+            report_kind(scene, object, &meant, report);
+            continue;
+        }
+        if installed::installs_group(scene.cluster, object.group())
+            && let Some(unserved) = custom_not_served::UnservedVersion::from_object(object)
+        {
+            unserved.diagnostic(&RULE.code, report).emit();
+            continue;
+        }
+        let Some(versions) = api_versions::replacements(&object.api_version, &object.kind) else {
+            continue;
+        };
+        report_version(scene, object, versions, report);
+    }
+}
+
+/// Reports a kind that does not exist.
+fn report_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mut Report) {
+    let Some(written) = object.root.get("kind") else {
+        return;
+    };
+    let message = format!(
+        "unknown kind `{}` in API version `{}`",
+        object.kind, object.api_version
+    );
+    let builder = report.diagnostic(&RULE.code, written.span(), message);
+    let meant = match meant {
+        Misspelt::As(meant) => meant,
+        Misspelt::OneOf(kinds) => {
+            builder
+                .help(format!("write {}", words::all(kinds, "or")))
+                .emit();
+            return;
+        }
+    };
+    let builder = builder.help(format!("write `{meant}`"));
+    match text_edit::text(scene.sources, written, meant) {
+        Some(edit) => builder.fix(vec![edit]).emit(),
+        None => builder.emit(),
+    };
+}
+
+fn report_version(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut Report) {
+    let Some(written) = object.root.get("apiVersion") else {
+        return;
+    };
+    let (api_version, kind) = (object.api_version.as_str(), object.kind.as_str());
+    let message = format!(
+        "{}: no supported Kubernetes version serves {kind} in `{api_version}`",
+        object.title()
+    );
+    let builder = report.diagnostic(&RULE.code, written.span(), message);
+    let stays = api_versions::stays(api_version, kind);
+    let Some(best) = versions.first() else {
+        let help = "remove it; label namespaces with `pod-security.kubernetes.io/enforce` instead";
+        builder.help(help).emit();
+        return;
+    };
+    let names = words::all(versions, "or");
+    let builder = if stays {
+        builder.help(format!("write {names}"))
+    } else {
+        builder.help(format!(
+            "write {names} and adapt the fields that changed: `kubectl explain --api-version={best} {}`",
+            kind.to_ascii_lowercase()
+        ))
+    };
+    match text_edit::text(scene.sources, written, best).filter(|_| stays) {
+        Some(edit) => builder.fix(vec![edit]).emit(),
+        None => builder.emit(),
+    };
+}

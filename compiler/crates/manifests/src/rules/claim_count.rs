@@ -1,0 +1,133 @@
+//! A ResourceClaim requests an invalid number of devices or more than a node has.
+
+use gpuc_model::scheduling::{Answer, Demand, Why, places};
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::Node;
+
+use crate::claims::{exactly, is_claim, of_pod, request, requested};
+use crate::resources::{Amount, amount};
+use crate::{Object, Rule, Scene};
+
+/// A ResourceClaim requests an invalid number of devices or more than a node has.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4040",
+        name: "manifest-claim-count",
+        severity: Severity::Error,
+        summary: "a ResourceClaim requests an invalid number of devices or more than a node has",
+        explain: "### What it checks
+
+Whether the `count` of each request in a ResourceClaim or ResourceClaimTemplate is a positive whole number,
+is not combined with `allocationMode: All`, and does not exceed the devices of a node in some pool.
+
+### Why it matters
+
+The API server rejects a negative number and treats zero as one. All devices of a claim are on one node: a
+pod whose claim requests more than a node has stays Pending indefinitely.
+
+### How to fix it
+
+Write how many devices one pod needs, or remove `count` to request one.
+",
+        bad: claims_example!(r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 4}}]
+"),
+        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 2}}]
+"),
+    },
+    run,
+};
+
+// Source: kubernetes `pkg/apis/resource/validation/validation.go`, `validateDeviceAllocationMode` (read on 2026-11-22),
+// and `pkg/apis/resource/v1/defaults.go`, `SetDefaults_ExactDeviceRequest` (from memory).
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for object in scene.objects.iter().filter(|it| is_claim(it)) {
+        for request in requested(object).unwrap_or_default() {
+            let alternatives = request.get("firstAvailable").map_or(&[][..], Node::items);
+            for exactly in alternatives.iter().chain([exactly(request)]) {
+                check_request(scene, object, exactly, report);
+            }
+        }
+    }
+}
+
+fn check_request(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mut Report) {
+    let Some(count) = exactly.get("count") else {
+        return;
+    };
+    let title = object.title();
+    let written = count.text().unwrap_or_default();
+    let all = exactly.get("allocationMode");
+    if let Some(all) = all.filter(|it| it.text() == Some("All")) {
+        let message = format!("{title} sets both `allocationMode: All` and `count: {written}`");
+        let builder = report.diagnostic(&RULE.code, count.span(), message);
+        builder
+            .label(all.span(), "requests all devices")
+            .help("remove `count`, or `allocationMode`")
+            .emit();
+        return;
+    }
+    let message = match amount(count) {
+        Amount::Open => return,
+        Amount::Refused => {
+            format!("{title}: invalid `count` `{written}`, which must be a positive whole number")
+        }
+        Amount::Whole(0) => format!("{title}: `count` is 0, which the API server treats as 1"),
+        Amount::Whole(_) => return too_many(scene, object, exactly, report),
+    };
+    let builder = report.diagnostic(&RULE.code, count.span(), message);
+    builder
+        .help("write a positive whole number, or remove `count` to request one device")
+        .emit();
+}
+
+/// Reports a claim that exceeds every node. Claims that a pod uses are reported at the pod.
+fn too_many(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mut Report) {
+    let name = object.name.as_deref().unwrap_or_default();
+    let mut claims = scene.pods.iter().flat_map(of_pod);
+    let Some(claim) = request(exactly).filter(|_| !claims.any(|it| it.object() == name)) else {
+        return;
+    };
+    let demand = Demand {
+        claims: vec![claim.clone()],
+        ..Demand::default()
+    };
+    let verdicts = places(&demand, scene.cluster);
+    let too_many = verdicts.iter().filter_map(|verdict| {
+        let mut reasons = verdict.reasons.iter();
+        let is_too_many = |why: &Why| matches!(why, Why::TooMany { .. });
+        Some((verdict, reasons.find(|reason| is_too_many(&reason.why))?))
+    });
+    let too_many: Vec<_> = too_many.collect();
+    let mut answers = verdicts.iter().map(gpuc_model::scheduling::Verdict::answer);
+    if too_many.is_empty() || answers.any(|answer| answer != Answer::No) {
+        return;
+    }
+    let message = format!(
+        "{} requests {} devices of `{}`, more than any node has",
+        object.title(),
+        claim.count,
+        claim.class
+    );
+    let mut builder = report.diagnostic(&RULE.code, claim.span, message);
+    for (verdict, reason) in too_many {
+        builder = builder.label(
+            reason.place,
+            format!("pool `{}` {reason}", verdict.pool.name),
+        );
+    }
+    builder
+        .help("request fewer devices in each of several pods; a claim's devices are on one node")
+        .emit();
+}

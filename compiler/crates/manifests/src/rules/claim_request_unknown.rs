@@ -1,0 +1,135 @@
+//! A container uses a request that its claim does not have.
+
+use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::node::Node;
+
+use crate::claims::{of_pod, requested};
+use crate::{Container, Pod, Rule, Scene, text_edit};
+
+/// A container uses a request that its claim does not have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4042",
+        name: "manifest-claim-request-unknown",
+        severity: Severity::Error,
+        summary: "a container uses an unknown request of a claim",
+        explain: "### What it checks
+
+Whether each `request` in a container's `resources.claims` is the name of a request in the ResourceClaim or
+ResourceClaimTemplate among the manifests.
+
+### Why it matters
+
+The kubelet finds no device for the container and does not start it.
+
+### How to fix it
+
+Write the name of a request of the claim, or remove `request` to use all of its devices.
+",
+        bad: claims_example!(r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {claims: [{name: gpu, request: gpus}]}
+"),
+        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {claims: [{name: gpu, request: gpu}]}
+"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+        for container in &pod.containers {
+            check_container(scene, pod, container, report);
+        }
+    }
+}
+
+fn check_container(
+    scene: &Scene<'_>,
+    pod: &Pod<'_>,
+    container: &Container<'_>,
+    report: &mut Report,
+) {
+    let claims = of_pod(pod);
+    let resources = container.resources().map(|entry| &entry.value);
+    let used = resources.and_then(|it| it.get("claims"));
+    for used in used.map_or(&[][..], Node::items) {
+        let Some((request, asked)) = used.get("request").and_then(|it| Some((it, it.text()?)))
+        else {
+            continue;
+        };
+        let name = used.get("name").and_then(Node::text);
+        let mut named = claims.iter();
+        let claim = named.find(|it| it.name.and_then(Node::text) == name);
+        let object = claim.and_then(|it| scene.claims.find(pod, it.kind(), it.object()));
+        let Some((object, requests)) = object.and_then(|it| Some((it, requested(it)?))) else {
+            continue;
+        };
+        let names = requests
+            .iter()
+            .map(|it| it.get("name").and_then(Node::text));
+        let Some(names) = names.collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        // An alternative is addressed as `request/alternative`.
+        let first = asked.split('/').next().unwrap_or_default();
+        if names.is_empty() || names.contains(&first) || asked.contains(['{', '$']) {
+            continue;
+        }
+        let message = format!(
+            "container `{}` uses the unknown request `{asked}` of {}",
+            container.name(),
+            object.title()
+        );
+        let builder = report.diagnostic(&RULE.code, request.span(), message);
+        let builder = match requests.first() {
+            Some(first) => builder.label(first.span(), "the claim's request"),
+            None => builder,
+        };
+        let only = names.first().filter(|_| names.len() == 1).copied();
+        let meant = only.or_else(|| words::nearest(asked, names.iter().copied()));
+        let Some(meant) = meant else {
+            builder
+                .help(format!("write {}", words::all(&names, "or")))
+                .emit();
+            continue;
+        };
+        let builder = builder.help(format!("write `{meant}`, or remove `request`"));
+        match text_edit::value(scene.sources, request, meant) {
+            Some(edit) => builder.fix(vec![edit]).emit(),
+            None => builder.emit(),
+        };
+    }
+}

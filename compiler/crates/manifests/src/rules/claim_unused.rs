@@ -1,0 +1,130 @@
+//! A pod lists a claim that no container uses.
+
+use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::node::Node;
+use serde_json::json;
+
+use crate::{Container, Pod, Rule, Scene, text_edit};
+
+/// A pod lists a claim that no container uses.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4030",
+        name: "manifest-claim-unused",
+        severity: Severity::Warning,
+        summary: "a pod lists a claim that no container uses",
+        explain: "### What it checks
+
+Whether a container uses each claim in the pod's `resourceClaims`, under `resources.claims`.
+
+### Why it matters
+
+The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
+them.
+
+### How to fix it
+
+Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
+container, `gpuc check --fix` does so.
+",
+        bad: claims_example!(
+            r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {memory: 1Gi}}
+"
+        ),
+        good: claims_example!(
+            r"apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu, namespace: research}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {memory: 1Gi}, claims: [{name: gpu}]}
+"
+        ),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+        let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
+        let names = listed.iter().filter_map(|claim| claim.get("name"));
+        let used: Vec<_> = pod.containers.iter().flat_map(uses).collect();
+        // An unlisted name is reported by its own rule, and may be a misspelled one of these.
+        let is_listed = |name: &&str| listed.iter().any(|it| text(it) == Some(name));
+        if !used.iter().all(is_listed) {
+            continue;
+        }
+        for name in names {
+            let claim = name.text().unwrap_or_default();
+            if used.contains(&claim) {
+                continue;
+            }
+            let message = format!("no container of {} uses the claim `{claim}`", pod.title());
+            let builder = report.diagnostic(&RULE.code, name.span(), message);
+            let builder = builder.help(format!(
+                "write `claims: [{{name: {claim}}}]` in the container's `resources`"
+            ));
+            match fix(scene, pod, claim) {
+                Some(edit) => builder.fix(vec![edit]).emit(),
+                None => builder.emit(),
+            };
+        }
+    }
+}
+
+fn text(claim: &Node) -> Option<&str> {
+    claim.get("name").and_then(Node::text)
+}
+
+/// The claims that a container uses.
+fn uses<'n>(container: &Container<'n>) -> Vec<&'n str> {
+    let resources = container.resources().map(|entry| &entry.value);
+    let claims = resources.and_then(|it| it.get("claims"));
+    let claims = claims.map_or(&[][..], Node::items).iter();
+    claims.filter_map(text).collect()
+}
+
+/// Adds the claim to the only container of the pod.
+fn fix(scene: &Scene<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
+    let [container] = pod.containers.as_slice() else {
+        return None;
+    };
+    let claim = json!({ "name": name });
+    let Some(resources) = container.node.get("resources") else {
+        let resources = json!({"claims": [claim]});
+        return text_edit::entry(scene.sources, container.node, "resources", &resources);
+    };
+    match resources.get("claims") {
+        Some(claims) => text_edit::item(scene.sources, claims, &claim),
+        None => text_edit::entry(scene.sources, resources, "claims", &json!([claim])),
+    }
+}

@@ -1,0 +1,121 @@
+//! An image name is invalid.
+
+use gpuc_kubernetes::names::image;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use crate::{Rule, Scene, text_edit};
+
+/// An image name is invalid.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4051",
+        name: "manifest-image-invalid",
+        severity: Severity::Error,
+        summary: "invalid image name",
+        explain: "### What it checks
+
+Whether the image of each container is a valid image name: a registry, a repository in lower case, a tag, a
+digest. Values that contain template placeholders are not checked.
+
+### Why it matters
+
+The API server accepts the pod, but no node can pull the image: `InvalidImageName`. The pod occupies its
+GPUs and never starts.
+
+### How to fix it
+
+Write the name as `docker pull` expects it, without `https://`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: https://registry.example.com/train:1.0.0
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: registry.example.com/train:1.0.0
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
+        let Some(node) = container.image() else {
+            continue;
+        };
+        let text = node.text().unwrap_or_default();
+        if is_unchecked(text) {
+            continue;
+        }
+        let Err(problem) = image(text) else {
+            continue;
+        };
+        let message = format!("invalid image name `{text}`");
+        let builder = report.diagnostic(&RULE.code, node.span(), message);
+        let meant = without_scheme(text).filter(|meant| image(meant).is_ok());
+        let edit = meant.and_then(|meant| text_edit::text(scene.sources, node, meant));
+        let builder = match meant {
+            Some(meant) => builder.help(format!("write `{meant}`")),
+            None => builder.help(problem),
+        };
+        match edit {
+            Some(edit) => builder.fix(vec![edit]).emit(),
+            None => builder.emit(),
+        };
+    }
+}
+
+/// Whether the image is a template placeholder, or contains spaces, which `api_server` reports.
+fn is_unchecked(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-".contains(c);
+    let is_filled_in = ["{{", "${", "$(", "<"]
+        .iter()
+        .any(|mark| text.contains(mark));
+    is_filled_in || text.contains(char::is_whitespace) || text.chars().all(is_word)
+}
+
+/// The name without a URL scheme; `None` if it has none.
+fn without_scheme(text: &str) -> Option<&str> {
+    let schemes = ["https://", "http://", "docker://", "oci://"];
+    schemes.iter().find_map(|scheme| text.strip_prefix(scheme))
+}

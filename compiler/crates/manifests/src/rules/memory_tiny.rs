@@ -1,0 +1,127 @@
+//! The memory limit of a container is below 1 MiB.
+
+use gpuc_model::scheduling::thousandths_of;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use crate::{Rule, Scene, text_edit};
+
+/// The memory limit of a container is below 1 MiB.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4060",
+        name: "manifest-memory-tiny",
+        severity: Severity::Error,
+        summary: "the memory limit of a container is below 1 MiB",
+        explain: "### What it checks
+
+Whether the memory limit of a container is less than one mebibyte.
+
+### Why it matters
+
+`m` means a thousandth: `512m` of memory is half a byte, and `16` is 16 bytes. The API server accepts both.
+No process can start with so little memory: the container is killed before its program runs.
+
+### How to fix it
+
+Write the intended unit: `512Mi`, `16Gi`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: registry.example.com/train:1.0.0
+      resources: {limits: {nvidia.com/gpu: 1, memory: 512m}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: registry.example.com/train:1.0.0
+      resources: {limits: {nvidia.com/gpu: 1, memory: 512Mi}}
+"#,
+    },
+    run,
+};
+
+/// Limits below this, in thousandths of a byte, are too low for any container. The minimum of container runtimes is
+/// some mebibytes (from memory).
+const TOO_LITTLE: u64 = 1000 << 20;
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in &scene.pods {
+        for container in &pod.containers {
+            let mut limits = container.list("limits").iter();
+            let Some(entry) = limits.find(|entry| entry.key == "memory") else {
+                continue;
+            };
+            // Zero means no limit.
+            let amount = thousandths_of(&entry.value).filter(|amount| *amount > 0);
+            let Some(amount) = amount.filter(|amount| *amount < TOO_LITTLE) else {
+                continue;
+            };
+            let text = entry.value.text().unwrap_or_default();
+            let message = format!(
+                "{}: the memory limit `{text}` of container `{}` is {}",
+                pod.title(),
+                container.name(),
+                in_bytes(amount)
+            );
+            let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
+            let builder = builder.primary_label("too low for any program");
+            let mebi = text.strip_suffix('m').map(|number| format!("{number}Mi"));
+            let edit = mebi
+                .as_ref()
+                .and_then(|meant| text_edit::text(scene.sources, &entry.value, meant));
+            let builder = match mebi {
+                Some(meant) => builder.help(format!("write `{meant}`")),
+                None => builder.help(format!("write a unit: `{text}Mi` or `{text}Gi`")),
+            };
+            match edit {
+                Some(edit) => builder.fix(vec![edit]).emit(),
+                None => builder.emit(),
+            };
+        }
+    }
+}
+
+/// Thousandths of a byte as text.
+fn in_bytes(thousandths: u64) -> String {
+    match thousandths.div_ceil(1000) {
+        1 => "at most 1 byte".to_owned(),
+        bytes => format!("{bytes} bytes"),
+    }
+}

@@ -1,0 +1,116 @@
+//! Pods that Kueue admits together exceed the team's quota in every single pool.
+
+use gpuc_model::scheduling::contention::{self, Sum};
+use gpuc_model::scheduling::{What, stuck};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::quota_exceeded::limit;
+use crate::pod_sets::loads;
+use crate::{Rule, Scene, gang_scheduling};
+
+/// Pods that Kueue admits together exceed the team's quota in every single pool.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4081",
+        name: "manifest-pool-quota-exceeded",
+        severity: Severity::Error,
+        summary: "pods that start together exceed the team's quota in every single pool",
+        explain: "### What it checks
+
+With `queueing: kueue`, the pods of an object in a team's namespace that start together, such as those of a
+Job, of a StatefulSet or of a Ray worker group. Kueue assigns all of them GPUs of one pool. They must fit in
+the team's `limit` for one of the pools, including at most the quota that other teams lend.
+
+Pods of a Deployment start one by one. A Job with `kueue.x-k8s.io/job-min-parallelism` counts with that
+number of pods.
+
+### Why it matters
+
+Kueue never admits such a job, even if the pools are idle: it does not combine the quotas of several pools.
+
+### How to fix it
+
+Request fewer pods, split the job, or raise the team's `limit` for one pool.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+  - {name: more, gpu: {model: A30, perNode: 2}, hosts: [node-3], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}, {pool: more, guaranteed: 2}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sweep, namespace: research}
+spec:
+  parallelism: 3
+  completions: 30
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: sweep
+          image: registry.example.com/sweep:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+  - {name: more, gpu: {model: A30, perNode: 2}, hosts: [node-3], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}, {pool: more, guaranteed: 2}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sweep, namespace: research}
+spec:
+  parallelism: 2
+  completions: 30
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: sweep
+          image: registry.example.com/sweep:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for (pod, load) in loads(scene) {
+        let team = load.team.and_then(|name| scene.cluster.team(name));
+        let Some(stuck) = team.and_then(|team| stuck(scene.cluster, team, &load)) else {
+            continue;
+        };
+        // A request that exceeds all pools together is reported by other rules.
+        let resource = What::Device(stuck.resource.clone());
+        let limit = limit(scene, pod, &stuck.resource);
+        let Some((limit, _)) = limit else { continue };
+        let gang = [load];
+        let is_reported = match gang_scheduling::at_once(scene.cluster, pod) {
+            Some(_) => !Sum::of_one(scene.cluster, &gang, 0).is_empty(),
+            None => gang[0].asks(&resource) > limit,
+        };
+        if is_reported {
+            continue;
+        }
+        let [load] = gang;
+        contention::diagnostic_stuck(&stuck, &load, &RULE.code, report).emit();
+    }
+}

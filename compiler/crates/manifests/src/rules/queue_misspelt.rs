@@ -1,0 +1,101 @@
+//! The queue name of a job is nearly the name of a queue in its namespace.
+
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use super::queue_unknown::{Unknown, unknown};
+use crate::{Rule, Scene, text_edit};
+
+/// The queue name of a job is nearly the name of a queue in its namespace.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4075",
+        name: "manifest-queue-misspelt",
+        severity: Severity::Error,
+        summary: "a job names an unknown queue; a queue of its namespace has nearly that name",
+        explain: "### What it checks
+
+With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
+differs by one letter from `default` or from a LocalQueue among the manifests.
+
+### Why it matters
+
+Kueue keeps a job with an unknown queue suspended until the queue exists.
+
+### How to fix it
+
+Write the queue that the help names; `gpuc check --fix` does so.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: defualt}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: default}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for Unknown {
+        object,
+        queue,
+        meant,
+    } in unknown(scene)
+    {
+        let Some(meant) = meant else { continue };
+        let name = queue.text().unwrap_or_default();
+        let message = format!("{}: unknown queue `{name}`", object.title());
+        let builder = report.diagnostic(&RULE.code, queue.span(), message);
+        let builder = builder
+            .label(scene.cluster.written.queueing.span, "jobs wait in queues")
+            .help(format!("did you mean `{meant}`?"));
+        match text_edit::text(scene.sources, queue, meant) {
+            Some(edit) => builder.fix(vec![edit]).emit(),
+            None => builder.emit(),
+        };
+    }
+}

@@ -1,0 +1,157 @@
+//! A job names a queue that its namespace does not have.
+
+use gpuc_model::QUEUE;
+use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::Node;
+
+use crate::scheduling::queue_named;
+use crate::{Object, Rule, Scene};
+
+/// A job names a queue that its namespace does not have.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4024",
+        name: "manifest-queue-unknown",
+        severity: Severity::Warning,
+        summary: "a job names a queue that its namespace does not have",
+        explain: "### What it checks
+
+With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
+exists: `default`, which gpuc creates in the namespaces of teams, or a LocalQueue among the manifests.
+Namespaces without a team have no queue.
+
+### Why it matters
+
+Kueue keeps a job with an unknown queue suspended until the queue exists.
+
+### How to fix it
+
+Write `default`, or remove the label. If the queue is created elsewhere, write `allow:
+[manifest-queue-unknown]`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: research}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+queueing: kueue
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: default}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let found = unknown(scene).into_iter();
+    for Unknown { object, queue, .. } in found.filter(|it| it.meant.is_none()) {
+        let name = queue.text().unwrap_or_default();
+        let namespace = object.namespace.as_deref().unwrap_or_default();
+        let title = object.title();
+        let ((span, label), help) = if let Some((team, index)) = scene.cluster.team_of(namespace) {
+            let namespace = &team.namespaces[index];
+            let label = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
+            let help = format!("write `{QUEUE}`, or remove the label");
+            ((namespace.span, label), help)
+        } else {
+            let label = "only the namespaces of teams have queues".to_owned();
+            let help = "move it to the namespace of a team, or add its namespace to a team";
+            let span = scene.cluster.written.queueing.span;
+            ((span, label), help.to_owned())
+        };
+        let message = format!("{title}: unknown queue `{name}`");
+        let builder = report.diagnostic(&RULE.code, queue.span(), message);
+        builder.label(span, label).help(help).emit();
+    }
+}
+
+/// A queue that an object names and its namespace does not have.
+pub(super) struct Unknown<'s> {
+    pub(super) object: &'s Object,
+    pub(super) queue: &'s Node,
+    /// An existing queue with nearly the same name.
+    pub(super) meant: Option<&'s str>,
+}
+
+/// The unknown queues that objects name.
+pub(super) fn unknown<'s>(scene: &Scene<'s>) -> Vec<Unknown<'s>> {
+    let objects = scene.objects.iter();
+    let found = objects.filter_map(|object| {
+        let namespace = object.namespace.as_deref()?;
+        let queue = queue_named(object)?;
+        let name = queue.text().unwrap_or_default();
+        let is_open = [name, namespace]
+            .iter()
+            .any(|it| it.contains("{{") || it.contains("${"));
+        let others = scene.objects.iter();
+        let others =
+            others.filter(|it| it.kind == "LocalQueue" && it.namespace == object.namespace);
+        let own = scene.cluster.team_of(namespace).map(|_| QUEUE);
+        let known: Vec<_> = others
+            .filter_map(|it| it.name.as_deref())
+            .chain(own)
+            .collect();
+        if is_open || known.contains(&name) {
+            return None;
+        }
+        let meant = nearest(name, known.iter().copied()).filter(|it| is_alike(name, it));
+        Some(Unknown {
+            object,
+            queue,
+            meant,
+        })
+    });
+    found.filter(|_| scene.cluster.has_queues()).collect()
+}
+
+/// Whether two names differ in length by at most one, and only in letters. Other differences mean different queues.
+fn is_alike(one: &str, other: &str) -> bool {
+    let marks = |text: &str| {
+        let marks = text.chars().filter(|c| !c.is_ascii_alphabetic());
+        marks.collect::<String>()
+    };
+    let is_long = one.len() > 4;
+    is_long && one.len().abs_diff(other.len()) <= 1 && marks(one) == marks(other)
+}

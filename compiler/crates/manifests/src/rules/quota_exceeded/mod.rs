@@ -1,0 +1,322 @@
+//! A manifest exceeds the quota of its team.
+
+mod amounts;
+mod volumes;
+
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::source::Span;
+
+use crate::resources::{Amount, amount, is_gpu};
+use crate::scheduling::is_queued;
+use crate::services::{self, Count};
+use crate::{Container, Pod, Rule, Scene, claims, jobs};
+
+use super::job_over_quota;
+
+/// A manifest exceeds the quota of its team.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4010",
+        name: "manifest-quota-exceeded",
+        severity: Severity::Error,
+        summary: "a manifest exceeds the quota of its team",
+        explain: "### What it checks
+
+The pods that an object in a team's namespace creates at once, by `replicas`, by `parallelism` or by the
+`minReplicas` of its HorizontalPodAutoscaler. Their GPUs, requested as resources or through claims, and
+their CPU and memory must not exceed the maximum of the team's quota, nor their number its `pods`. If a team
+has a quota for GPUs, or its pods wait in a queue, the quota is zero for GPUs that it does not name.
+
+Each container must stay within the team's `limits.max` and `limits.gpusPerContainer`, and within the limit
+from `limits.default` if it sets none. A container without requests counts with `limits.defaultRequest`.
+PersistentVolumeClaims must stay within the quota's `storage`.
+
+A Job outside of queues may run with fewer pods at once; `manifest-job-over-quota` reports it.
+
+### Why it matters
+
+The API server rejects the excess pods: a Job never has all of its pods, and a single pod that exceeds the
+quota is never created. It also rejects every pod with a container whose limit is less than its request.
+
+### How to fix it
+
+Request less, or give the team a larger `limit`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 2
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: chat
+          image: registry.example.com/chat:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 1
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: chat
+          image: registry.example.com/chat:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    volumes::check_claims(scene, report);
+    for pod in &scene.pods {
+        check_containers(scene, pod, report);
+        amounts::check_containers(scene, pod, report);
+    }
+    check(scene, Kind::Never, report);
+}
+
+/// The effect of a quota on pods that exceed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Some or all of the pods never run.
+    Never,
+    /// The pods run one after the other, as in a Job.
+    InTurn,
+}
+
+impl Kind {
+    pub(super) fn from_in_turn(in_turn: bool) -> Self {
+        if in_turn { Self::InTurn } else { Self::Never }
+    }
+
+    /// The code of the diagnostic.
+    pub(super) fn code(self) -> &'static Code {
+        match self {
+            Self::Never => &RULE.code,
+            Self::InTurn => &job_over_quota::RULE.code,
+        }
+    }
+
+    /// The problem, as it follows the object's title in the message.
+    fn problem(self) -> &'static str {
+        match self {
+            Self::Never => "exceeds the quota of its team",
+            Self::InTurn => "cannot run all of its pods at once within the quota of its team",
+        }
+    }
+}
+
+/// Checks the total requests of all pods of each object.
+pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
+    for pod in &scene.pods {
+        let copies = copies(scene, pod);
+        amounts::check_pods(scene, pod, copies, kind, report);
+        let is_job = jobs::spec(pod.object).is_some() && !is_queued(scene.cluster, pod);
+        for DeviceRequest {
+            resource,
+            each,
+            copies,
+            span,
+        } in device_requests(scene, pod, copies.pods)
+        {
+            let Some((limit, limit_span)) = limit(scene, pod, &resource) else {
+                continue;
+            };
+            let all = each.saturating_mul(copies);
+            if all <= limit || Kind::from_in_turn(is_job && each <= limit) != kind {
+                continue;
+            }
+            let total = if copies > 1 {
+                format!("{copies} pods with {each} each need {all} of `{resource}`")
+            } else {
+                format!("{each} of `{resource}`")
+            };
+            let message = format!("{} {}: {total}", pod.title(), kind.problem());
+            let builder = report.diagnostic(kind.code(), span, message);
+            builder
+                .label(limit_span, format!("the quota of the team is {limit}"))
+                .help(help(kind, limit))
+                .emit();
+        }
+    }
+}
+
+/// Checks the GPUs of each container against `limits.gpusPerContainer` of the team.
+fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
+    let namespace = pod.object.namespace.as_deref();
+    let team = namespace.and_then(|it| scene.cluster.team_of(it));
+    let Some((team, max)) = team.and_then(|(team, _)| Some((team, team.gpus_per_container()?)))
+    else {
+        return;
+    };
+    let names = scene.cluster.resources_of(team);
+    for entry in pod.containers.iter().flat_map(Container::asks) {
+        let Amount::Whole(count) = amount(&entry.value) else {
+            continue;
+        };
+        if count <= u64::from(max.value) || !names.contains(entry.key.as_str()) {
+            continue;
+        }
+        let message = format!(
+            "{} exceeds the limit of its team per container: {count} of `{}`",
+            pod.title(),
+            entry.key
+        );
+        let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
+        let text = format!("at most {max} per container of team `{}`", team.name);
+        builder
+            .label(max.span, text)
+            .help("request less in each of several pods, or raise the team's `limits.gpusPerContainer`")
+            .emit();
+    }
+}
+
+fn help(kind: Kind, limit: u64) -> &'static str {
+    match (kind, limit) {
+        (Kind::InTurn, _) => job_over_quota::HELP,
+        (_, 0) => "request a resource of the team's quota, or add this one to the quota",
+        _ => "request less, or write a larger `limit` in the team's quota",
+    }
+}
+
+/// A request of an object's pods for devices.
+struct DeviceRequest {
+    resource: String,
+    /// The devices per pod.
+    each: u64,
+    /// The number of pods that do not share the devices.
+    copies: u64,
+    span: Span,
+}
+
+/// The device requests of pods, one per resource, with the span of the first. Init containers are ignored: they use
+/// the same devices as the others.
+fn device_requests(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceRequest> {
+    let mut all: Vec<DeviceRequest> = Vec::new();
+    let mut add = |resource: &str, each: u64, copies: u64, span: Span| {
+        let same = |it: &&mut DeviceRequest| it.resource == resource && it.copies == copies;
+        match all.iter_mut().find(same) {
+            Some(request) => request.each = request.each.saturating_add(each),
+            None => all.push(DeviceRequest {
+                resource: resource.to_owned(),
+                each,
+                copies,
+                span,
+            }),
+        }
+    };
+    let containers = pod.containers.iter().filter(|it| !it.is_init);
+    for entry in containers.flat_map(Container::asks) {
+        if let Amount::Whole(count @ 1..) = amount(&entry.value) {
+            add(&entry.key, count, copies, entry.value.span());
+        }
+    }
+    for claim in claims::of_pod(pod) {
+        let known = claims::requested_devices(scene.cluster, &scene.claims, pod, &claim);
+        // Pods that name the same ResourceClaim share its devices.
+        let is_shared = claim.kind() == claims::CLAIM;
+        for request in known.into_iter().flatten() {
+            let copies = if is_shared { copies.min(1) } else { copies };
+            let span = claim.source.span();
+            add(&request.class, request.count, copies, span);
+        }
+    }
+    all
+}
+
+/// The number of pods that a built-in controller creates at once; one for other controllers.
+pub(super) fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
+    let job = jobs::job_pods(scene.cluster, pod);
+    let count = job.or_else(|| services::at_once(scene, pod));
+    count.unwrap_or(Count {
+        pods: 1,
+        span: None,
+    })
+}
+
+/// The maximum of a resource for the team in a pod's namespace, with its first span; `None` if no quota counts the
+/// resource.
+pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
+    let namespace = pod.object.namespace.as_deref()?;
+    let (team, index) = scene.cluster.team_of(namespace)?;
+    let grants = || team.grants().filter(|grant| grant.resource == resource);
+    let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
+    let has_queues = scene.cluster.has_queues();
+    let pools = scene.cluster.pools.iter();
+    let is_claimed = pools
+        .flat_map(|pool| &pool.classes)
+        .any(|it| it.name == resource);
+    // Kueue does not count claims.
+    if is_claimed && has_queues {
+        return None;
+    }
+    let mut quotas = team.written.namespace_quotas.iter();
+    let is_own = quotas.any(|it| it.namespace == team.namespaces[index]);
+    // Pools that advertise the same resource are counted together. With queues, a namespace has no GPU quota.
+    let counted = if own.is_empty() && (has_queues || !is_own) {
+        grants().filter(|it| it.namespace.is_none()).collect()
+    } else {
+        own
+    };
+    if let Some(first) = counted.first() {
+        let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
+        return Some((limit, first.span));
+    }
+    let has_quota = team
+        .quota_of(index)
+        .is_some_and(|quota| !quota.gpus.is_empty());
+    let counts_all = if has_queues {
+        !pod.is_of_nodes() && is_gpu(resource)
+    } else {
+        has_quota
+    };
+    let is_advertised = scene.cluster.pools.iter().any(|pool| {
+        let mut offers = pool.offers.get().into_iter().flatten();
+        offers.any(|offer| offer.resource == resource)
+    });
+    (counts_all && (is_advertised || is_claimed)).then_some((0, team.name.span))
+}

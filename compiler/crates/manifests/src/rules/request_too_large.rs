@@ -1,0 +1,140 @@
+//! A pod requests more than a node of any pool has.
+
+use gpuc_model::scheduling::{Reason, Why};
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use crate::scheduling::{Cause, against};
+use crate::{Rule, Scene};
+
+/// A pod requests more than a node of any pool has.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4008",
+        name: "manifest-request-too-large",
+        severity: Severity::Error,
+        summary: "a pod requests more than a node of any pool has",
+        explain: "### What it checks
+
+Whether a node of some pool has the GPUs, CPU, memory and disk (`ephemeral-storage`) that a pod requests.
+The disk is the one for the writable layers of containers, if gpuc creates it: `diskGiB`, or the local disks
+of the machine. A pod that requests no GPU and tolerates no taint only fits pools without taints.
+
+### Why it matters
+
+A pod runs on one node. A pod that exceeds the largest node stays Pending indefinitely, and no autoscaler
+adds a node for it.
+
+### How to fix it
+
+Request less, and run several pods: a job on several nodes has a pod on each of them.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 4}}
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 2}}
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for unplaced in scene
+        .unplaced
+        .iter()
+        .filter(|it| it.cause == Cause::TooMany)
+    {
+        let pod = &scene.pods[unplaced.pod];
+        let is_size = |reason: &&Reason| {
+            let why = &reason.why;
+            matches!(why, Why::TooMany { .. }) || why.is_size()
+        };
+        let is_count = |reason: &&Reason| matches!(reason.why, Why::TooMany { .. });
+        let reasons = unplaced.verdicts.iter().filter_map(|verdict| {
+            let count = against(verdict).find(is_count);
+            let reason = count.or_else(|| against(verdict).find(is_size))?;
+            Some((verdict.pool, reason))
+        });
+        let reasons: Vec<_> = reasons.collect();
+        // A lack of devices matters more than a lack of CPU in small pools.
+        let count = reasons.iter().find(|(_, reason)| is_count(reason));
+        let Some((_, first)) = count.or(reasons.first()) else {
+            continue;
+        };
+        let is_any = unplaced.verdicts.len() == scene.cluster.pools.len();
+        let bound = if is_any {
+            "a node of any pool has"
+        } else {
+            "any node without taints has"
+        };
+        let message = format!("{} requests more than {bound}", pod.title());
+        // The request may be a default in the file of the cluster.
+        let is_in_manifest = first.asked.source == pod.spec.span().source;
+        let is_written = first.asked.is_written() && is_in_manifest;
+        let span = if is_written {
+            first.asked
+        } else {
+            unplaced.span(&scene.pods)
+        };
+        let mut builder = report.diagnostic(&RULE.code, span, message);
+        if !is_written {
+            let text = "the default for the team's containers without a request";
+            builder = builder.label(first.asked, text);
+        }
+        for (pool, reason) in &reasons {
+            builder = builder.label(reason.place, format!("pool `{}` {reason}", pool.name));
+        }
+        let help = if is_any {
+            "request less, and run one pod on each of several nodes"
+        } else {
+            "request less, or add a pool of larger machines without taints"
+        };
+        builder.help(help).emit();
+    }
+}

@@ -1,0 +1,160 @@
+//! The request and the limit of an extended resource differ.
+
+use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::node::{Entry, Node};
+use serde_json::{Value as Json, json};
+
+use crate::resources::{Amount, amount, is_extended};
+use crate::{Container, Rule, Scene, text_edit};
+
+/// The request and the limit of an extended resource differ.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4002",
+        name: "manifest-requests-differ",
+        severity: Severity::Error,
+        summary: "the request and the limit of an extended resource differ",
+        explain: "### What it checks
+
+Whether each extended resource, such as `nvidia.com/gpu`, has a limit, and the same request if there is one.
+
+### Why it matters
+
+GPUs cannot be overcommitted. The API server rejects the pod: `must be equal to nvidia.com/gpu limit`, or
+`Limit must be set for non overcommitable resources`. It accepts a Deployment or a Job, which then never
+gets a pod.
+
+### How to fix it
+
+Write the limit; the request defaults to it. `gpuc check --fix` adds a missing limit. It does not change
+values that differ, because it cannot know which one is intended.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {requests: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+// Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `validateContainerResourceRequirements`.
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in &scene.pods {
+        for container in &pod.containers {
+            let limits = container.list("limits");
+            let requests = container.list("requests").iter();
+            // Invalid quantities are reported by `amount_not_whole`.
+            let requests = requests.filter(|entry| amount(&entry.value) != Amount::Refused);
+            for request in requests.filter(|entry| is_extended(&entry.key)) {
+                let limit = limits.iter().find(|limit| limit.key == request.key);
+                let builder = match limit {
+                    None => {
+                        let message = format!("`{}` is requested without a limit", request.key);
+                        report.diagnostic(&RULE.code, request.key_span, message)
+                    }
+                    Some(limit) if differ(limit, request) => {
+                        let message =
+                            format!("the limit and the request of `{}` differ", request.key);
+                        let builder = report.diagnostic(&RULE.code, limit.value.span(), message);
+                        builder.label(request.value.span(), "the request")
+                    }
+                    Some(_) => continue,
+                };
+                let requested = request.value.text().unwrap_or_default();
+                let help = match limit {
+                    None => format!("write `{}: {requested}` in `limits` too", request.key),
+                    Some(_) => "write the same quantity in both, or only the limit".to_owned(),
+                };
+                let builder = builder.help(help);
+                let edit = limit.is_none().then(|| fix(scene, container, request));
+                match edit.flatten() {
+                    Some(edit) => builder.fix(vec![edit]).emit(),
+                    None => builder.emit(),
+                };
+            }
+        }
+    }
+}
+
+/// Whether both are valid quantities that differ.
+fn differ(limit: &Entry, request: &Entry) -> bool {
+    match (amount(&limit.value), amount(&request.value)) {
+        (Amount::Whole(limit), Amount::Whole(request)) => limit != request,
+        _ => false,
+    }
+}
+
+/// Adds a limit equal to the request.
+fn fix(scene: &Scene<'_>, container: &Container<'_>, request: &Entry) -> Option<Edit> {
+    let Amount::Whole(count) = amount(&request.value) else {
+        return None;
+    };
+    let resources = &container.resources()?.value;
+    let count = quoted_like(&request.value, count);
+    match resources.get("limits") {
+        Some(limits) => text_edit::entry(scene.sources, limits, &request.key, &count),
+        None => text_edit::entry(
+            scene.sources,
+            resources,
+            "limits",
+            &json!({ &request.key: count }),
+        ),
+    }
+}
+
+/// A number, quoted if `other` is quoted.
+fn quoted_like(other: &Node, count: u64) -> Json {
+    let is_plain = matches!(
+        other.value,
+        gpuc_syntax::node::Value::Scalar(gpuc_syntax::node::Scalar::Written { plain: true, .. })
+    );
+    if is_plain {
+        json!(count)
+    } else {
+        json!(count.to_string())
+    }
+}

@@ -1,0 +1,304 @@
+//! A manifest requests a GPU resource that no pool advertises.
+
+use gpuc_model::POOL_LABEL;
+use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+use gpuc_syntax::node::Entry;
+
+use crate::resources::{ALPHA, MISNAMED, is_gpu, is_unknown, offered};
+use crate::{Container, Rule, Scene, text_edit};
+
+/// A manifest requests a GPU resource that no pool advertises.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4001",
+        name: "manifest-resource-unknown",
+        severity: Severity::Error,
+        summary: "a manifest requests a GPU resource that no pool advertises",
+        explain: "### What it checks
+
+Whether some pool of the cluster advertises each GPU resource that a pod requests or that a ResourceQuota
+counts.
+
+### Why it matters
+
+A pod that requests a resource that no node advertises stays Pending indefinitely: `Insufficient
+nvidia.com/gpu.type`. The resource name depends on the sharing of the pool: `nvidia.com/gpu`,
+`nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`. The GPU model is not a resource; it is a label of the
+nodes.
+
+### How to fix it
+
+Request the resource that the help names, and select the GPU model by the pool's label in `nodeSelector`.
+
+`gpuc check --fix` fixes the spelling. It does not replace full GPUs with replicas or MIG devices, nor the
+reverse: the quantities are not equivalent.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {alpha.kubernetes.io/nvidia-gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in &scene.pods {
+        for container in &pod.containers {
+            for entry in container
+                .asks()
+                .filter(|entry| is_unknown(scene.cluster, &entry.key))
+            {
+                let title = format!("{} requests `{}`", pod.title(), entry.key);
+                report_unknown(
+                    scene,
+                    &title,
+                    entry,
+                    &entries_for(container, &entry.key),
+                    report,
+                );
+            }
+        }
+    }
+    for (object, entry) in scene.quotas() {
+        let Some(resource) = entry.key.strip_prefix(COUNTED) else {
+            continue;
+        };
+        if is_unknown(scene.cluster, resource) {
+            let title = format!("{} counts `{resource}`", object.title());
+            let lists = object.root.get("spec").and_then(|spec| spec.get("hard"));
+            let meant = spelling(scene, resource).map(|name| format!("{COUNTED}{name}"));
+            // No edit if it would create a duplicate key.
+            let is_free = meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
+            let keys = [entry];
+            let keys = if is_free { &keys[..] } else { &[] };
+            report_unknown(scene, &title, entry, keys, report);
+        }
+    }
+}
+
+/// The prefix of resources in a quota.
+const COUNTED: &str = "requests.";
+
+/// The advertised resource that an unknown name is another spelling of.
+pub(super) fn spelling<'s>(scene: &Scene<'s>, name: &str) -> Option<&'s str> {
+    let gpus = offered(scene.cluster).into_iter();
+    let gpus: Vec<_> = gpus.filter(|name| is_gpu(name)).collect();
+    let meant = meant(name, &gpus).filter(|meant| is_spelling(name, meant));
+    meant.filter(|_| is_unknown(scene.cluster, name))
+}
+
+/// The entries of a resource in a container's limits and requests.
+fn entries_for<'n>(container: &Container<'n>, name: &str) -> Vec<&'n Entry> {
+    let lists = ["limits", "requests"].map(|list| container.list(list));
+    let entries = lists.into_iter().flatten();
+    entries.filter(|entry| entry.key == name).collect()
+}
+
+fn report_unknown(
+    scene: &Scene<'_>,
+    title: &str,
+    entry: &Entry,
+    keys: &[&Entry],
+    report: &mut Report,
+) {
+    let message = format!("{title}, which no pool advertises");
+    let gpus: Vec<_> = offered(scene.cluster)
+        .into_iter()
+        .filter(|name| is_gpu(name))
+        .collect();
+    let builder = report.diagnostic(&RULE.code, entry.key_span, message);
+    let builder = builder.primary_label("no node advertises this resource");
+    let builder = match scene.cluster.gpu_pools().next() {
+        Some((pool, _)) => match pool.offers.get().and_then(|offers| offers.first()) {
+            Some(offer) => {
+                let text = format!("pool `{}` advertises `{}`", pool.name, offer.resource);
+                builder.label(pool.name.span, text)
+            }
+            None => builder.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),
+        },
+        None => builder,
+    };
+    let builder = builder.help(help(scene, &entry.key, &gpus));
+    let (prefix, name) = split(&entry.key);
+    let meant = spelling(scene, name).map(|name| format!("{prefix}{name}"));
+    let edits = meant.and_then(|name| rename(scene, keys, &name));
+    match edits {
+        Some(edits) => builder.fix(edits).emit(),
+        None => builder.emit(),
+    };
+}
+
+/// Splits the prefix of a quota from the resource name.
+fn split(key: &str) -> (&str, &str) {
+    match key.strip_prefix(COUNTED) {
+        Some(name) => (COUNTED, name),
+        None => ("", key),
+    }
+}
+
+/// Suggests an advertised resource or DeviceClass.
+fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
+    let (prefix, name) = split(name);
+    let classes = scene.cluster.pools_claimed().flat_map(|pool| &pool.classes);
+    let classes: Vec<_> = classes.map(|class| class.name.as_str()).collect();
+    let Some(first) = gpus.first() else {
+        return match classes.as_slice() {
+            [] => "add a pool with GPUs to the cluster".to_owned(),
+            classes => format!(
+                "create a ResourceClaim with the DeviceClass {}",
+                words::all(classes, "or")
+            ),
+        };
+    };
+    if let Some(meant) = meant(name, gpus) {
+        return format!("write `{prefix}{meant}`");
+    }
+    if let Some(closest) = closest(name, gpus) {
+        return format!("did you mean `{prefix}{closest}`?");
+    }
+    if is_replica(name) {
+        return match gpus.iter().find(|name| name.ends_with(SHARED)) {
+            Some(shared) => format!("write `{prefix}{shared}`"),
+            None => format!(
+                "request {}; no pool advertises replicas under a separate name",
+                words::all(gpus, "or")
+            ),
+        };
+    }
+    if is_label(name) {
+        return format!(
+            "request `{first}`, and select the GPU model with `nodeSelector: {{{POOL_LABEL}: …}}`; this is a label"
+        );
+    }
+    format!("request {}", words::all(gpus, "or"))
+}
+
+/// The resource whose name differs by one or two letters. Different digits mean a different MIG device.
+fn closest<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
+    const OWN: &str = "nvidia.com/";
+    let digits = |text: &str| {
+        let digits = text.chars().filter(char::is_ascii_digit);
+        digits.collect::<String>()
+    };
+    let own = name.strip_prefix(OWN)?;
+    let all = gpus.iter().filter(|it| digits(it) == digits(name));
+    let closest = words::nearest(own, all.filter_map(|it| it.strip_prefix(OWN)))?;
+    gpus.iter()
+        .find(|it| it.strip_prefix(OWN) == Some(closest))
+        .copied()
+}
+
+/// Whether the name is a node label of GPU Feature Discovery, often mistaken for a resource.
+///
+/// Source: NVIDIA/k8s-device-plugin@v0.20.0 docs/gpu-feature-discovery/README.md.
+fn is_label(name: &str) -> bool {
+    let own = name.strip_prefix("nvidia.com/gpu.");
+    own.is_some_and(|own| own != "shared")
+}
+
+/// The suffix of replicas that are advertised under a separate name.
+const SHARED: &str = ".shared";
+
+/// Whether the name is a common one for a replica of a GPU.
+fn is_replica(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "gpu.share",
+        "gpu.shares",
+        "gpu.shared",
+        "gpu-share",
+        "gpu-shared",
+        "gpushare",
+        "shared-gpu",
+        "sharedgpu",
+        "gpu_shared",
+    ];
+    let own = name
+        .strip_prefix("nvidia.com/")
+        .map(str::to_ascii_lowercase);
+    own.is_some_and(|own| NAMES.contains(&own.as_str()))
+}
+
+/// The resource that a name stands for: another spelling of it, or the only one for full GPUs and replicas.
+fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
+    let same = gpus.iter().find(|gpu| gpu.eq_ignore_ascii_case(name));
+    if let Some(same) = same {
+        return Some(same);
+    }
+    let mut shared = gpus.iter().filter(|gpu| gpu.ends_with(SHARED));
+    if let Some(shared) = shared.next().filter(|_| is_replica(name)) {
+        return Some(shared);
+    }
+    let is_plain = is_full_gpu(name) || ["nvidia.com/gpu", "nvidia.com/gpu.shared"].contains(&name);
+    match gpus {
+        [only] if is_plain && !only.contains("/mig-") => Some(only),
+        _ if is_full_gpu(name) => gpus.iter().find(|gpu| **gpu == "nvidia.com/gpu").copied(),
+        _ => None,
+    }
+}
+
+/// Whether the name is an obsolete or misspelled one for full GPUs.
+fn is_full_gpu(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    [ALPHA, "nvidia.com/gpus"].contains(&name) || MISNAMED.contains(&lower.as_str())
+}
+
+/// Whether one name is another spelling of the other, so that their quantities are equivalent.
+fn is_spelling(name: &str, meant: &str) -> bool {
+    let is_full = is_full_gpu(name) && meant == "nvidia.com/gpu";
+    let is_shared = is_replica(name) && meant.ends_with(SHARED);
+    is_full || is_shared || name.eq_ignore_ascii_case(meant)
+}
+
+/// Renames the keys; `None` if one of them cannot be edited.
+fn rename(scene: &Scene<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
+    let edits = keys
+        .iter()
+        .map(|entry| text_edit::key(scene.sources, entry, name));
+    edits
+        .collect::<Option<Vec<_>>>()
+        .filter(|edits| !edits.is_empty())
+}

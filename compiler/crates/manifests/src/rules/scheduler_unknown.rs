@@ -1,0 +1,125 @@
+//! A pod names an unknown scheduler.
+
+use gpuc_kubernetes::api_server::schedulers::{DEFAULT, meant};
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::Node;
+
+use crate::{Pod, Rule, Scene};
+
+/// A pod names an unknown scheduler.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4072",
+        name: "manifest-scheduler-unknown",
+        severity: Severity::Warning,
+        summary: "a pod names an unknown scheduler",
+        explain: "### What it checks
+
+Whether the `schedulerName` of pods is `default-scheduler`, or an object among the manifests may belong to a
+scheduler with that name. Volcano's own jobs and queued objects use its scheduler.
+
+### Why it matters
+
+A pod waits for the scheduler that it names. If no scheduler has that name, the pod stays Pending
+indefinitely, without an event. gpuc only installs the default scheduler of Kubernetes.
+
+### How to fix it
+
+Remove `schedulerName`. If the scheduler is installed separately, name the finding in `allow`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  template:
+    spec:
+      schedulerName: volcano
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: research}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for (pod, name) in named(scene) {
+        let text = name.text().unwrap_or_default();
+        if meant(text).is_some() || may_exist(scene, text) {
+            continue;
+        }
+        let message = format!(
+            "{} uses the scheduler `{text}`, which gpuc does not install",
+            pod.title()
+        );
+        let builder = report.diagnostic(&RULE.code, name.span(), message);
+        let help =
+            "remove `schedulerName`, or name the finding in `allow` if it is installed separately";
+        builder.help(help).emit();
+    }
+}
+
+/// The pods that name a scheduler, except for kinds with a scheduler of their own.
+pub(super) fn named<'p, 's>(scene: &'p Scene<'s>) -> impl Iterator<Item = (&'p Pod<'s>, &'s Node)> {
+    let pods = scene.pods.iter().filter(|pod| !pod.object.is_of(VOLCANO));
+    pods.filter_map(|pod| {
+        let name = pod.spec.get("schedulerName")?;
+        let text = name.text()?;
+        (!text.is_empty() && text != DEFAULT && !text.contains(['$', '{'])).then_some((pod, name))
+    })
+}
+
+/// The API group of Volcano jobs, which use the scheduler of Volcano.
+const VOLCANO: &str = "batch.volcano.sh";
+
+/// Whether the manifests may contain a scheduler with this name: an object of Volcano, one named after the scheduler,
+/// or a ConfigMap that contains its name.
+fn may_exist(scene: &Scene<'_>, name: &str) -> bool {
+    scene.objects.iter().any(|object| {
+        let of_volcano = name == "volcano" && object.api_version.contains(".volcano.sh/");
+        let own = object.name.as_deref();
+        let is_named = own.is_some_and(|own| own.contains(name));
+        let is_configured = object.kind == "ConfigMap" && data_contains(&object.root, name);
+        of_volcano || is_named || is_configured
+    })
+}
+
+fn data_contains(root: &Node, name: &str) -> bool {
+    let data = root.get("data").map_or(&[][..], Node::entries);
+    let mut texts = data.iter().filter_map(|entry| entry.value.text());
+    texts.any(|text| text.contains(name))
+}

@@ -1,0 +1,243 @@
+//! A pod selects nodes that no pool has.
+
+use gpuc_kubernetes::api_server::{self, Extent, Refused, Step};
+use gpuc_model::scheduling::{Operator, Reason, Verdict, Why};
+use gpuc_model::{POOL_LABEL, Pool};
+use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+
+use crate::scheduling::{Cause, against};
+use crate::{Container, Rule, Scene};
+
+/// A pod selects nodes that no pool has.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4006",
+        name: "manifest-selector-matches-nothing",
+        severity: Severity::Error,
+        summary: "a pod selects nodes that no pool has",
+        explain: "### What it checks
+
+Whether the nodes of some pool have the labels that `nodeSelector` and the required node affinity of a pod
+select. gpuc knows the labels of the file, its own labels, those of GPUs, and those that the cloud sets,
+such as the machine type, the GPU model and the node group. A label that may have been added to nodes by
+hand counts as present.
+
+### Why it matters
+
+The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.
+
+### How to fix it
+
+Select a pool by its name with the label `gpuc.dev/pool`, or write a value that the nodes have; the help
+lists them.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+  nodeSelector: {gpuc.dev/pool: gpus}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+  nodeSelector: {gpuc.dev/pool: gpu}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for unplaced in scene
+        .unplaced
+        .iter()
+        .filter(|it| it.cause == Cause::Selector)
+    {
+        let pod = &scene.pods[unplaced.pod];
+        // An invalid affinity is reported by `unreadable`.
+        let of_affinity = |found: &Refused| found.path.first() == Some(&Step::from("affinity"));
+        let refused = api_server::look_at_pod(pod.nodes(), Extent::Part);
+        if refused.iter().any(of_affinity) {
+            continue;
+        }
+        let Some(closest) = unplaced.closest() else {
+            continue;
+        };
+        let Some(reason) = against(closest).find(is_label) else {
+            continue;
+        };
+        let message = format!("no pool has the nodes that {} selects", pod.title());
+        let span = if reason.asked.is_written() {
+            reason.asked
+        } else {
+            unplaced.span(&scene.pods)
+        };
+        let mut builder = report.diagnostic(&RULE.code, span, message);
+        for verdict in &unplaced.verdicts {
+            if let Some(reason) = against(verdict).find(is_label) {
+                let text = format!("pool `{}` {reason}", verdict.pool.name);
+                builder = builder.label(verdict.pool.name.span, text);
+            }
+        }
+        let with = match pod.containers.iter().find_map(Container::gpus) {
+            Some(gpus) => scene.advertising(&gpus.key),
+            None => scene.cluster.pools.iter().collect(),
+        };
+        let existing = existing_values(&reason.why, &unplaced.verdicts, &with);
+        let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
+        let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
+        let by_model = by_model(&reason.why, scene);
+        let named = by_model.map(|pool| pool.name.as_str());
+        let meant = meant(&reason.why, &names, &existing).or(named);
+        let edit = meant.and_then(|name| edit(scene, reason, name));
+        let builder = match by_model.filter(|pool| meant == Some(pool.name.as_str())) {
+            Some(pool) => builder.help(format!(
+                "write `{POOL_LABEL}: {}`, the pool with this GPU",
+                pool.name
+            )),
+            None => builder.help(help(&reason.why, meant, &existing, &names)),
+        };
+        match edit {
+            Some(edit) => builder.fix(vec![edit]).emit(),
+            None => builder.emit(),
+        };
+    }
+}
+
+fn is_label(reason: &&Reason) -> bool {
+    matches!(
+        reason.why,
+        Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField
+    )
+}
+
+/// The values of the selected label on the nodes of the given pools.
+fn existing_values(why: &Why, verdicts: &[Verdict<'_>], with: &[&Pool]) -> Vec<String> {
+    let Why::Label { asked, .. } = why else {
+        return Vec::new();
+    };
+    let has = |reason: &Reason| match &reason.why {
+        Why::Label { asked: other, has } if other.key == asked.key => has.clone(),
+        _ => None,
+    };
+    let is_given = |verdict: &&Verdict<'_>| with.iter().any(|it| it.index == verdict.pool.index);
+    let reasons = verdicts.iter().filter(is_given).flat_map(against);
+    let mut values: Vec<_> = reasons.filter_map(has).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// The only pool with the GPU model that is written in place of a pool's name.
+fn by_model<'s>(why: &Why, scene: &Scene<'s>) -> Option<&'s Pool> {
+    let Why::Label { asked, .. } = why else {
+        return None;
+    };
+    let [value] = asked.values.as_slice() else {
+        return None;
+    };
+    let plain = |name: &str| {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        letters.collect::<String>().to_ascii_lowercase()
+    };
+    let value = plain(value.to_ascii_lowercase().trim_start_matches("nvidia-"));
+    let is_same = |name: &&str| plain(name) == value;
+    let mut with = scene.cluster.gpu_pools().filter(|(pool, gpus)| {
+        let model = gpus.model;
+        // The family `a100` of `a100-sxm4-80gb`.
+        let family = model.key.split('-').next().unwrap_or_default();
+        let mut names = model.aliases.iter().copied().chain([model.key, family]);
+        !pool.is_existing() && names.any(|name| is_same(&name))
+    });
+    let (only, _) = with.next()?;
+    let is_name = asked.key == POOL_LABEL && asked.operator == Operator::In;
+    (is_name && with.next().is_none()).then_some(only)
+}
+
+/// The intended value: a misspelled name of a pool, or the same value in another case. Similar names of GPU models or
+/// machine types are different ones.
+fn meant<'n>(why: &Why, names: &[&'n str], existing: &'n [String]) -> Option<&'n str> {
+    let Why::Label { asked, .. } = why else {
+        return None;
+    };
+    let [value] = asked.values.as_slice() else {
+        return None;
+    };
+    if asked.operator != Operator::In {
+        return None;
+    }
+    let mut alike = existing.iter().filter(|it| it.eq_ignore_ascii_case(value));
+    let are_pools = !existing.is_empty() && existing.iter().all(|it| names.contains(&it.as_str()));
+    let closest = || words::nearest(value, names.iter().copied());
+    let alike = alike.next().map(String::as_str);
+    alike.or_else(|| closest().filter(|_| asked.key == POOL_LABEL || are_pools))
+}
+
+fn help(why: &Why, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
+    let key = match why {
+        Why::Label { asked, .. } => asked.key.as_str(),
+        _ => POOL_LABEL,
+    };
+    let select_pool = match names {
+        [] => "write a label that the nodes have".to_owned(),
+        names => format!("select by `{POOL_LABEL}`: {}", words::all(names, "or")),
+    };
+    match (meant, existing) {
+        (Some(meant), _) if key != POOL_LABEL => format!("write `{key}: {meant}`"),
+        (_, []) => select_pool,
+        _ if key == POOL_LABEL => select_pool,
+        (_, values) => format!(
+            "use a value of `{key}` that the nodes have: {}; or {select_pool}",
+            words::all(values, "or")
+        ),
+    }
+}
+
+/// Replaces the selected value, if it is one plain word.
+fn edit(scene: &Scene<'_>, reason: &Reason, value: &str) -> Option<Edit> {
+    let text = scene.sources.text(reason.asked);
+    let is_plain = !text.contains(['"', '\'', '*', '&', ' ', '\n', '{', '[']);
+    let can_edit = is_plain && reason.asked.is_written() && text.len() < 64;
+    can_edit.then(|| Edit {
+        span: reason.asked,
+        text: value.to_owned(),
+    })
+}

@@ -1,0 +1,248 @@
+//! A container with several GPUs has little shared memory.
+
+use std::collections::BTreeSet;
+
+use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::node::Node;
+use serde_json::{Value as Json, json};
+
+use crate::resources::{Amount, amount};
+use crate::scheduling::Cause;
+use crate::{Container, Pod, Rule, Scene, text_edit};
+
+/// A container with several GPUs has little shared memory.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4013",
+        name: "manifest-shm-missing",
+        severity: Severity::Warning,
+        summary: "a container with several GPUs has little shared memory",
+        explain: "### What it checks
+
+Whether a container that requests two or more GPUs has a memory-backed volume at `/dev/shm`. Containers that
+only run `nvidia-smi` are not checked.
+
+### Why it matters
+
+Programs on several GPUs pass data through shared memory: NCCL, and the data loaders of PyTorch. A container
+has 64 MiB by default, and the programs fail with `Bus error` or `No space left on device`.
+
+### How to fix it
+
+Mount an `emptyDir` with `medium: Memory` at `/dev/shm`; `gpuc check --fix` does so. The files in it count
+towards the container's memory.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 2}}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 2}}
+      volumeMounts: [{name: shm, mountPath: /dev/shm}]
+  volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+    },
+    run,
+};
+
+/// The directory for shared memory.
+const SHM: &str = "/dev/shm";
+
+/// More GPUs than any node has. A larger quantity is a typo.
+const MANY: u64 = 1000;
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let pods = scene.pods.iter().enumerate();
+    // Requests for several parts of a GPU are reported by `shares_several`.
+    let shares = scene.unplaced.iter();
+    let shares = shares.filter(|it| matches!(it.cause, Cause::Shares(_)));
+    let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
+    for (index, pod) in pods.filter(|(_, pod)| !pod.is_open && !uses_host_ipc(pod)) {
+        if shares.contains(&index) {
+            continue;
+        }
+        for container in pod.containers.iter().filter(|it| !it.is_init) {
+            let Some(gpus) = container.gpus() else {
+                continue;
+            };
+            let is_whole = gpus.key == "nvidia.com/gpu";
+            let Amount::Whole(count @ 2..=MANY) = amount(&gpus.value) else {
+                continue;
+            };
+            let mut requests = container.list("requests").iter();
+            let requested = requests.find(|it| it.key == gpus.key);
+            // A request that differs from the limit is reported by `requests_differ`.
+            let is_open = requested.is_some_and(|it| amount(&it.value) != Amount::Whole(count));
+            if !is_whole || is_open || only_runs_nvidia_smi(container) {
+                continue;
+            }
+            match mounted(pod, container) {
+                Mounted::Nothing => {}
+                Mounted::OnDisk(empty) => {
+                    report_on_disk(scene, container, empty, report);
+                    continue;
+                }
+                Mounted::Something => continue,
+            }
+            let message = format!(
+                "container `{}` has {count} GPUs and no volume at `{SHM}`",
+                container.name()
+            );
+            let builder = report.diagnostic(&RULE.code, gpus.value.span(), message);
+            let builder = builder.primary_label("programs on several GPUs need shared memory");
+            let advertising = scene.advertising(&gpus.key);
+            let builder = match advertising.first() {
+                Some(pool) => builder.label(pool.name.span, "the GPUs of this pool"),
+                None => builder,
+            };
+            let builder = builder.help(format!(
+                "mount a volume `emptyDir: {{medium: Memory}}` at `{SHM}`"
+            ));
+            match fix(scene, pod, container) {
+                Some(edits) => builder.fix(edits).emit(),
+                None => builder.emit(),
+            };
+        }
+    }
+}
+
+/// Whether the container only runs `nvidia-smi`.
+fn only_runs_nvidia_smi(container: &Container<'_>) -> bool {
+    let command = container.node.get("command").map(Node::items);
+    let program = command.and_then(|words| words.first()?.text());
+    program.is_some_and(|program| program.rsplit('/').next() == Some("nvidia-smi"))
+}
+
+/// Whether the pod uses the shared memory of the host.
+fn uses_host_ipc(pod: &Pod<'_>) -> bool {
+    pod.spec.get("hostIPC").and_then(Node::text) == Some("true")
+}
+
+/// The volume at a container's `/dev/shm`.
+enum Mounted<'n> {
+    /// No volume.
+    Nothing,
+    /// An `emptyDir` on the disk of the node.
+    OnDisk(&'n Node),
+    /// Any other volume.
+    Something,
+}
+
+fn mounted<'n>(pod: &Pod<'n>, container: &Container<'n>) -> Mounted<'n> {
+    let list = |node: &'n Node, key: &str| node.get(key).map_or(&[][..], Node::items).iter();
+    let path = |mount: &&Node| {
+        let path = mount.get("mountPath").and_then(Node::text);
+        path.is_some_and(|path| path.trim_end_matches('/') == SHM)
+    };
+    let Some(mount) = list(container.node, "volumeMounts").find(path) else {
+        return Mounted::Nothing;
+    };
+    let name = mount.get("name").and_then(Node::text);
+    let mut volumes = list(pod.spec, "volumes");
+    let volume = volumes.find(|it| it.get("name").and_then(Node::text) == name);
+    let empty = volume.and_then(|it| it.get("emptyDir"));
+    let in_memory = |empty: &&Node| empty.get("medium").and_then(Node::text) == Some("Memory");
+    match empty {
+        Some(empty) if !in_memory(&empty) => Mounted::OnDisk(empty),
+        _ => Mounted::Something,
+    }
+}
+
+/// Reports a volume on the disk of the node.
+fn report_on_disk(scene: &Scene<'_>, container: &Container<'_>, empty: &Node, report: &mut Report) {
+    let name = container.name();
+    let message = format!("the volume at `{SHM}` of container `{name}` is on the node's disk");
+    let builder = report.diagnostic(&RULE.code, empty.span(), message);
+    let builder = builder.help("write `emptyDir: {medium: Memory}`");
+    let edit = match empty.get("medium") {
+        Some(medium) => text_edit::value(scene.sources, medium, "Memory"),
+        None => text_edit::entry(scene.sources, empty, "medium", &json!("Memory")),
+    };
+    match edit {
+        Some(edit) => builder.fix(vec![edit]).emit(),
+        None => builder.emit(),
+    };
+}
+
+/// Adds a memory-backed volume, unless the pod has one, and mounts it.
+fn fix(scene: &Scene<'_>, pod: &Pod<'_>, container: &Container<'_>) -> Option<Vec<Edit>> {
+    let volumes = pod.spec.get("volumes").map_or(&[][..], Node::items);
+    let name = |volume: &Node| volume.get("name").and_then(Node::text).map(str::to_owned);
+    let is_memory = |volume: &&Node| {
+        let empty = volume.get("emptyDir").and_then(|it| it.get("medium"));
+        empty.and_then(Node::text) == Some("Memory")
+    };
+    let existing = volumes.iter().find(is_memory).and_then(name);
+    let taken: Vec<_> = volumes.iter().filter_map(name).collect();
+    let candidates = ["shm", "dshm", "shared-memory"].map(str::to_owned);
+    let volume = match &existing {
+        Some(name) => name.clone(),
+        None => candidates.into_iter().find(|name| !taken.contains(name))?,
+    };
+    let mount = json!({"name": volume, "mountPath": SHM});
+    let mut edits = vec![added(scene, container.node, "volumeMounts", mount)?];
+    if existing.is_none() {
+        let volume = json!({"name": volume, "emptyDir": {"medium": "Memory"}});
+        edits.push(added(scene, pod.spec, "volumes", volume)?);
+    }
+    // If the container is the last part of the pod, both edits have the same span: the inner one comes first.
+    if let [mount, volume] = edits.as_slice()
+        && mount.span == volume.span
+    {
+        let text = format!("{}{}", mount.text, volume.text);
+        return Some(vec![Edit {
+            text,
+            span: mount.span,
+        }]);
+    }
+    Some(edits)
+}
+
+/// Adds an item to a list that may not exist yet.
+fn added(scene: &Scene<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
+    match holder.get(list) {
+        Some(items) => text_edit::item(scene.sources, items, &item),
+        None => text_edit::entry(scene.sources, holder, list, &Json::from(vec![item])),
+    }
+}

@@ -1,0 +1,169 @@
+//! A topology spread constraint uses a label that no node has.
+
+use gpuc_model::Pool;
+use gpuc_model::scheduling::{Answer, Demand, Operator, Requirement, verdict};
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Span;
+
+use crate::scheduling::held;
+use crate::{Rule, Scene};
+
+/// A topology spread constraint uses a label that no node has.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4068",
+        name: "manifest-spread-unknown",
+        severity: Severity::Warning,
+        summary: "a topology spread constraint uses a label that no node has",
+        explain: "### What it checks
+
+`topologySpreadConstraints` with `whenUnsatisfiable: DoNotSchedule`: whether the nodes of the pools that fit
+the pod have the label `topologyKey`. In a cluster that gpuc creates, a label without a domain that is not
+in the `labels` of any pool counts as missing.
+
+### Why it matters
+
+The scheduler does not place such a pod on a node without the label: `node(s) didn't match pod topology
+spread constraints (missing required label)`.
+
+### How to fix it
+
+Use a label that nodes have, such as `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the
+label to the `labels` of the pools. If something else sets it, write `allow: [manifest-spread-unknown]`.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      topologySpreadConstraints:
+        - topologyKey: rack
+          maxSkew: 1
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: chat}}
+      containers:
+        - name: main
+          image: registry.example.com/front:1.0.0
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      topologySpreadConstraints:
+        - topologyKey: kubernetes.io/hostname
+          maxSkew: 1
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: chat}}
+      containers:
+        - name: main
+          image: registry.example.com/front:1.0.0
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_of_nodes()) {
+        let constraints = pod.nodes().get("topologySpreadConstraints");
+        let constraints = constraints.map_or(&[][..], Node::items).iter();
+        let mut keys = constraints.filter_map(required).peekable();
+        let Some((_, verdicts)) =
+            held(scene.cluster, &scene.claims, pod).filter(|_| keys.peek().is_some())
+        else {
+            continue;
+        };
+        let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);
+        let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
+        for (key, text) in keys {
+            if pools.is_empty() || !pools.iter().all(|pool| lacks(scene, pool, text)) {
+                continue;
+            }
+            let message = format!(
+                "{} spreads its pods by `{text}`, a label that no node has",
+                pod.title()
+            );
+            let mut builder = report.diagnostic(&RULE.code, key.span(), message);
+            for pool in &pools {
+                builder = builder.label(
+                    pool.name.span,
+                    format!("the nodes of pool `{}` do not have it", pool.name),
+                );
+            }
+            let help = "write `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the label to \
+                        `labels` of the pools";
+            builder.help(help).emit();
+        }
+    }
+}
+
+/// The key of a constraint with `DoNotSchedule`.
+fn required(constraint: &Node) -> Option<(&Node, &str)> {
+    let mode = constraint.get("whenUnsatisfiable").and_then(Node::text);
+    let key = constraint.get("topologyKey")?;
+    let is_required = mode.is_none_or(|it| it == "DoNotSchedule");
+    let text = key
+        .text()
+        .filter(|it| !it.is_empty() && !it.contains(['$', '{']))?;
+    is_required.then_some((key, text))
+}
+
+/// Whether the nodes of a pool certainly lack a label, or are created by gpuc without it. Labels added by hand only
+/// persist on permanent nodes.
+fn lacks(scene: &Scene<'_>, pool: &Pool, key: &str) -> bool {
+    let exists = Requirement {
+        key: key.to_owned(),
+        operator: Operator::Exists,
+        values: Vec::new(),
+        span: Span::NONE,
+    };
+    let demand = Demand {
+        selector: vec![exists],
+        ..Demand::default()
+    };
+    let verdict = verdict(&demand, scene.cluster, pool);
+    let mut of_label = verdict.reasons.iter().filter(|it| it.why.is_of_label());
+    match of_label.next().map(|reason| reason.answer) {
+        Some(Answer::No) => true,
+        Some(Answer::Perhaps) => {
+            let is_made = scene.cluster.written.cloud.creates_cluster() && !pool.is_existing();
+            is_made && !key.contains('/')
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,239 @@
+//! A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
+
+use gpuc_model::scheduling::{What, limits, thousandths_of};
+use gpuc_model::{Cluster, Team};
+use gpuc_schema::config::{Amounts, Quantity};
+use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::{Entry, Node};
+
+use crate::limits::is_made;
+use crate::read::Object;
+use crate::{Rule, Scene};
+
+/// A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4057",
+        name: "manifest-team-limits-differ",
+        severity: Severity::Warning,
+        summary: "a ResourceQuota or LimitRange among the manifests differs from the file's values for the team",
+        explain: "### What it checks
+
+Whether a ResourceQuota or LimitRange in a team's namespace has another value than the team's `quota` or
+`limits` in the file, for which gpuc generates its own ResourceQuota and LimitRange. Values that only one of
+the two sets are not checked, nor are quotas with scopes.
+
+### Why it matters
+
+Kubernetes enforces every ResourceQuota and LimitRange. Of two quotas or maximums the lower one applies; of
+two defaults, the first one that is applied. The team does not get the quota in the file.
+
+### How to fix it
+
+Remove the object, and write the intended value in the file.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 4}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
+--- # manifest.yaml
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: gpus, namespace: research}
+spec:
+  hard: {requests.nvidia.com/gpu: 2}
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 4}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
+--- # manifest.yaml
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: gpus, namespace: research}
+spec:
+  hard: {requests.nvidia.com/gpu: 2}
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for object in scene.objects.iter().filter(|it| !is_made(it)) {
+        let namespace = object.namespace.as_deref();
+        let Some((team, index)) = namespace.and_then(|it| scene.cluster.team_of(it)) else {
+            continue;
+        };
+        match object.kind.as_str() {
+            "ResourceQuota" => check_quota(scene.cluster, object, team, index, report),
+            "LimitRange" => check_range(object, team, report),
+            _ => {}
+        }
+    }
+}
+
+/// The resource behind a quota's key, except devices, with the number of thousandths in its unit.
+fn counted(name: &str) -> Option<(What, u64)> {
+    Some(match name {
+        "cpu" | "requests.cpu" => (What::Cpu, 1),
+        "memory" | "requests.memory" => (What::Memory, 1000),
+        "pods" | "count/pods" => (What::Pods, 1000),
+        "requests.storage" => (What::Storage, 1000),
+        _ => return None,
+    })
+}
+
+fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, report: &mut Report) {
+    let Some(spec) = object.root.get("spec") else {
+        return;
+    };
+    if ["scopes", "scopeSelector"]
+        .iter()
+        .any(|key| spec.get(key).is_some())
+    {
+        return;
+    }
+    let is_only = team.namespaces.len() == 1;
+    for entry in spec.get("hard").map_or(&[][..], Node::entries) {
+        let Some(written) = thousandths_of(&entry.value) else {
+            continue;
+        };
+        let (has, words, span) = if let Some((resource, unit)) = counted(&entry.key) {
+            let mut own = limits(cluster, team)
+                .into_iter()
+                .filter(|it| it.what == resource);
+            let applies = |namespace: Option<&str>| match namespace {
+                Some(name) => name == team.namespaces[index].as_str(),
+                None => is_only,
+            };
+            let Some(own) = own.find(|it| applies(it.namespace)) else {
+                continue;
+            };
+            (
+                own.has.saturating_mul(unit),
+                own.what.words(own.has),
+                own.span,
+            )
+        } else {
+            let grants = team.grants().filter(|it| it.quota_name == entry.key);
+            let applies = |namespace: Option<usize>| namespace.map_or(is_only, |it| it == index);
+            let grants: Vec<_> = grants.filter(|it| applies(it.namespace)).collect();
+            let Some(first) = grants.first() else {
+                continue;
+            };
+            let limits = grants.iter().map(|it| u64::from(it.limit.value));
+            let has = limits.fold(0, u64::saturating_add);
+            (has.saturating_mul(1000), has.to_string(), first.span)
+        };
+        let why = "the lower of two quotas applies";
+        report_difference(
+            object,
+            team,
+            entry,
+            "hard",
+            written,
+            (has, &words, span, why),
+            report,
+        );
+    }
+}
+
+/// Compares each list of a LimitRange with the file.
+fn check_range(object: &Object, team: &Team, report: &mut Report) {
+    let limits = team.written.limits.as_ref();
+    let none = Amounts::default();
+    let max = limits.and_then(|it| it.max.as_ref()).unwrap_or(&none);
+    let default = limits.and_then(|it| it.default.as_ref()).unwrap_or(&none);
+    let defaults = "the first of two defaults applies";
+    let lists = [
+        ("default", [default, max], defaults),
+        ("defaultRequest", [&team.default_request, &none], defaults),
+        ("max", [max, &none], "the lower of two maximums applies"),
+    ];
+    let items = object.root.get("spec").and_then(|it| it.get("limits"));
+    for item in items.map_or(&[][..], Node::items) {
+        if item.get("type").and_then(Node::text) != Some("Container") {
+            continue;
+        }
+        for (list, own, why) in lists {
+            for entry in item.get(list).map_or(&[][..], Node::entries) {
+                let written = thousandths_of(&entry.value);
+                let mut own = own.into_iter().filter_map(|it| quantity(it, &entry.key));
+                let Some((written, own)) = written.zip(own.next()) else {
+                    continue;
+                };
+                let Some(has) = own.thousandths() else {
+                    continue;
+                };
+                let words = format!("`{}`", own.value.0);
+                report_difference(
+                    object,
+                    team,
+                    entry,
+                    list,
+                    written,
+                    (has, &words, own.span, why),
+                    report,
+                );
+            }
+        }
+    }
+}
+
+fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Spanned<Quantity>> {
+    match key {
+        "cpu" => amounts.cpu.as_ref(),
+        "memory" => amounts.memory.as_ref(),
+        _ => None,
+    }
+}
+
+fn report_difference(
+    object: &Object,
+    team: &Team,
+    entry: &Entry,
+    list: &str,
+    written: u64,
+    (has, words, span, why): (u64, &str, Span, &str),
+    report: &mut Report,
+) {
+    if written == has {
+        return;
+    }
+    let value = entry.value.text().unwrap_or_default();
+    let message = format!(
+        "{} sets `{list}.{}: {value}`, but the file sets {words} for team `{}`",
+        object.title(),
+        entry.key,
+        team.name
+    );
+    report
+        .diagnostic(&RULE.code, entry.value.span(), message)
+        .primary_label(why)
+        .label(span, "the value in the file")
+        .help("remove it here, and write the intended value in the file")
+        .emit();
+}

@@ -1,0 +1,147 @@
+//! A pod without GPUs tolerates the taint of GPU nodes.
+
+use gpuc_model::{POOL_LABEL, PoolTaint};
+use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::node::{Node, Value};
+
+use crate::resources::{Amount, amount};
+use crate::{Pod, Rule, Scene};
+
+/// A pod without GPUs tolerates the taint of GPU nodes.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4005",
+        name: "manifest-toleration-useless",
+        severity: Severity::Warning,
+        summary: "a pod without GPUs tolerates the taint of GPU nodes",
+        explain: "### What it checks
+
+Whether a pod that requests no GPU tolerates, by its key, a taint that only pools with GPUs have. DaemonSets
+and pods that select such a pool by name are not checked.
+
+### Why it matters
+
+The taint keeps pods without GPUs off these nodes. With the toleration, the scheduler may place such a pod
+on a GPU node, where it uses CPU and memory and prevents an autoscaler from removing the node.
+
+### How to fix it
+
+Remove the toleration, or request a GPU.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let pods = scene.pods.iter();
+    for pod in pods.filter(|pod| !pod.is_open && !pod.is_of_nodes() && !pod.asks_for_gpus()) {
+        // Misspelled or misplaced GPU requests are reported by other rules.
+        let mut containers = pod.containers.iter();
+        if selects_pool(scene, pod) || containers.any(|it| mentions_gpus(it.node)) {
+            continue;
+        }
+        let tolerations = pod.spec.get("tolerations").map_or(&[][..], Node::items);
+        for toleration in tolerations {
+            let Some(key) = toleration.get("key").and_then(Node::text) else {
+                continue;
+            };
+            let Some((pool, taint)) = gpu_taint(scene, key) else {
+                continue;
+            };
+            let message = format!("{} requests no GPU but tolerates `{key}`", pod.title());
+            let builder = report.diagnostic(&RULE.code, toleration.span(), message);
+            let text = format!("reserves pool `{pool}` for pods with GPUs");
+            builder
+                .label(taint.span, text)
+                .help("remove the toleration, or request a GPU in `resources.limits`")
+                .emit();
+        }
+    }
+}
+
+/// Whether a container has a key that looks like a GPU resource, with a quantity.
+fn mentions_gpus(node: &Node) -> bool {
+    node.entries().iter().any(|entry| {
+        let name = entry.key.to_ascii_lowercase();
+        let is_gpu = name.contains("gpu") || name.contains("nvidia") || name.contains("/mig-");
+        let is_requested = match amount(&entry.value) {
+            Amount::Whole(count) => count > 0,
+            Amount::Open => true,
+            Amount::Refused => matches!(entry.value.value, Value::Scalar(_)),
+        };
+        (is_gpu && is_requested) || mentions_gpus(&entry.value)
+    })
+}
+
+/// Whether the pod selects a pool explicitly.
+fn selects_pool(scene: &Scene<'_>, pod: &Pod<'_>) -> bool {
+    let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
+    let labels = scene.cluster.pools.iter().flat_map(|pool| &pool.selector);
+    let keys: Vec<_> = labels
+        .map(|label| label.key.as_str())
+        .chain([POOL_LABEL])
+        .collect();
+    selector
+        .iter()
+        .any(|entry| keys.contains(&entry.key.as_str()))
+        || pod
+            .spec
+            .get("affinity")
+            .is_some_and(|it| it.get("nodeAffinity").is_some())
+}
+
+/// The taint with this key, if only pools with GPUs have it, with the name of a pool.
+fn gpu_taint<'s>(scene: &Scene<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
+    let named = |taint: &&PoolTaint| taint.key == key;
+    let mut pools = scene.cluster.pools.iter();
+    if pools.any(|pool| !pool.has_gpus() && pool.taints.iter().any(|taint| taint.key == key)) {
+        return None;
+    }
+    let mut with = scene.cluster.gpu_pools();
+    with.find_map(|(pool, _)| Some((pool.name.value.as_str(), pool.taints.iter().find(named)?)))
+}

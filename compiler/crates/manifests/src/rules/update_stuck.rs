@@ -1,0 +1,172 @@
+//! The quota has no room for the additional pod of a Deployment's rolling update.
+
+use gpuc_kubernetes::rolling_update::{Usual, needs_room};
+use gpuc_model::scheduling::Load;
+use gpuc_model::scheduling::contention::Sum;
+use gpuc_syntax::diag::{Code, Report, Severity};
+
+use crate::services::{Services, count};
+use crate::{Pod, Rule, Scene};
+
+/// The quota has no room for the additional pod of a Deployment's rolling update.
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4063",
+        name: "manifest-update-stuck",
+        severity: Severity::Warning,
+        summary: "the quota leaves no room for the additional pod of a rolling update",
+        explain: "### What it checks
+
+Deployments that create a new pod before they delete an old one, which is the default. The team's quota must
+allow one more pod in addition to the team's services.
+
+### Why it matters
+
+The first rolling update stops: the new pod is rejected or not admitted, and the Deployment keeps the old
+pods until it is ready.
+
+### How to fix it
+
+Write `strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}`, as gpuc does for its own services with
+GPUs, or leave quota for one more pod.
+",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 3}]}}
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: main
+          image: registry.example.com/model:1.0.0
+          resources: {limits: {nvidia.com/gpu: 2}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+        good: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+teams:
+  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 3}]}}
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: research}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: chat}}
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec:
+      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+      containers:
+        - name: main
+          image: registry.example.com/model:1.0.0
+          resources: {limits: {nvidia.com/gpu: 2}}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"#,
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let services = Services::from_scene(scene).counted_by_quotas(scene.cluster);
+    let loads = &services.loads;
+    // Services that exceed the quota already are reported by other rules.
+    let mut over = Vec::new();
+    for sum in Sum::of_services(scene.cluster, loads) {
+        over.extend_from_slice(sum.loads());
+    }
+    for (index, load) in loads.iter().enumerate() {
+        if !services.is_reported_here(&[index]) || over.contains(&index) {
+            continue;
+        }
+        let mut pods = scene.pods.iter();
+        let Some(pod) = pods.find(|pod| is_load(pod, load)).filter(|it| surges(it)) else {
+            continue;
+        };
+        let mut rolling = loads.clone();
+        for group in &mut rolling[index].groups {
+            group.pods = group.pods.saturating_add(1);
+        }
+        let mut sums = Sum::of_services(scene.cluster, &rolling);
+        sums.extend(Sum::of_one(scene.cluster, &rolling, index));
+        let is_over = sums.iter().any(|sum| sum.loads().contains(&index));
+        if !is_over || !Sum::of_one(scene.cluster, loads, index).is_empty() {
+            continue;
+        }
+        let Some(team) = load.team.and_then(|name| scene.cluster.team(name)) else {
+            continue;
+        };
+        let strategy = pod
+            .object
+            .root
+            .get("spec")
+            .and_then(|it| it.entry("strategy"));
+        let span = strategy.map_or(load.span, |it| it.key_span);
+        let message = format!(
+            "the quota leaves no room for the additional pod of a rolling update of {}",
+            pod.title()
+        );
+        let builder = report.diagnostic(&RULE.code, span, message);
+        let builder = builder.primary_label("keeps the old pods until a new one is ready");
+        let text = "the quota of this team does not allow one more pod";
+        builder
+            .label(team.name.span, text)
+            .help(
+                "write `strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}`, \
+                 or leave quota for one more pod",
+            )
+            .emit();
+    }
+}
+
+/// Whether a load is the one of a pod's Deployment.
+fn is_load(pod: &Pod<'_>, load: &Load<'_>) -> bool {
+    let is_same = pod.title() == load.title && pod.object.namespace.as_deref() == load.namespace;
+    is_same && pod.object.kind == "Deployment"
+}
+
+/// Whether a Deployment creates new pods before it deletes old ones.
+fn surges(pod: &Pod<'_>) -> bool {
+    let spec = pod.object.root.get("spec");
+    let strategy = spec.and_then(|spec| spec.get("strategy"));
+    let pods = count(pod).map_or(1, |count| count.pods);
+    needs_room(
+        strategy,
+        u32::try_from(pods).unwrap_or(u32::MAX),
+        &Usual::of_kubernetes(pods),
+    )
+}

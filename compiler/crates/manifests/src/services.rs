@@ -1,0 +1,342 @@
+//! The loads of services, from the manifests and from the file: pods that run until they are deleted.
+//!
+//! All loads are minimums. Pods that an autoscaler may add, objects that may be the same one in another file, and
+//! claims that several pods may share are not counted.
+
+use std::collections::BTreeMap;
+
+use gpuc_model::scheduling::{Answer, Demand, Load, contention};
+use gpuc_model::{Cluster, WORKLOAD_LABEL};
+use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Span;
+
+use super::claims::{CLAIM, may_meet, of_pod};
+use super::pod::Pod;
+use super::read::Object;
+use super::scheduling::held;
+use super::{Scene, operator_pods, pod_sets, ray, volumes};
+
+/// Kinds with `replicas` pods.
+///
+/// Source: kubernetes `pkg/apis/apps/types.go`; argoproj/argo-rollouts `pkg/apis/rollouts/v1alpha1/types.go`,
+/// `RolloutSpec.Replicas` (from memory).
+const REPLICATED: &[&str] = &[
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "Rollout",
+];
+
+/// Kinds that scale others.
+const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
+
+/// A number of pods, with its span.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    /// The number.
+    pub(super) pods: u64,
+    /// The span of the number.
+    pub(super) span: Option<Span>,
+}
+
+/// Pods of a controller: the index among all pods, and their number.
+type Part<'p, 's> = (usize, &'p Pod<'s>, Count);
+
+/// The loads of services.
+pub(super) struct Services<'s> {
+    /// The loads of the file, then those of the manifests.
+    pub(super) loads: Vec<Load<'s>>,
+    /// The number of loads of the file.
+    from_file: usize,
+}
+
+impl<'s> Services<'s> {
+    /// The services of the file and of the manifests.
+    pub(super) fn from_scene(scene: &Scene<'s>) -> Self {
+        Self::counted(scene, None)
+    }
+
+    /// The same, with the target of `scaler` at its maximum. The load has the span of the maximum.
+    pub(super) fn with_max(scene: &Scene<'s>, scaler: &Object, max: Count) -> Self {
+        Self::counted(scene, Some((scaler, max)))
+    }
+
+    fn counted(scene: &Scene<'s>, scaled: Option<(&Object, Count)>) -> Self {
+        let mut loads = contention::loads(scene.cluster);
+        loads.retain(|load| load.lasts);
+        let from_file = loads.len();
+        // An object in two files may be for two clusters or two stages: only the smaller one is certain.
+        let mut smallest: BTreeMap<_, Vec<Part<'_, 's>>> = BTreeMap::new();
+        let mut part = 0;
+        let scalers: Vec<_> = scene.objects.iter().filter(|it| is_scaler(it)).collect();
+        for (index, pod) in scene.pods.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| &scene.pods[before]);
+            let is_same_object = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
+            part = if is_same_object { part + 1 } else { 0 };
+            let max = scaled.filter(|(scaler, _)| {
+                let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
+                is_replicated && may_meet(scaler, pod.object) && scales(scaler, pod.object)
+            });
+            let count = max.map(|it| it.1).or_else(|| min_count(&scalers, pod));
+            let count = count.filter(|it| it.pods > 0);
+            let Some(count) = count.filter(|_| !is_of_file(scene.cluster, pod.object)) else {
+                continue;
+            };
+            let alike = smallest.entry((&pod.object.kind, &pod.object.name, part));
+            let alike = alike.or_default();
+            let mut others = alike.iter_mut();
+            match others.find(|(_, other, _)| may_meet(other.object, pod.object)) {
+                Some(other) if other.2.pods > count.pods => *other = (index, pod, count),
+                Some(_) => {}
+                None => alike.push((index, pod, count)),
+            }
+        }
+        let mut pods: Vec<_> = smallest.into_values().flatten().collect();
+        pods.sort_unstable_by_key(|(index, ..)| *index);
+        let max = scaled.and_then(|(_, max)| max.span);
+        for (_, pod, count) in pods {
+            let load = load(scene, pod, count);
+            // The scaled load determines the span of a finding about several loads.
+            loads.extend(load.map(|load| Load {
+                patched: max.is_some() && count.span == max,
+                ..load
+            }));
+        }
+        for pod in scene.pods.iter().filter(|pod| pod.is_of_nodes()) {
+            loads.extend(on_nodes(scene, pod));
+        }
+        Self { loads, from_file }
+    }
+
+    /// The same, as quotas count them: without queues they count a resource by its name, in any pool.
+    pub(super) fn counted_by_quotas(mut self, cluster: &'s Cluster) -> Self {
+        if !cluster.has_queues() {
+            for load in &mut self.loads[self.from_file..] {
+                load.pools = cluster.pools.iter().collect();
+            }
+        }
+        self
+    }
+
+    /// The same, with the storage of PersistentVolumeClaims among the manifests.
+    pub(super) fn with_volumes(mut self, scene: &Scene<'s>) -> Self {
+        self.loads.extend(volumes::loads(scene));
+        self
+    }
+
+    /// Whether one of these loads is of the manifests, so that the finding is reported here.
+    pub(super) fn is_reported_here(&self, loads: &[usize]) -> bool {
+        loads.iter().any(|index| *index >= self.from_file)
+    }
+}
+
+/// Whether an object scales others.
+pub(super) fn is_scaler(object: &Object) -> bool {
+    SCALERS.contains(&object.kind.as_str())
+}
+
+/// The maximum number of pods of an autoscaler.
+///
+/// Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MaxReplicaCount` (from memory).
+pub(super) fn most(scaler: &Object) -> Option<Count> {
+    let key = match scaler.kind.as_str() {
+        "HorizontalPodAutoscaler" => "maxReplicas",
+        _ => "maxReplicaCount",
+    };
+    let written = scaler.root.get("spec")?.get(key)?;
+    let pods = written.text()?.parse().ok()?;
+    let span = Some(written.span());
+    Some(Count { pods, span })
+}
+
+/// The written number of pods of a controller, regardless of autoscalers.
+pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
+    let object = pod.object;
+    if ray::is_service(object) {
+        return ray::count(pod);
+    }
+    if operator_pods::is_served(object) {
+        return operator_pods::served(pod);
+    }
+    let spec = object.root.get("spec")?;
+    if REPLICATED.contains(&object.kind.as_str()) {
+        return number(spec, "replicas");
+    }
+    if object.kind != "LeaderWorkerSet" {
+        return None;
+    }
+    // Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go` (from memory).
+    let template = spec.get("leaderWorkerTemplate")?;
+    let (sets, size) = (number(spec, "replicas")?, number(template, "size")?);
+    let is_leader = |it: &Node| std::ptr::eq(it, pod.spec);
+    let leader = template.get("leaderTemplate");
+    let each = match leader {
+        Some(leader) if leader.get("spec").is_some_and(is_leader) => 1,
+        Some(_) => size.pods.saturating_sub(1),
+        None => size.pods,
+    };
+    Some(Count {
+        pods: sets.pods.saturating_mul(each),
+        span: sets.span.or(size.span),
+    })
+}
+
+/// Parses a number of pods: 1 if it is not set, `None` if it is invalid.
+pub(super) fn number(spec: &Node, key: &str) -> Option<Count> {
+    let Some(written) = spec.get(key) else {
+        return Some(Count {
+            pods: 1,
+            span: None,
+        });
+    };
+    let pods = written.text()?.parse().ok()?;
+    let span = Some(written.span());
+    Some(Count { pods, span })
+}
+
+/// The minimum number of pods of a service until it is deleted.
+fn min_count(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
+    let metadata = pod.object.root.get("metadata");
+    // The pods of an owned object are counted at its owner.
+    if metadata.is_some_and(|it| it.get("ownerReferences").is_some()) {
+        return None;
+    }
+    let count = count(pod)?;
+    let scalers = scalers.iter();
+    let scalers = scalers.filter(|it| may_meet(it, pod.object) && scales(it, pod.object));
+    let min = scalers.map(|scaler| {
+        let spec = scaler.root.get("spec");
+        // Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MinReplicaCount` (from memory).
+        let (key, default) = match scaler.kind.as_str() {
+            "HorizontalPodAutoscaler" => ("minReplicas", 1),
+            _ => ("minReplicaCount", 0),
+        };
+        let written = spec.and_then(|it| it.get(key));
+        let pods = written.and_then(|it| it.text()?.parse().ok());
+        Count {
+            pods: pods.unwrap_or(default),
+            span: written.map(Node::span),
+        }
+    });
+    let Some(min) = min.min_by_key(|it| it.pods) else {
+        return Some(count);
+    };
+    // Autoscalers do not change objects that are scaled to zero.
+    Some(Count {
+        pods: if count.pods == 0 { 0 } else { min.pods },
+        span: if min.pods > count.pods {
+            min.span
+        } else {
+            count.span
+        },
+    })
+}
+
+/// The number of pods that an object creates at once: the written number, or the minimum of its autoscaler if that is
+/// higher.
+pub(super) fn at_once(scene: &Scene<'_>, pod: &Pod<'_>) -> Option<Count> {
+    let count = count(pod)?;
+    let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
+    let scalers = scene
+        .objects
+        .iter()
+        .filter(|it| is_replicated && SCALERS.contains(&it.kind.as_str()));
+    let min = min_count(&scalers.collect::<Vec<_>>(), pod);
+    Some(min.filter(|it| it.pods > count.pods).unwrap_or(count))
+}
+
+/// Whether an autoscaler targets an object.
+fn scales(scaler: &Object, object: &Object) -> bool {
+    let target = scaler
+        .root
+        .get("spec")
+        .and_then(|it| it.get("scaleTargetRef"));
+    let named = |target: &Node| {
+        let name = target.get("name").and_then(Node::text);
+        let kind = target.get("kind").and_then(Node::text);
+        name == object.name.as_deref() && kind.unwrap_or("Deployment") == object.kind
+    };
+    target.is_some_and(named)
+}
+
+/// Whether gpuc generated an object for a workload of the file.
+pub(super) fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
+    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
+    let is_labelled = labels.is_some_and(|it| it.get(WORKLOAD_LABEL).is_some());
+    let mut workloads = cluster.written.workloads.iter();
+    let is_named = workloads.any(|workload| {
+        let namespace = object.namespace.as_deref();
+        let in_namespace = namespace.is_none_or(|it| it == cluster.namespace_of(workload));
+        in_namespace && object.name.as_deref() == Some(workload.name.as_str())
+    });
+    is_labelled || is_named
+}
+
+fn load<'s>(scene: &Scene<'s>, pod: &Pod<'s>, count: Count) -> Option<Load<'s>> {
+    let (demand, verdicts) = held(scene.cluster, &scene.claims, pod)?;
+    let verdicts = verdicts.iter();
+    let pools: Vec<_> = verdicts
+        .filter(|verdict| verdict.answer() != Answer::No)
+        .map(|verdict| verdict.pool)
+        .collect();
+    // Pods that fit no pool are reported by other rules.
+    pools.first()?;
+    let each = volumes::of_templates(pod.object).map_or(0, |it| it.0);
+    Some(Load {
+        span: count.span.unwrap_or_else(|| request_span(pod)),
+        pools,
+        storage: each.saturating_mul(count.pods),
+        ..plain(scene, pod, count.pods, demand)
+    })
+}
+
+/// The loads of a DaemonSet with GPUs, for each pool whose nodes it certainly runs on.
+fn on_nodes<'s>(scene: &Scene<'s>, pod: &Pod<'s>) -> Vec<Load<'s>> {
+    let held = held(scene.cluster, &scene.claims, pod).filter(|_| pod.with_gpus().next().is_some());
+    let Some((demand, verdicts)) = held else {
+        return Vec::new();
+    };
+    let certain = verdicts.iter().filter(|it| it.answer() == Answer::Yes);
+    let load = certain.filter_map(|verdict| {
+        let max = u64::from(verdict.pool.nodes.get()?.max);
+        Some(Load {
+            team: None,
+            pools: vec![verdict.pool],
+            ..plain(scene, pod, max, demand.clone())
+        })
+    });
+    load.collect()
+}
+
+/// The load of this many pods, without pools.
+pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Demand) -> Load<'s> {
+    let namespace = pod.object.namespace.as_deref();
+    let team = namespace.and_then(|it| scene.cluster.team_of(it));
+    // Pods that name the same ResourceClaim share its devices.
+    let is_shared = of_pod(pod).iter().any(|claim| claim.kind() == CLAIM);
+    let claims = if is_shared { Vec::new() } else { demand.claims };
+    Load {
+        workload: None,
+        title: pod.title(),
+        namespace,
+        team: team.map(|(team, _)| team.name.as_str()),
+        span: request_span(pod),
+        patched: false,
+        lasts: true,
+        groups: vec![pod_sets::group(
+            scene.cluster,
+            pod.object,
+            pods,
+            Demand { claims, ..demand },
+        )],
+        pools: Vec::new(),
+        storage: 0,
+    }
+}
+
+/// The span of a pod's GPU request, or else of the pod.
+fn request_span(pod: &Pod<'_>) -> Span {
+    let gpus = pod.with_gpus().find_map(super::pod::Container::gpus);
+    gpus.map_or_else(|| pod.spec.span(), |entry| entry.key_span)
+}

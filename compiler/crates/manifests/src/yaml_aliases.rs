@@ -1,0 +1,83 @@
+//! Spans that YAML aliases share: an edit there would change several objects.
+
+use std::collections::BTreeSet;
+
+use gpuc_syntax::diag::Diagnostic;
+use gpuc_syntax::node::{Node, Origin, Value};
+use gpuc_syntax::source::Span;
+
+/// The addition to the help of a diagnostic in a shared span.
+const SHARED_HELP: &str = "; an alias also uses this value, and a change here applies there too";
+
+/// Marks the values behind an anchor that an alias or a merge key uses, also at their definition, and returns their
+/// spans.
+pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
+    let mut shared = BTreeSet::new();
+    let mut keys = BTreeSet::new();
+    each(root, &mut |node| {
+        shared.extend(used_elsewhere(node));
+        let entries = node.entries().iter();
+        let merged = entries.filter(|entry| used_elsewhere(&entry.value).is_some());
+        keys.extend(merged.map(|entry| entry.key_span));
+    });
+    // A merge key copies the entries of a mapping: an entry added to the mapping would be copied too.
+    each(root, &mut |node| {
+        let entries = node.entries().iter();
+        let mut own = entries.filter(|entry| used_elsewhere(&entry.value).is_none());
+        if own.any(|entry| keys.contains(&entry.key_span)) {
+            shared.insert(node.span());
+        }
+    });
+    if !shared.is_empty() {
+        each(root, &mut |node| {
+            if let Origin::Written { span, used } = &mut node.origin
+                && shared.contains(span)
+            {
+                used.get_or_insert(*span);
+            }
+        });
+    }
+    shared
+}
+
+/// The span of the definition of a node that comes from an alias.
+fn used_elsewhere(node: &Node) -> Option<Span> {
+    match node.origin {
+        Origin::Written {
+            span,
+            used: Some(_),
+        } => Some(span),
+        _ => None,
+    }
+}
+
+fn each(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
+    visit(node);
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::Sequence(items) => items.iter_mut().for_each(|item| each(item, visit)),
+        Value::Mapping(entries) => {
+            for entry in entries {
+                each(&mut entry.value, visit);
+            }
+        }
+    }
+}
+
+/// Removes edits that would change a shared span, and mentions the alias in the help of findings in one.
+pub(super) fn restrict_edits(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
+    let is_inside = |edit: Span| {
+        let is_after = |part: &Span| edit.start >= part.end || edit.end > part.end;
+        let mut parts = shared.iter();
+        parts.any(|part| part.source == edit.source && edit.start >= part.start && !is_after(part))
+    };
+    let changes = |fix: &gpuc_syntax::diag::Fix| fix.edits.iter().any(|edit| is_inside(edit.span));
+    if is_inside(found.primary.span)
+        && let Some(help) = &mut found.help
+    {
+        help.push_str(SHARED_HELP);
+    }
+    if found.fix.as_ref().is_some_and(changes) {
+        found.fix = None;
+    }
+}

@@ -1,0 +1,99 @@
+//! Labels that clouds set on nodes automatically.
+
+use crate::cloud::Cloud;
+use crate::{MachineType, Pool};
+
+/// A label that a cloud sets on nodes automatically.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnLabel {
+    /// Its key.
+    pub key: &'static str,
+    /// Its possible values: several if the nodes of a pool differ, none if no node has the label.
+    pub values: Vec<String>,
+    /// Whether every node has it. If false, a node may lack it.
+    pub always: bool,
+    /// Whether `values` are prefixes.
+    pub begins: bool,
+}
+
+impl OwnLabel {
+    /// A label of every node.
+    pub fn always(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            key,
+            values: vec![value.into()],
+            always: true,
+            begins: false,
+        }
+    }
+
+    /// A label of every node whose value begins with one of these.
+    pub(super) fn beginning(key: &'static str, values: Vec<String>) -> Self {
+        Self {
+            key,
+            values,
+            always: true,
+            begins: true,
+        }
+    }
+
+    /// A label that has this value if a node has it.
+    pub fn perhaps(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            always: false,
+            ..Self::always(key, value)
+        }
+    }
+
+    /// A label that no node has.
+    pub fn never(key: &'static str) -> Self {
+        Self {
+            key,
+            values: Vec::new(),
+            always: true,
+            begins: false,
+        }
+    }
+}
+
+/// The label prefixes of all other clouds, for a pool whose nodes this cloud creates. On-premises hosts and existing
+/// pools may have any labels.
+pub fn labels_of_others(clouds: &[&dyn Cloud], own: &str, pool: &Pool) -> Vec<&'static str> {
+    let is_created =
+        !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
+    if !is_created {
+        return Vec::new();
+    }
+    clouds
+        .iter()
+        .map(|cloud| cloud.facts())
+        .filter(|facts| facts.key != own)
+        .flat_map(|facts| facts.label_prefixes.iter().copied())
+        .collect()
+}
+
+/// The topology labels that a cloud controller manager sets. If `zones` is empty, the zones begin with the region:
+/// every cloud names its zones after their region. `others` are the values of nodes without a zone.
+///
+/// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
+pub fn labels_of_place(
+    zones: impl IntoIterator<Item = String>,
+    region: String,
+    others: &[&str],
+) -> Vec<OwnLabel> {
+    const ZONE: &str = "topology.kubernetes.io/zone";
+    let zones: Vec<String> = zones.into_iter().collect();
+    let zone = if zones.is_empty() {
+        let others = others.iter().map(|other| (*other).to_owned());
+        OwnLabel::beginning(ZONE, [region.clone()].into_iter().chain(others).collect())
+    } else {
+        OwnLabel {
+            values: zones,
+            ..OwnLabel::never(ZONE)
+        }
+    };
+    vec![
+        zone,
+        OwnLabel::always("topology.kubernetes.io/region", region),
+    ]
+}

@@ -1,0 +1,47 @@
+//! Result types of the [`Cloud`](super::Cloud) trait.
+
+use gpuc_schema::Span;
+
+use crate::Pool;
+
+/// The supported sizes of a disk, in GiB.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskRange {
+    /// The minimum size.
+    pub least: u32,
+    /// The reason for the minimum, for messages.
+    pub smaller: &'static str,
+    /// The maximum size.
+    pub most: u32,
+    /// The reason for the maximum, for messages.
+    pub larger: &'static str,
+}
+
+/// The disk of a node for images, the writable layers of containers, logs and `emptyDir` volumes.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeDisk {
+    /// Its size in bytes, including file system overhead and reservations: an upper bound for requests of pods.
+    pub bytes: u64,
+    /// The span that selects the disk or sets its size.
+    pub said: Option<Span>,
+}
+
+impl NodeDisk {
+    /// The boot disk of a pool.
+    pub fn boot(pool: &Pool) -> Self {
+        let disk = pool.written.disk_gib;
+        Self {
+            bytes: u64::from(disk.value) << 30,
+            said: disk.span.is_written().then_some(disk.span),
+        }
+    }
+}
+
+/// The reason that a pool's nodes have no network adapters for RDMA, or no networks for GPUDirect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoRdma {
+    /// The reason, for messages.
+    pub why: String,
+    /// The help of the diagnostic.
+    pub help: &'static str,
+}

@@ -1,0 +1,41 @@
+//! The spans of the configuration that a pool's objects depend on: their origins.
+
+use gpuc_syntax::source::Span;
+
+use crate::Pool;
+
+/// The spans that determine where a pool's pods run: its name, its node labels, its taints.
+pub fn placement(pool: &Pool) -> Vec<Span> {
+    let labels = pool.selector.iter().flat_map(|label| label.origin.inputs());
+    let taints = pool.taints.iter().flat_map(|taint| taint.origin.inputs());
+    let spans = std::iter::once(&pool.name.span).chain(labels).chain(taints);
+    distinct(spans.copied())
+}
+
+/// The spans that determine how a pool's GPUs are served: GPU model, node image, device plugin, sharing mode and
+/// injected components.
+pub fn serving(pool: &Pool) -> Vec<Span> {
+    let gpus = pool.gpus.expect_resolved().map(|gpus| gpus.chosen);
+    let count = pool.written.gpu.as_ref().map(|gpu| gpu.per_node.span);
+    let settings = [
+        pool.allocation.span,
+        pool.plugin.span,
+        pool.os.span,
+        pool.written.sharing.span,
+    ];
+    let extras = pool.extras.iter().map(|extra| extra.span);
+    distinct(
+        (settings.into_iter().chain(gpus).chain(count).chain(extras))
+            .chain([pool.node_labels.span]),
+    )
+}
+
+fn distinct(spans: impl Iterator<Item = Span>) -> Vec<Span> {
+    let mut distinct = Vec::new();
+    for span in spans.filter(|span| span.is_written()) {
+        if !distinct.contains(&span) {
+            distinct.push(span);
+        }
+    }
+    distinct
+}

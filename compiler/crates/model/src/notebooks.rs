@@ -1,0 +1,51 @@
+//! The resource requests of notebooks.
+
+use gpuc_schema::config::{JupyterHub, NotebookProfile, Notebooks};
+
+use super::{Cluster, Pool};
+
+/// A request for devices of one extended resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Devices {
+    /// The name of the resource: `nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`.
+    pub resource: String,
+    /// The number.
+    pub count: u32,
+}
+
+impl Cluster {
+    /// The settings of `JupyterHub`, if the file contains them.
+    pub fn jupyter_hub(&self) -> Option<&JupyterHub> {
+        let notebooks = self.written.notebooks.as_ref()?;
+        let Notebooks::JupyterHub(hub) = &notebooks.value;
+        Some(hub)
+    }
+}
+
+impl Devices {
+    /// The request of a notebook profile, whether the pool advertises enough devices or not. `None` if the pool has no
+    /// devices, or only MIG devices and the notebook profile has no MIG profile.
+    pub fn of(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
+        let offers = pool.offers.get()?;
+        let resource = if let Some(mig_profile) = &profile.profile {
+            // The naming of device plugins, as in `schema/src/gpu/mig.rs`.
+            format!("nvidia.com/mig-{}", mig_profile.replace('+', "."))
+        } else {
+            let mut offers = offers.iter();
+            let gpu = offers.find(|it| !it.resource.contains("/mig-"));
+            gpu?.resource.clone()
+        };
+        let count = profile.gpus.map_or(1, |gpus| gpus.value);
+        Some(Self { resource, count })
+    }
+}
+
+/// The name of a profile in URLs: lower-case letters and digits, with `-` in place of other characters.
+pub fn slug(name: &str) -> String {
+    let words: Vec<_> = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    words.join("-")
+}

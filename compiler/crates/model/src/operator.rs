@@ -1,0 +1,213 @@
+//! NVIDIA's GPU Operator in a cluster: the operands on the nodes of each pool, the node labels that select them, and
+//! the way to access the driver on a node. Labels, rules, Helm values and manifests are derived from this module.
+//!
+//! Facts: NVIDIA/gpu-operator `controllers/state_manager.go` (the labels; existing labels are kept),
+//! NVIDIA/k8s-driver-manager `cmd/driver-manager/main.go` (the operands that a driver upgrade pauses), both read
+//! 2026-11-21.
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{DevicePlugin, DriverOwner};
+use gpuc_syntax::node::Origin;
+
+use super::{Cluster, Label, Pool, Sharing};
+use crate::cloud::{Cloud, Injection, RuntimeClass};
+
+/// The prefix of the node labels that select the operands.
+pub const DEPLOY: &str = "nvidia.com/gpu.deploy.";
+
+/// The label that selects a configuration of NVIDIA's device plugin.
+pub const PLUGIN_CONFIG: &str = "nvidia.com/device-plugin.config";
+
+/// The label that selects a configuration of the MIG manager.
+pub const MIG_CONFIG: &str = "nvidia.com/mig.config";
+
+/// The label that the operator sets to `true`, and removes while it changes the driver or the MIG devices of a node. It
+/// waits until the pods of DaemonSets with this node selector are gone.
+///
+/// Source: NVIDIA/k8s-driver-manager v0.12.0 `waitForPodsToTerminate`, NVIDIA/gpu-operator v26.7.0.
+pub const CLIENT: &str = "nvidia.com/gpu.deploy.client";
+
+/// The directory on a node in which the operator's driver container provides the driver.
+///
+/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `hostPaths.driverInstallDir`.
+pub const DRIVER_DIR: &str = "/run/nvidia/driver";
+
+/// The RuntimeClass that the operator creates by default.
+///
+/// Source: the same file, `operator.runtimeClass`.
+pub const RUNTIME_CLASS: &str = "nvidia";
+
+/// The operands that run on the nodes of a pool, in addition to the validator.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "one switch for each operand, as in the operator"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operands {
+    /// The driver.
+    pub driver: bool,
+    /// NVIDIA's container toolkit, which configures the container runtime of the node for GPUs.
+    pub toolkit: bool,
+    /// NVIDIA's device plugin and GPU Feature Discovery.
+    pub plugin: bool,
+    /// The MIG manager, which partitions the GPUs.
+    pub mig: bool,
+}
+
+impl Operands {
+    /// The operands of a pool; `None` if the pool does not use the operator.
+    pub fn of(cloud: &dyn Cloud, pool: &Pool) -> Option<Self> {
+        let driver = pool.driver.value == DriverOwner::Operator;
+        let plugin = pool.is_advertised_by(DevicePlugin::Operator);
+        if !pool.has_gpus() || !(driver || plugin) {
+            return None;
+        }
+        let has_toolkit = cloud
+            .os(pool.os.value)
+            .is_some_and(|os| os.operator.toolkit);
+        let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
+        Some(Self {
+            driver,
+            toolkit: driver || !has_toolkit,
+            plugin,
+            mig: plugin && is_mig && !cloud.cuts_gpus(pool),
+        })
+    }
+}
+
+impl Pool {
+    /// The name of the pool's MIG manager configuration: the name of the pool, unless the MIG manager reserves that
+    /// name for disabled MIG. The name of a pool contains no underscore.
+    pub fn mig_layout(&self) -> String {
+        match self.name.as_str() {
+            "all-disabled" => "all_disabled".to_owned(),
+            name => name.to_owned(),
+        }
+    }
+}
+
+impl Cluster {
+    /// The pools that use the operator.
+    pub fn operator_pools(&self) -> impl Iterator<Item = (&Pool, Operands)> {
+        let pools = self.pools.iter();
+        pools.filter_map(|pool| Some((pool, Operands::of(self.cloud, pool)?)))
+    }
+
+    /// The RuntimeClass with which the operands use NVIDIA's container runtime: there is one for all nodes. The
+    /// operator gives the same name to a runtime that it configures itself.
+    pub fn operator_runtime_class(&self) -> &'static str {
+        let mut pools = self.operator_pools();
+        let named = pools.find_map(|(pool, operands)| {
+            let os = self.cloud.os(pool.os.value)?;
+            (!operands.toolkit).then_some(os.operator.runtime_class)
+        });
+        named.unwrap_or(RUNTIME_CLASS)
+    }
+
+    /// How gpuc's device plugin accesses the driver and containers on the nodes of a pool.
+    pub fn access(&self, pool: &Pool) -> Option<Access> {
+        let os = self.cloud.os(pool.os.value)?;
+        if pool.driver.value == DriverOwner::Operator {
+            let class = self.operator_runtime_class();
+            return Some(Access {
+                injection: Injection::Cdi,
+                visible_by_mount: false,
+                driver_root: DRIVER_DIR,
+                runtime_class: Some(RuntimeClass {
+                    name: class,
+                    handler: class,
+                }),
+            });
+        }
+        Some(Access {
+            injection: os.injection,
+            visible_by_mount: os.visible_by_mount,
+            driver_root: os.driver_root,
+            runtime_class: os.runtime_class,
+        })
+    }
+}
+
+/// How gpuc's device plugin accesses the driver and containers on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// How devices are injected into a container.
+    pub injection: Injection,
+    /// Whether a container requests its GPUs with a mount, because the variables of unprivileged containers are
+    /// ignored.
+    pub visible_by_mount: bool,
+    /// The directory on the host in which the driver is installed.
+    pub driver_root: &'static str,
+    /// The RuntimeClass with which a pod uses NVIDIA's container runtime, unless it is the default runtime.
+    pub runtime_class: Option<RuntimeClass>,
+}
+
+/// The node labels that restrict the operands to their pools. A cluster without the operator has none.
+pub fn labels(cloud: &dyn Cloud, pool: &Pool) -> Vec<Label> {
+    if !pool.has_gpus() {
+        return Vec::new();
+    }
+    let Some(operands) = Operands::of(cloud, pool) else {
+        let why = "this pool does not use the GPU Operator, so no operands run on its nodes";
+        let inputs = [pool.driver.span, pool.plugin.span];
+        return vec![label(
+            "nvidia.com/gpu.deploy.operands",
+            "false",
+            inputs,
+            why,
+        )];
+    };
+    let disabled = |operand: &str, owner: Span, why: &'static str| {
+        label(&format!("{DEPLOY}{operand}"), "false", [owner], why)
+    };
+    let mut labels = Vec::new();
+    if !operands.driver {
+        let why = "the GPU Operator does not install the driver on this pool";
+        labels.push(disabled("driver", pool.driver.span, why));
+    }
+    if !operands.plugin {
+        let why = "another device plugin advertises these GPUs, and labels the nodes";
+        labels.push(disabled("device-plugin", pool.plugin.span, why));
+        labels.push(disabled("gpu-feature-discovery", pool.plugin.span, why));
+    }
+    let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
+    let is_shared = !matches!(pool.sharing.get(), None | Some(Sharing::Exclusive));
+    let sharing = pool.written.sharing.span;
+    if !operands.plugin || (is_mig && !operands.mig) {
+        let why = "the GPU Operator does not partition these GPUs";
+        labels.push(disabled("mig-manager", pool.plugin.span, why));
+    }
+    if operands.plugin && is_shared {
+        let why = "the configuration of NVIDIA's device plugin for this pool";
+        let inputs = [pool.name.span, sharing];
+        labels.push(label(PLUGIN_CONFIG, &pool.name, inputs, why));
+    }
+    if operands.mig {
+        let why = "the MIG geometry of this pool, which the MIG manager applies";
+        let inputs = [pool.name.span, sharing];
+        labels.push(label(MIG_CONFIG, &pool.mig_layout(), inputs, why));
+    }
+    labels
+}
+
+fn label(
+    key: &str,
+    value: &str,
+    inputs: impl IntoIterator<Item = Span>,
+    why: &'static str,
+) -> Label {
+    Label {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        origin: Origin::fact(
+            inputs,
+            why,
+            "NVIDIA/gpu-operator controllers/state_manager.go, 2026-11-21",
+        ),
+    }
+}
+
+/// Whether a label selects or configures operands.
+pub fn is_operators(key: &str) -> bool {
+    key.starts_with(DEPLOY) || [PLUGIN_CONFIG, MIG_CONFIG].contains(&key)
+}

@@ -1,0 +1,250 @@
+//! A resolved node pool.
+
+use gpuc_schema::config::{
+    Allocation, Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily,
+    TaintEffect,
+};
+use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::node::Origin;
+
+use super::{DeviceClass, Offer, RDMA_RESOURCE, Resolved, Sharing};
+use crate::cloud::cpu::CpuMachine;
+use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
+
+/// A group of identical nodes.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// The settings of the pool in the file.
+    pub written: NodePool,
+    /// The index in the list of pools.
+    pub index: usize,
+    /// The name.
+    pub name: Spanned<String>,
+    /// The machine type of the nodes.
+    pub machine: Resolved<MachineType>,
+    /// The GPUs of a node, if it has any.
+    pub gpus: Resolved<Option<PoolGpus>>,
+    /// The number of nodes, over all zones.
+    pub nodes: Resolved<NodeRange>,
+    /// The operating system.
+    pub os: Spanned<OsFamily>,
+    /// The component that installs the driver.
+    pub driver: Spanned<DriverOwner>,
+    /// The version or branch of the driver, if it is set.
+    pub driver_version: Option<Spanned<String>>,
+    /// How GPUs are allocated to pods.
+    pub allocation: Spanned<Allocation>,
+    /// The device plugin that advertises the GPUs. With DRA it has no meaning, and is not the cloud's plugin.
+    pub plugin: Spanned<DevicePlugin>,
+    /// The image of gpuc-runtime.
+    pub runtime_image: Option<Spanned<String>>,
+    /// The image that installs the driver.
+    pub driver_image: Option<Spanned<String>>,
+    /// Components that are injected into containers in addition to their GPUs, if a node has them.
+    pub extras: Vec<Spanned<Extra>>,
+    /// Where gpuc-runtime publishes labels.
+    pub node_labels: Spanned<NodeLabels>,
+    /// How containers share the GPUs.
+    pub sharing: Resolved<Sharing>,
+    /// The extended resources that a device plugin advertises on a node; empty without GPUs and with DRA.
+    pub offers: Resolved<Vec<Offer>>,
+    /// The DeviceClasses if `allocation` is `dra`, by name; empty otherwise, and if `offers` is unresolved.
+    pub classes: Vec<DeviceClass>,
+    /// Other extended resources that a node advertises: network interfaces.
+    pub fabric: Vec<Offer>,
+    /// The labels that gpuc sets on the nodes, by key.
+    pub labels: Vec<Label>,
+    /// The labels that select the nodes of the pool: the pool label, or the selector of an existing pool.
+    pub selector: Vec<Label>,
+    /// All taints of the nodes, set by gpuc or by the cloud, by key and effect.
+    pub taints: Vec<PoolTaint>,
+    /// The taint with which the nodes register and which gpuc-runtime removes when their GPUs are partitioned. It is
+    /// not in [`Self::taints`]: pods do not tolerate it, but wait for its removal.
+    pub startup_taint: Option<PoolTaint>,
+    /// The tolerations of a pod that must run on the nodes, one for each taint that repels pods.
+    pub tolerations: Vec<Toleration>,
+}
+
+impl Pool {
+    /// Whether a value is unresolved. Every field is named, as in [`check`](crate::check::check).
+    pub(crate) fn has_unresolved_values(&self) -> bool {
+        let Self {
+            machine,
+            gpus,
+            nodes,
+            sharing,
+            offers,
+            written: _,
+            index: _,
+            name: _,
+            os: _,
+            driver: _,
+            driver_version: _,
+            allocation: _,
+            plugin: _,
+            runtime_image: _,
+            driver_image: _,
+            extras: _,
+            node_labels: _,
+            classes: _,
+            fabric: _,
+            labels: _,
+            selector: _,
+            taints: _,
+            startup_taint: _,
+            tolerations: _,
+        } = self;
+        machine.is_unresolved()
+            || gpus.is_unresolved()
+            || nodes.is_unresolved()
+            || sharing.is_unresolved()
+            || offers.is_unresolved()
+    }
+
+    /// Whether the machines are reserved, so that no additional machine is available.
+    pub fn is_reserved(&self) -> bool {
+        matches!(
+            self.written.capacity.value,
+            Capacity::Reservation(_) | Capacity::CapacityBlock(_)
+        )
+    }
+}
+
+/// The machine type of the nodes of a pool.
+#[derive(Clone, Copy, Debug)]
+pub enum MachineType {
+    /// A machine of the catalog.
+    Catalog(&'static Machine),
+    /// A machine that includes no GPUs; its size, if it follows from the name.
+    Cpu(Option<CpuMachine>),
+    /// An on-premises host.
+    Host,
+}
+
+/// The GPUs of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolGpus {
+    /// The GPU model.
+    pub model: &'static GpuModel,
+    /// The number on each node.
+    pub per_node: u32,
+    /// The fraction of a physical GPU, for virtual GPUs.
+    pub fraction: Option<Fraction>,
+    /// The number that the cloud's API reports, which an autoscaler assumes for a node that does not exist yet.
+    pub reported: u32,
+    /// The location of the setting that determines the GPU model: the machine type, or the model.
+    pub chosen: Span,
+}
+
+/// The number of nodes of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRange {
+    /// The minimum.
+    pub min: u32,
+    /// The maximum.
+    pub max: u32,
+    /// The location of the minimum.
+    pub min_span: Span,
+    /// The location of the maximum.
+    pub max_span: Span,
+}
+
+impl NodeRange {
+    /// Whether the number of nodes is fixed.
+    pub fn is_fixed(&self) -> bool {
+        self.min == self.max
+    }
+}
+
+/// A label of a node.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// The origin.
+    pub origin: Origin,
+}
+
+/// A taint of a node.
+#[derive(Clone, Debug)]
+pub struct PoolTaint {
+    /// The key.
+    pub key: String,
+    /// The value, which may be empty.
+    pub value: String,
+    /// The effect.
+    pub effect: TaintEffect,
+    /// The component that sets it.
+    pub set_by: SetBy,
+    /// The location of the setting that causes it.
+    pub span: Span,
+    /// The origin.
+    pub origin: Origin,
+}
+
+/// The component that sets a taint on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetBy {
+    /// gpuc's script.
+    Gpuc,
+    /// The cloud.
+    Cloud,
+}
+
+/// A toleration of a pod.
+#[derive(Clone, Debug)]
+pub struct Toleration {
+    /// The key of the taint.
+    pub key: String,
+    /// The value of the taint; if it is empty, the operator is `Exists`.
+    pub value: String,
+    /// The effect of the taint.
+    pub effect: TaintEffect,
+    /// The origin.
+    pub origin: Origin,
+}
+
+impl Pool {
+    /// The taints of gpuc with which the nodes register.
+    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
+        self.taints
+            .iter()
+            .filter(|taint| taint.set_by == SetBy::Gpuc)
+            .chain(&self.startup_taint)
+    }
+
+    /// Whether the nodes have GPUs; false if this is unresolved.
+    pub fn has_gpus(&self) -> bool {
+        matches!(self.gpus.get(), Some(Some(_)))
+    }
+
+    /// Whether this device plugin advertises the GPUs, if the pool has any.
+    pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
+        self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
+    }
+
+    /// Whether pods that use the interconnect require permissions beyond the pod security level `baseline`: to pin
+    /// memory for network devices, or to access directories and devices of the node.
+    pub fn fabric_is_privileged(&self) -> bool {
+        let mut fabric = self.fabric.iter();
+        let has_rdma = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
+        has_rdma || self.written.network.gpudirect.is_some()
+    }
+
+    /// Whether the pool exists already, so that gpuc does not create it.
+    pub fn is_existing(&self) -> bool {
+        self.written.existing.is_some()
+    }
+
+    /// The CPU architecture; amd64 for on-premises hosts and if it does not follow from the machine type.
+    pub fn architecture(&self) -> CpuArchitecture {
+        match self.machine.get() {
+            Some(MachineType::Catalog(machine)) => machine.architecture,
+            Some(MachineType::Cpu(Some(cpu))) => cpu.architecture,
+            _ => CpuArchitecture::Amd64,
+        }
+    }
+}

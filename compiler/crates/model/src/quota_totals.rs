@@ -1,0 +1,94 @@
+//! Quota totals: the capacity of the pools and the sum of the teams' quotas.
+
+use std::ops::RangeInclusive;
+
+use super::{Cluster, Grant, Team, Unit};
+
+/// The quotas of all teams of one resource of a pool.
+pub struct Promise<'c> {
+    /// The index of the pool.
+    pub pool: usize,
+    /// The resource that a pod requests.
+    pub resource: &'c str,
+    /// The counted unit.
+    pub unit: Unit,
+    /// The number in the pool, at the minimum and at the maximum number of nodes.
+    pub total: RangeInclusive<u64>,
+    /// The quotas, in the order of the teams.
+    pub grants: Vec<(&'c Team, &'c Grant)>,
+}
+
+impl Promise<'_> {
+    /// The sum of the guaranteed numbers.
+    pub fn guaranteed(&self) -> u64 {
+        let counts = self.grants.iter();
+        counts.map(|(_, it)| u64::from(it.guaranteed.value)).sum()
+    }
+
+    /// The sum of the limits.
+    pub fn limit(&self) -> u64 {
+        let counts = self.grants.iter();
+        counts.map(|(_, it)| u64::from(it.limit.value)).sum()
+    }
+
+    /// The number that a team can borrow: guarantees that other teams lend, and capacity that is not guaranteed.
+    pub fn borrowable(&self, team: &Team) -> u64 {
+        let lent: u64 = self
+            .grants
+            .iter()
+            .filter(|(other, _)| other.index != team.index)
+            .map(|(_, grant)| {
+                let guaranteed = grant.guaranteed.value;
+                let lent = grant.lend.map_or(guaranteed, |it| it.value.min(guaranteed));
+                u64::from(lent)
+            })
+            .sum();
+        lent + self.most().saturating_sub(self.guaranteed())
+    }
+
+    /// The number in the pool at the maximum number of nodes.
+    pub fn most(&self) -> u64 {
+        *self.total.end()
+    }
+}
+
+impl Cluster {
+    /// The maximum number of a grant that its team can use: the limit; with queues, the guaranteed number plus what the
+    /// team can borrow within its limit.
+    pub fn reachable(&self, team: &Team, grant: &Grant) -> u64 {
+        let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
+        if !self.has_queues() {
+            return limit.into();
+        }
+        let mut totals = self.promises().into_iter();
+        let total = totals.find(|it| it.pool == grant.pool && it.resource == grant.resource);
+        let borrowable = total.map_or(u64::MAX, |it| it.borrowable(team));
+        u64::from(guaranteed) + u64::from(limit.saturating_sub(guaranteed)).min(borrowable)
+    }
+
+    /// The quota totals, by pool and resource. Unresolved quotas are not included.
+    pub fn promises(&self) -> Vec<Promise<'_>> {
+        let mut totals: Vec<Promise<'_>> = Vec::new();
+        for team in &self.teams {
+            for grant in team.grants() {
+                let Some(nodes) = self.pools[grant.pool].nodes.get() else {
+                    continue;
+                };
+                let is_same =
+                    |it: &&mut Promise<'_>| it.pool == grant.pool && it.resource == grant.resource;
+                match totals.iter_mut().find(is_same) {
+                    Some(total) => total.grants.push((team, grant)),
+                    None => totals.push(Promise {
+                        pool: grant.pool,
+                        resource: &grant.resource,
+                        unit: grant.unit,
+                        total: grant.total(nodes),
+                        grants: vec![(team, grant)],
+                    }),
+                }
+            }
+        }
+        totals.sort_by(|a, b| (a.pool, a.resource).cmp(&(b.pool, b.resource)));
+        totals
+    }
+}

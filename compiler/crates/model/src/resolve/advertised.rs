@@ -1,0 +1,82 @@
+//! The resources that a node advertises, depending on how its GPUs are shared.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::config::{MigStrategy, NodePool};
+use gpuc_schema::gpu::Mig;
+use gpuc_syntax::node::Origin;
+
+use crate::{MigGpu, Offer, PoolGpus, Resolved, Sharing};
+
+const GPU: &str = "nvidia.com/gpu";
+const SHARED: &str = "nvidia.com/gpu.shared";
+
+/// The advertised resources of a node, by name.
+pub(super) fn resolve(
+    pool: &NodePool,
+    gpus: &Resolved<Option<PoolGpus>>,
+    sharing: &Resolved<Sharing>,
+) -> Resolved<Vec<Offer>> {
+    let gpus = match gpus {
+        Resolved::Value(Some(gpus)) => gpus,
+        Resolved::Value(None) => return Resolved::Value(Vec::new()),
+        Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
+    };
+    let sharing = match sharing {
+        Resolved::Value(sharing) => sharing,
+        Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
+    };
+    let counts = count_resources(gpus, sharing);
+    let offer = |(resource, per_node): (String, u32)| Offer {
+        resource,
+        per_node,
+        origin: Origin::rule(
+            [gpus.chosen, pool.sharing.span],
+            "the resource names and counts follow from the GPUs and how they are shared",
+        ),
+    };
+    Resolved::Value(counts.into_iter().map(offer).collect())
+}
+
+fn count_resources(gpus: &PoolGpus, sharing: &Sharing) -> BTreeMap<String, u32> {
+    let replicas_of_gpus = |replicas: u32, rename: bool| {
+        let name = if rename { SHARED } else { GPU };
+        // A rule reports values above 48 replicas; a node has at most 16 GPUs.
+        BTreeMap::from([(name.to_owned(), gpus.per_node.saturating_mul(replicas))])
+    };
+    match sharing {
+        Sharing::Exclusive => BTreeMap::from([(GPU.to_owned(), gpus.per_node)]),
+        Sharing::TimeSlicing { replicas, rename } | Sharing::Mps { replicas, rename } => {
+            replicas_of_gpus(replicas.value, *rename)
+        }
+        Sharing::Mig {
+            strategy,
+            gpus: layouts,
+        } => count_mig_resources(gpus.model.mig, strategy.value, layouts),
+    }
+}
+
+/// The number of MIG devices by resource name. A GPU without MIG devices is advertised as a full GPU.
+fn count_mig_resources(
+    mig: Option<&Mig>,
+    strategy: MigStrategy,
+    layouts: &[MigGpu],
+) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for gpu in layouts {
+        if gpu.slices.is_empty() {
+            *counts.entry(GPU.to_owned()).or_default() += 1;
+        }
+        for slice in &gpu.slices {
+            let profile = mig.and_then(|mig| mig.profile(slice.profile));
+            let name = match (strategy, profile) {
+                (MigStrategy::Mixed, Some(profile)) => {
+                    format!("nvidia.com/{}", profile.resource_name())
+                }
+                _ => GPU.to_owned(),
+            };
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    counts
+}

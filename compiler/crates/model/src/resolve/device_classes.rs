@@ -1,0 +1,79 @@
+//! The DeviceClasses of a pool whose GPUs are allocated through DRA.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{Allocation, NodePool};
+use gpuc_syntax::node::Origin;
+
+use crate::{Claimed, DeviceClass, MigGpu, Offer, PoolGpus, Resolved, Sharing};
+
+/// The suffix of the name of every DeviceClass.
+const DOMAIN: &str = "gpuc.dev";
+
+/// The resources that a device plugin advertises, and the DeviceClasses of the pool. One of them is empty.
+pub(super) fn split(
+    pool: &NodePool,
+    allocation: Spanned<Allocation>,
+    (gpus, sharing): (&Resolved<Option<PoolGpus>>, &Resolved<Sharing>),
+    offers: Resolved<Vec<Offer>>,
+) -> (Resolved<Vec<Offer>>, Vec<DeviceClass>) {
+    match (gpus.get(), sharing.get()) {
+        (Some(Some(gpus)), Some(sharing)) if allocation.value == Allocation::Dra => {
+            let classes = classes(pool, allocation, gpus, sharing);
+            (Resolved::Value(Vec::new()), classes)
+        }
+        _ => (offers, Vec::new()),
+    }
+}
+
+/// The DeviceClasses of a pool, by name: one for full GPUs and one for each MIG profile.
+fn classes(
+    pool: &NodePool,
+    allocation: Spanned<Allocation>,
+    gpus: &PoolGpus,
+    sharing: &Sharing,
+) -> Vec<DeviceClass> {
+    let class = |name: String, device, per_node| DeviceClass {
+        name,
+        device,
+        per_node,
+        origin: Origin::rule(
+            [
+                allocation.span,
+                pool.name.span,
+                gpus.chosen,
+                pool.sharing.span,
+            ],
+            "a pool with `allocation: dra` has a DeviceClass for each kind of device on its nodes",
+        ),
+    };
+    let full_gpus = |count| class(format!("{}.{DOMAIN}", pool.name), Claimed::Gpu, count);
+    let Sharing::Mig { gpus: layouts, .. } = sharing else {
+        return vec![full_gpus(gpus.per_node)];
+    };
+    let unpartitioned = layouts.iter().filter(|gpu| gpu.slices.is_empty()).count();
+    let unpartitioned = u32::try_from(unpartitioned).unwrap_or(u32::MAX);
+    let mut classes: Vec<_> = count_mig_devices(layouts)
+        .into_iter()
+        .filter_map(|(profile, count)| {
+            let profile = gpus.model.mig?.profile(profile)?;
+            // The name of a profile can contain `+`, which is invalid in the name of an object.
+            let resource = profile.resource_name();
+            let name = format!("{resource}.{}.{DOMAIN}", pool.name);
+            Some(class(name, Claimed::Slice(profile), count))
+        })
+        .collect();
+    classes.extend((unpartitioned > 0).then(|| full_gpus(unpartitioned)));
+    classes.sort_by(|a, b| a.name.cmp(&b.name));
+    classes
+}
+
+/// The number of MIG devices of each profile on a node.
+fn count_mig_devices(layouts: &[MigGpu]) -> BTreeMap<&str, u32> {
+    let mut counts = BTreeMap::new();
+    for slice in layouts.iter().flat_map(|gpu| &gpu.slices) {
+        *counts.entry(slice.profile).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,170 @@
+//! The GPUs of a pool's nodes.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::NodePool;
+use gpuc_schema::gpu::{self, FindError, GpuModel};
+use gpuc_syntax::diag::{Report, Reported, words};
+
+use super::codes;
+use crate::cloud::Cloud;
+use crate::{MachineType, PoolGpus, Resolved};
+
+/// Resolves the GPUs of a node.
+pub(super) fn resolve(
+    pool: &NodePool,
+    machine: &Resolved<MachineType>,
+    cloud: &dyn Cloud,
+    report: &mut Report,
+) -> Resolved<Option<PoolGpus>> {
+    let machine = match machine {
+        Resolved::Value(machine) => machine,
+        Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
+    };
+    let resolved = match machine {
+        MachineType::Catalog(machine) => included_gpus(pool, machine, report).map(Some),
+        MachineType::Cpu(_) => attached_gpus(pool, cloud, report),
+        MachineType::Host => requested_gpus(pool, report),
+    };
+    match resolved {
+        Ok(gpus) => Resolved::Value(gpus),
+        Err(reported) => Resolved::Unresolved(reported),
+    }
+}
+
+/// The GPU model with this name; reports an unknown or ambiguous name.
+pub(super) fn model(
+    name: &Spanned<String>,
+    report: &mut Report,
+) -> Result<&'static GpuModel, Reported> {
+    let candidates = match gpu::find(name) {
+        Ok(model) => return Ok(model),
+        Err(FindError::Ambiguous(candidates)) => candidates,
+        Err(FindError::Unknown) => return Err(report_unknown(name, report)),
+    };
+    let keys: Vec<_> = candidates.iter().map(|model| model.key).collect();
+    let message = format!("GPU model `{name}` is ambiguous");
+    let builder = report.diagnostic(&codes::GPU_MODEL_AMBIGUOUS, name.span, message);
+    Err(builder
+        .help(format!("write one of {}", words::some(&keys, 8)))
+        .emit())
+}
+
+fn report_unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
+    if let Some(vendor) = other_vendor(name) {
+        let message = format!("`{name}` is not an NVIDIA GPU: {vendor}");
+        let help = "gpuc supports only NVIDIA GPUs: run `gpuc catalog gpus` to list them";
+        return report
+            .diagnostic(&codes::ACCELERATOR_NOT_NVIDIA, name.span, message)
+            .help(help)
+            .emit();
+    }
+    let message = format!("unknown GPU model `{name}`");
+    let builder = report.diagnostic(&codes::GPU_MODEL_UNKNOWN, name.span, message);
+    let unambiguous = gpu::names()
+        .into_iter()
+        .filter(|name| gpu::find(name).is_ok());
+    let builder = match words::nearest(name, unambiguous) {
+        Some(closest) => builder
+            .help(format!("did you mean `{closest}`?"))
+            .replace(name.span, closest),
+        None => builder.help("run `gpuc catalog gpus` to list the supported GPU models"),
+    };
+    builder.emit()
+}
+
+/// The vendor that a name belongs to, as a clause, if it is not NVIDIA.
+fn other_vendor(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    if starts(&[
+        "mi1", "mi2", "mi3", "mi4", "instinct", "radeon", "amd", "v620", "v520",
+    ]) {
+        Some("it is from AMD")
+    } else if starts(&["gaudi", "habana", "hl-", "intel", "max-1", "flex-1"]) {
+        Some("it is from Intel")
+    } else if starts(&["tpu", "v5e", "v5p", "v6e", "trillium", "ironwood"]) {
+        Some("it is a Google TPU")
+    } else if starts(&["trainium", "inferentia", "trn", "inf1", "inf2", "neuron"]) {
+        Some("it is from AWS")
+    } else {
+        None
+    }
+}
+
+/// The GPUs that a machine type includes. A `gpu` of the pool must describe the same GPUs.
+fn included_gpus(
+    pool: &NodePool,
+    machine: &'static crate::cloud::machine::Machine,
+    report: &mut Report,
+) -> Result<PoolGpus, Reported> {
+    let own = &machine.gpus;
+    let chosen = pool.machine.as_ref().map(|name| name.span);
+    let requested = pool.gpu.as_ref();
+    let chosen = chosen.or(requested.map(|request| request.model.span));
+    let gpus = PoolGpus {
+        model: own.model,
+        per_node: own.count,
+        fraction: own.fraction,
+        reported: own.reported.unwrap_or(own.count),
+        chosen: chosen.unwrap_or(pool.name.span),
+    };
+    let (Some(name), Some(request)) = (&pool.machine, requested) else {
+        return Ok(gpus);
+    };
+    let model = model(&request.model, report)?;
+    if std::ptr::eq(model, own.model) && request.per_node.value == own.count {
+        return Ok(gpus);
+    }
+    let message = format!(
+        "`{name}` has {} x {}, not {} x {}",
+        own.count, own.model.key, request.per_node, model.key
+    );
+    Err(report
+        .diagnostic(&codes::GPU_CONTRADICTS_MACHINE, request.model.span, message)
+        .label(name.span, "this machine type includes GPUs")
+        .help("remove `gpu`, or remove `machine` to let gpuc select one")
+        .emit())
+}
+
+/// The GPUs that are attached to a machine type that includes none.
+fn attached_gpus(
+    pool: &NodePool,
+    cloud: &dyn Cloud,
+    report: &mut Report,
+) -> Result<Option<PoolGpus>, Reported> {
+    let (Some(request), Some(machine)) = (&pool.gpu, &pool.machine) else {
+        return Ok(None);
+    };
+    let model = model(&request.model, report)?;
+    let reason = match cloud.attach(machine, model, request.per_node.value) {
+        Some(Ok(())) => return requested_gpus(pool, report),
+        Some(Err(reason)) => reason,
+        None => format!(
+            "{} offers GPUs only as part of a machine type",
+            cloud.facts().name
+        ),
+    };
+    let message = format!(
+        "{} x {} cannot be attached to `{machine}`",
+        request.per_node, model.key
+    );
+    Err(report
+        .diagnostic(&codes::GPU_CANNOT_BE_ATTACHED, request.model.span, message)
+        .label(machine.span, reason)
+        .help("remove `machine` to let gpuc select one with these GPUs")
+        .emit())
+}
+
+/// The GPUs that the pool's `gpu` describes.
+fn requested_gpus(pool: &NodePool, report: &mut Report) -> Result<Option<PoolGpus>, Reported> {
+    let Some(request) = &pool.gpu else {
+        return Ok(None);
+    };
+    Ok(Some(PoolGpus {
+        model: model(&request.model, report)?,
+        per_node: request.per_node.value,
+        fraction: None,
+        reported: request.per_node.value,
+        chosen: request.model.span,
+    }))
+}

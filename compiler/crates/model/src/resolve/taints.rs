@@ -1,0 +1,84 @@
+//! The taints of the nodes of a pool, and the tolerations for them.
+
+use gpuc_schema::config::{DevicePlugin, TaintEffect};
+use gpuc_schema::node_config::STARTUP_TAINT;
+use gpuc_syntax::node::{Because, Origin};
+
+use crate::cloud::Cloud;
+use crate::{DEDICATED_TO, Pool, PoolTaint, SetBy, Sharing, Toleration};
+
+/// The taints that follow from the pool itself.
+pub(super) fn own_taints(pool: &Pool) -> Vec<PoolTaint> {
+    let mut taints = Vec::new();
+    let settings = pool.written.taints.iter().map(|taint| &taint.value);
+    let written = settings.map(|taint| PoolTaint {
+        key: taint.key.value.clone(),
+        value: taint.value.value.clone(),
+        effect: taint.effect.value,
+        set_by: SetBy::Gpuc,
+        span: taint.key.span,
+        origin: Origin::made(
+            [taint.key.span, taint.value.span, taint.effect.span],
+            Because::Written,
+        ),
+    });
+    let dedicated = pool.written.dedicated_to.iter().map(|team| PoolTaint {
+        key: DEDICATED_TO.to_owned(),
+        value: team.value.clone(),
+        effect: TaintEffect::NoSchedule,
+        set_by: SetBy::Gpuc,
+        span: team.span,
+        origin: Origin::rule(
+            [team.span],
+            "the taint of a dedicated pool repels other pods",
+        ),
+    });
+    add(&mut taints, written.chain(dedicated));
+    taints
+}
+
+/// The taint that repels pods until gpuc-runtime has partitioned the GPUs of a node, on clouds whose nodes can have a
+/// taint that is not restored after its removal. gpuc does not taint the nodes of existing pools.
+pub(super) fn startup_taint(pool: &Pool, cloud: &dyn Cloud) -> Option<PoolTaint> {
+    let source = cloud.facts().startup_taints?;
+    let by_us = pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
+    let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
+    (by_us && is_mig && !cloud.cuts_gpus(pool)).then(|| PoolTaint {
+        key: STARTUP_TAINT.to_owned(),
+        value: "starting".to_owned(),
+        effect: TaintEffect::NoSchedule,
+        set_by: SetBy::Gpuc,
+        span: pool.written.sharing.span,
+        origin: Origin::fact(
+            [pool.written.sharing.span, pool.plugin.span],
+            "the taint repels pods until gpuc-runtime has partitioned the GPUs of the node",
+            source,
+        ),
+    })
+}
+
+/// Adds taints, by key and effect. An existing taint is kept: a node has one taint with a key and an effect.
+pub(super) fn add(taints: &mut Vec<PoolTaint>, more: impl IntoIterator<Item = PoolTaint>) {
+    for taint in more {
+        let same = |other: &PoolTaint| other.key == taint.key && other.effect == taint.effect;
+        if !taints.iter().any(same) {
+            taints.push(taint);
+        }
+    }
+    taints.sort_by(|a, b| (&a.key, a.effect).cmp(&(&b.key, b.effect)));
+}
+
+/// The tolerations of a pod that must run on the nodes: one for each taint that would repel it.
+pub(super) fn tolerations(taints: &[PoolTaint]) -> Vec<Toleration> {
+    let repels = |taint: &&PoolTaint| taint.effect != TaintEffect::PreferNoSchedule;
+    let toleration = |taint: &PoolTaint| Toleration {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect,
+        origin: Origin::rule(
+            taint.origin.inputs().iter().copied(),
+            "a pod that must run on a tainted node tolerates its taint",
+        ),
+    };
+    taints.iter().filter(repels).map(toleration).collect()
+}

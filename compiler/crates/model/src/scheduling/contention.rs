@@ -1,0 +1,367 @@
+//! Diagnostics about workloads that exceed a quota or the capacity of pools at the same time.
+
+use gpuc_schema::Spanned;
+use gpuc_syntax::diag::{Code, DiagnosticBuilder, Report, words};
+
+use crate::scheduling::{Crowded, Load, Spent, Stuck, What, spent};
+use crate::{Cluster, Grant, Team};
+
+/// The load of every workload of the file.
+pub fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
+    let workloads = cluster.written.workloads.iter();
+    workloads.filter_map(|it| Load::of(cluster, it)).collect()
+}
+
+/// A quota that workloads of a team exceed.
+pub struct Sum<'c> {
+    team: &'c Team,
+    spent: Spent,
+    /// The workloads, as the subject of a sentence.
+    subject: String,
+    help: &'static str,
+}
+
+impl<'c> Sum<'c> {
+    /// The quotas that the services of a team exceed.
+    pub fn of_services(cluster: &'c Cluster, loads: &[Load<'_>]) -> Vec<Self> {
+        let mut sums = Vec::new();
+        for team in &cluster.teams {
+            let services = team_loads(team, loads, |load| load.lasts);
+            sums.extend(
+                exceeded_quotas(cluster, team, loads, &services)
+                    .into_iter()
+                    .map(|spent| Sum {
+                        team,
+                        subject: format!("the services of team `{}`", team.name),
+                        help: match spent.what {
+                            What::Storage => "lower the requests, or raise the team's quota",
+                            _ => "run fewer pods, or raise the team's quota",
+                        },
+                        spent,
+                    }),
+            );
+        }
+        sums
+    }
+
+    /// The quotas that one workload exceeds.
+    pub fn of_one(cluster: &'c Cluster, loads: &[Load<'_>], index: usize) -> Vec<Self> {
+        let load = &loads[index];
+        let Some(team) = load.team.and_then(|name| cluster.team(name)) else {
+            return Vec::new();
+        };
+        let found = spent(cluster, team, &[&loads[index]]).into_iter();
+        let sum = |spent: Spent| Sum {
+            team,
+            spent: Spent {
+                loads: vec![index],
+                ..spent
+            },
+            subject: load.title.clone(),
+            help: "lower the requests, or raise the team's quota",
+        };
+        found.map(sum).collect()
+    }
+
+    /// The quotas that services and jobs of a team exceed together, although its services alone fit.
+    pub fn of_everything(cluster: &'c Cluster, loads: &[Load<'_>]) -> Vec<Self> {
+        let mut sums = Vec::new();
+        for team in &cluster.teams {
+            let services = team_loads(team, loads, |load| load.lasts);
+            let jobs = team_loads(team, loads, |load| !load.lasts);
+            let by_services = exceeded_quotas(cluster, team, loads, &services);
+            let is_new = |spent: &Spent| {
+                let is_same =
+                    |it: &Spent| it.what == spent.what && is_within(&it.places, &spent.places);
+                !by_services.iter().any(is_same)
+            };
+            if !cluster.has_queues() {
+                let all = team_loads(team, loads, |_| true);
+                let found = exceeded_quotas(cluster, team, loads, &all).into_iter();
+                sums.extend(found.filter(is_new).map(|spent| Sum {
+                    team,
+                    spent,
+                    subject: format!("the workloads of team `{}`", team.name),
+                    help: "lower the requests, raise the team's quota, or set `queueing: kueue`, so that jobs wait for \
+                           each other",
+                }));
+                continue;
+            }
+            // PersistentVolumeClaims do not wait in queues, and outlive their jobs.
+            let all = exceeded_quotas(cluster, team, loads, &team_loads(team, loads, |_| true))
+                .into_iter();
+            let claims = all.filter(|it| it.what == What::Storage && is_new(it));
+            sums.extend(claims.map(|spent| Sum {
+                team,
+                spent,
+                subject: format!("the workloads of team `{}`", team.name),
+                help: "lower the requests, or raise the team's quota",
+            }));
+            for job in jobs {
+                let concurrent: Vec<_> = services.iter().copied().chain([job]).collect();
+                let found = exceeded_quotas(cluster, team, loads, &concurrent).into_iter();
+                let found = found.filter(|it| it.what != What::Storage);
+                sums.extend(found.filter(is_new).map(|spent| Sum {
+                    team,
+                    spent,
+                    subject: format!(
+                        "the services of team `{}` and {}",
+                        team.name, loads[job].title
+                    ),
+                    help: "lower the requests, or raise the team's quota: the services leave too little for the job",
+                }));
+            }
+        }
+        for sum in &mut sums {
+            if sum.has_reached_capacity(cluster) {
+                sum.help = if cluster.has_queues() {
+                    "lower the requests, give the pool more nodes, or raise `lend` of other teams: the services leave too \
+                     little for the job"
+                } else {
+                    "lower the requests, give the pool more nodes, or set `queueing: kueue`, so that jobs wait for each other"
+                };
+            }
+        }
+        sums
+    }
+
+    /// The indexes of the workloads.
+    pub fn loads(&self) -> &[usize] {
+        &self.spent.loads
+    }
+
+    /// The diagnostic.
+    pub fn diagnostic<'r>(
+        &self,
+        code: &'static Code,
+        loads: &[Load<'_>],
+        report: &'r mut Report,
+    ) -> DiagnosticBuilder<'r> {
+        let Spent {
+            what, asked, has, ..
+        } = &self.spent;
+        let has = match what {
+            What::Device(_) => has.to_string(),
+            what => what.words(*has),
+        };
+        let subject = &self.subject;
+        let needs = if self.spent.loads.len() == 1 {
+            "needs"
+        } else {
+            "need"
+        };
+        let message = format!(
+            "{subject} {needs} {} at once, but the team's limit is {has}",
+            what.words(*asked)
+        );
+        let mut builder =
+            diagnostic_for_loads(what, &self.spent.loads, &message, code, loads, report);
+        for place in self.spent.places.iter().filter(|it| it.is_written()) {
+            builder = builder.label(*place, "this limits the team");
+        }
+        if self.spent.places.iter().all(|it| !it.is_written()) {
+            builder = builder.label(self.team.name.span, "this team");
+        }
+        builder.help(self.help)
+    }
+
+    /// Whether the team already has all the capacity that it can reach, so that a higher limit has no effect.
+    fn has_reached_capacity(&self, cluster: &Cluster) -> bool {
+        let mut grants = self
+            .team
+            .grants()
+            .filter(|grant| self.spent.places.contains(&grant.span))
+            .peekable();
+        grants.peek().is_some()
+            && grants.all(|grant| {
+                let larger = Grant {
+                    limit: Spanned::unwritten(u32::MAX),
+                    ..grant.clone()
+                };
+                let mut totals = cluster.promises().into_iter();
+                let total =
+                    totals.find(|it| it.pool == grant.pool && it.resource == grant.resource);
+                let max = total.map_or(u64::MAX, |it| it.most());
+                cluster.reachable(self.team, &larger).min(max) <= u64::from(grant.limit.value)
+            })
+    }
+}
+
+/// The indexes of the workloads of a team that match a predicate.
+fn team_loads(team: &Team, loads: &[Load<'_>], matches: impl Fn(&Load<'_>) -> bool) -> Vec<usize> {
+    loads
+        .iter()
+        .enumerate()
+        .filter(|(_, load)| load.team == Some(team.name.as_str()) && matches(load))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// The quotas that the selected workloads of a team exceed, with the indexes of the workloads.
+fn exceeded_quotas(
+    cluster: &Cluster,
+    team: &Team,
+    loads: &[Load<'_>],
+    selected: &[usize],
+) -> Vec<Spent> {
+    // Another rule reports a workload that exceeds the quota alone.
+    if selected.len() < 2 {
+        return Vec::new();
+    }
+    let selected_loads: Vec<_> = selected.iter().map(|index| &loads[*index]).collect();
+    let mut found = spent(cluster, team, &selected_loads);
+    for spent in &mut found {
+        spent.loads = spent.loads.iter().map(|index| selected[*index]).collect();
+    }
+    found
+}
+
+fn is_within<T: PartialEq>(few: &[T], many: &[T]) -> bool {
+    few.iter().all(|it| many.contains(it))
+}
+
+/// The diagnostic that the services on pools exceed their capacity.
+pub fn diagnostic<'r>(
+    over_capacity: &Crowded<'_>,
+    code: &'static Code,
+    loads: &[Load<'_>],
+    report: &'r mut Report,
+) -> DiagnosticBuilder<'r> {
+    let names: Vec<_> = over_capacity
+        .pools
+        .iter()
+        .map(|pool| pool.name.as_str())
+        .collect();
+    let (pools, their) = match &names[..] {
+        [only] => (format!("pool `{only}`"), "its"),
+        several => (format!("pools {}", words::all(several, "and")), "their"),
+    };
+    let nodes = over_capacity
+        .pools
+        .iter()
+        .filter_map(|pool| pool.nodes.get());
+    let max: u64 = nodes.clone().map(|nodes| u64::from(nodes.max)).sum();
+    let what = &over_capacity.what;
+    let (needed, available) = if over_capacity.by_nodes {
+        let name = match what {
+            What::Device(name) => format!("`{name}`"),
+            What::Memory => "memory".to_owned(),
+            _ => "CPU".to_owned(),
+        };
+        let nodes = words::counted(over_capacity.asked, "node");
+        (
+            format!("{nodes} at once for their {name}"),
+            format!("{their} maximum is {}", over_capacity.has),
+        )
+    } else {
+        let has = match what {
+            What::Device(_) => over_capacity.has.to_string(),
+            what => what.words(over_capacity.has),
+        };
+        let nodes = words::counted(max, "node");
+        (
+            format!("{} at once", what.words(over_capacity.asked)),
+            format!("{their} maximum of {nodes} has {has}"),
+        )
+    };
+    let message = match over_capacity.loads.as_slice() {
+        [only] if !loads[*only].lasts => {
+            let title = &loads[*only].title;
+            format!("{title} needs {needed} on {pools}, but {available}")
+        }
+        _ => format!("the services on {pools} need {needed}, but {available}"),
+    };
+    let mut builder =
+        diagnostic_for_loads(what, &over_capacity.loads, &message, code, loads, report);
+    for pool in &over_capacity.pools {
+        let Some(nodes) = pool.nodes.get() else {
+            continue;
+        };
+        let span = if nodes.max_span.is_written() {
+            nodes.max_span
+        } else {
+            pool.name.span
+        };
+        let max = words::counted(nodes.max, "node");
+        builder = builder.label(span, format!("pool `{}` has at most {max}", pool.name));
+    }
+    builder.help("give the pool more nodes, run fewer pods, or move some of them to another pool")
+}
+
+/// A diagnostic at the last of the workloads, with labels at the others.
+fn diagnostic_for_loads<'r>(
+    what: &What,
+    indexes: &[usize],
+    message: &str,
+    code: &'static Code,
+    loads: &[Load<'_>],
+    report: &'r mut Report,
+) -> DiagnosticBuilder<'r> {
+    let requesting = || indexes.iter().map(|index| &loads[*index]);
+    let last = requesting()
+        .rfind(|load| load.patched)
+        .or(requesting().next_back());
+    let span = last.map_or(gpuc_schema::Span::NONE, |load| load.span);
+    let mut builder = report.diagnostic(code, span, message);
+    for index in indexes {
+        let load = &loads[*index];
+        let amount = load.asks(what);
+        let label = match what {
+            What::Pods | What::Storage => format!("needs {}", what.words(amount)),
+            what => {
+                let by_pods = load.by_pods(what).into_iter();
+                let pods = by_pods
+                    .filter(|(_, each)| *each > 0)
+                    .map(|(pods, _)| pods)
+                    .fold(0, u64::saturating_add);
+                let (amount, pods) = (what.words(amount), words::counted(pods, "pod"));
+                let suffix = if load.is_given(what) {
+                    ", the default of pods that set no requests"
+                } else {
+                    ""
+                };
+                format!("needs {amount} for {pods}{suffix}")
+            }
+        };
+        builder = builder.label(load.span, label);
+    }
+    builder
+}
+
+/// The diagnostic that pods that start together do not fit into one pool.
+pub fn diagnostic_stuck<'r>(
+    stuck: &Stuck<'_>,
+    load: &Load<'_>,
+    code: &'static Code,
+    report: &'r mut Report,
+) -> DiagnosticBuilder<'r> {
+    let (subject, max) = (&load.title, stuck.most());
+    let what = |count: u64| What::Device(stuck.resource.clone()).words(count);
+    let message = match stuck.sets.as_slice() {
+        [several @ .., last] if several.first().is_some_and(|first| *first <= max) => {
+            let several: Vec<_> = several.iter().map(u64::to_string).collect();
+            let several = several.join(", ");
+            format!(
+                "{subject} needs {several} and {}, each within one pool, but no pools have enough for all of them",
+                what(*last)
+            )
+        }
+        sets => {
+            let largest = sets.first().copied().unwrap_or(0);
+            format!(
+                "{subject} needs {} within one pool, but its team's limit in a single pool is at most {max}",
+                what(largest)
+            )
+        }
+    };
+    let mut builder = report.diagnostic(code, load.span, message);
+    for (grant, has) in &stuck.granted {
+        let label = if *has < u64::from(grant.limit.value) {
+            format!("the team can reach {has} of these: other teams lend no more")
+        } else {
+            format!("the team's limit in this pool is {has}")
+        };
+        builder = builder.label(grant.span, label);
+    }
+    builder.help("lower the requests, or raise the `limit` of one pool: Kueue places pods that start together in one pool")
+}

@@ -1,0 +1,163 @@
+//! The scheduling requirements of a pod.
+
+use gpuc_schema::config::Quantity;
+use gpuc_schema::{Span, Spanned};
+
+use super::affinity::{Requirement, Term};
+use super::image::Cuda;
+use crate::cloud::machine::CpuArchitecture;
+
+/// The scheduling requirements of a pod, each with its location.
+///
+/// An empty demand fits on every node without taints.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// Extended resources, such as `nvidia.com/gpu`; one entry for each name.
+    pub resources: Vec<Request>,
+    /// Devices that are allocated to the pod through DRA.
+    pub claims: Vec<Claim>,
+    /// Names of ResourceClaims or ResourceClaimTemplates that are not resolved yet. The caller resolves them into
+    /// [`Self::claims`].
+    pub unread_claims: Vec<Spanned<String>>,
+    /// CPU in thousandths of a core.
+    pub cpu: Option<Amount>,
+    /// Main memory in bytes.
+    pub memory: Option<Amount>,
+    /// Bytes of the node's disk: `ephemeral-storage`.
+    pub disk: Option<Amount>,
+    /// The node labels that are all required: `nodeSelector`.
+    pub selector: Vec<Requirement>,
+    /// Required node affinity: the node must match one of these terms. `None` if the pod has none.
+    pub affinity: Option<Vec<Term>>,
+    /// The pod's tolerations.
+    pub tolerations: Vec<Tolerated>,
+    /// The CPU architecture of its images, if it is set.
+    pub architecture: Option<Spanned<CpuArchitecture>>,
+    /// The memory that it needs on each GPU, MIG device or replica, in MiB, if it is set.
+    pub gpu_memory: Option<Spanned<u64>>,
+    /// Whether its GPUs communicate with each other, through NCCL or peer to peer, as in distributed training.
+    pub gpus_talk: bool,
+    /// Its images.
+    pub images: Vec<Image>,
+    /// The number of such pods that must run at the same time. The default is one.
+    pub pods: Option<Spanned<u32>>,
+    /// Whether each of these pods needs a separate node.
+    pub apart: bool,
+}
+
+/// A request for an extended resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its name.
+    pub resource: Spanned<String>,
+    /// The count for the pod.
+    pub count: u64,
+    /// The maximum count of one of its containers.
+    pub largest: u64,
+    /// The location of the count; the first of several.
+    pub span: Span,
+}
+
+/// Devices of one DeviceClass that are allocated to a pod through DRA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The DeviceClass.
+    pub class: Spanned<String>,
+    /// The number of devices.
+    pub count: u64,
+    /// The location of the count, or of the claim.
+    pub span: Span,
+}
+
+/// An amount of a resource: thousandths of a core, or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The amount.
+    pub value: u64,
+    /// The location of the amount; the first of several.
+    pub span: Span,
+    /// Whether it is a default from a LimitRange, for containers that set no requests.
+    pub is_given: bool,
+}
+
+/// A toleration of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tolerated {
+    /// The taint's key; empty for every key.
+    pub key: String,
+    /// Whether every value matches: `operator: Exists`.
+    pub exists: bool,
+    /// The taint's value.
+    pub value: String,
+    /// The taint's effect; empty for every effect.
+    pub effect: String,
+    /// The location of the toleration.
+    pub span: Span,
+}
+
+/// An image of a pod.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// The image reference.
+    pub name: Spanned<String>,
+    /// The CUDA version of the image, if its name contains one.
+    pub cuda: Option<Cuda>,
+}
+
+impl Image {
+    /// An image with the CUDA version from its name.
+    pub fn new(name: Spanned<String>) -> Self {
+        let cuda = super::image::cuda_of(&name);
+        Self { name, cuda }
+    }
+}
+
+impl Amount {
+    /// The quantity in units of this many thousandths, rounded up.
+    pub(super) fn of(
+        written: Option<&Spanned<Quantity>>,
+        unit: u64,
+        is_given: bool,
+    ) -> Option<Self> {
+        let written = written?;
+        Some(Self {
+            value: written.thousandths()?.div_ceil(unit),
+            span: written.span,
+            is_given,
+        })
+    }
+
+    /// The sum of both amounts, with the location of one that is not a default.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let asked = if self.is_given { other } else { self };
+        Self {
+            value: self.value.saturating_add(other.value),
+            ..asked
+        }
+    }
+}
+
+impl Request {
+    /// A request of one container.
+    pub fn new(resource: &Spanned<String>, count: u64, span: Span) -> Self {
+        Self {
+            resource: resource.clone(),
+            count,
+            largest: count,
+            span,
+        }
+    }
+}
+
+impl Demand {
+    /// The number of pods that must run at the same time.
+    pub fn at_once(&self) -> u32 {
+        self.pods.map_or(1, |pods| pods.value)
+    }
+
+    /// The request for a resource.
+    pub fn request(&self, resource: &str) -> Option<&Request> {
+        let mut requests = self.resources.iter();
+        requests.find(|request| request.resource.value == resource)
+    }
+}

@@ -1,0 +1,435 @@
+//! CUDA versions from image names, and detection of image names that do not exist.
+
+use std::fmt;
+
+use gpuc_schema::config::DriverOwner;
+use gpuc_schema::gpu::cuda::{DriverVersion, RELEASES, drives, min_branch_for};
+
+use super::demand::Image;
+use super::{Answer, Demand, Reason, Why, ngc};
+use crate::Pool;
+
+/// The CUDA version of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cuda {
+    /// The major version: 12 in 12.4.
+    pub major: u8,
+    /// The minor version: 4 in 12.4, if the name contains it.
+    pub minor: Option<u8>,
+    /// Whether the image contains NVIDIA's compatibility package for older drivers of data center GPUs.
+    pub has_compat: bool,
+}
+
+impl fmt::Display for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.major)?;
+        self.minor.map_or(Ok(()), |minor| write!(f, ".{minor}"))
+    }
+}
+
+/// The repository and tag of an image name, without the digest.
+struct Name<'n> {
+    repository: &'n str,
+    tag: &'n str,
+}
+
+fn parse(name: &str) -> Name<'_> {
+    let name = name.split('@').next().unwrap_or(name);
+    // A colon before the last slash is a registry's port.
+    let after = name.rfind('/').map_or(0, |slash| slash + 1);
+    let (repository, tag) = match name[after..].split_once(':') {
+        Some((last, tag)) => (&name[..after + last.len()], tag),
+        None => (name, ""),
+    };
+    Name { repository, tag }
+}
+
+/// The registries where NVIDIA publishes its tags.
+const REGISTRIES: &[&str] = &["docker.io", "index.docker.io", "nvcr.io"];
+
+impl Name<'_> {
+    /// Whether it is in another registry, where NVIDIA does not control the tags.
+    fn is_mirrored(&self) -> bool {
+        let host = self.repository.split_once('/').map(|it| it.0);
+        // A first part with neither a dot nor a port is a user of Docker Hub.
+        let host = host.filter(|host| host.contains(['.', ':']) || *host == "localhost");
+        host.is_some_and(|host| !REGISTRIES.contains(&host))
+    }
+
+    /// Whether it is this repository, in any registry or mirror.
+    fn is(&self, repository: &str) -> bool {
+        let rest = self.repository.strip_suffix(repository);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    }
+}
+
+/// Frameworks with a monthly image from NVIDIA, all with the same CUDA version.
+const MONTHLY: &[&str] = &[
+    "nvidia/pytorch",
+    "nvidia/tensorflow",
+    "nvidia/tritonserver",
+    "nvidia/jax",
+    "nvidia/cuda-dl-base",
+    "nvidia/vllm",
+    "nvidia/sglang",
+];
+
+/// The CUDA version of an image, if its name contains one.
+pub fn cuda_of(name: &str) -> Option<Cuda> {
+    let name = parse(name);
+    if name.is("nvidia/cuda") {
+        return version(name.tag, true);
+    }
+    if MONTHLY.iter().any(|repository| name.is(repository)) {
+        return ngc::cuda(name.tag);
+    }
+    let mut parts = name.tag.split(['-', '_']);
+    parts.find_map(tag_part)
+}
+
+/// Parses the version at the start of a tag such as `12.4.1-base-ubuntu22.04`.
+fn version(text: &str, has_compat: bool) -> Option<Cuda> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut parts = text[..end.unwrap_or(text.len())].split('.');
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next().and_then(|minor| minor.parse().ok());
+    Some(Cuda {
+        major,
+        minor,
+        has_compat,
+    })
+}
+
+/// Parses a part of a tag such as `cuda12.4` or `cu124`.
+fn tag_part(part: &str) -> Option<Cuda> {
+    if let Some(rest) = part.strip_prefix("cuda") {
+        return version(rest, false);
+    }
+    let digits = part.strip_prefix("cu")?;
+    let is_number = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let (major, minor) = is_number.then(|| digits.split_at(2))?;
+    Some(Cuda {
+        major: major.parse().ok()?,
+        minor: minor.parse().ok(),
+        has_compat: false,
+    })
+}
+
+/// The problem with an image name that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// The problem, as a predicate that follows the name.
+    pub why: &'static str,
+    /// The help.
+    pub instead: String,
+}
+
+/// Why an image of this name does not exist, for names that often appear in outdated documentation.
+///
+/// Sources: NVIDIA/libnvidia-container#181, NVIDIA/nvidia-docker#1735, NVIDIA/dgx-spark-playbooks#4 (`nvidia/cuda`);
+/// the releases of NVIDIA/dcgm-exporter and NVIDIA/k8s-device-plugin.
+pub fn gone(name: &str) -> Option<Gone> {
+    let name = parse(name);
+    if name.is_mirrored() {
+        return None;
+    }
+    let gone = |why, instead| Some(Gone { why, instead });
+    let repository = name.repository;
+    if name.is("nvidia/cuda") {
+        let example = format!("write a tag such as `{repository}:12.8.1-base-ubuntu24.04`");
+        if matches!(name.tag, "" | "latest") {
+            return gone("has no tag `latest`", example);
+        }
+        let mut parts = name.tag.split('-');
+        let version = parts.next().unwrap_or_default();
+        let is_numbers = version
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+        if !is_numbers {
+            return None;
+        }
+        // Older versions had tags without an operating system. These versions are deleted.
+        if !parts.any(|part| part.bytes().any(|b| b.is_ascii_digit()) && !part.starts_with("cudnn"))
+        {
+            return gone(
+                "has a tag without an operating system, which does not exist",
+                example,
+            );
+        }
+        if is_nonexistent(version) {
+            return gone("has a CUDA version that does not exist", example);
+        }
+        let is_recent = cuda_of_version(version) >= Some(11);
+        if is_recent && version.split('.').count() < 3 {
+            return gone("has a version of two parts, but tags have three", example);
+        }
+    }
+    if let Some(instead) = month(&name) {
+        return gone("has a tag that is not a valid month", instead);
+    }
+    let plain = name.tag.strip_prefix('v');
+    if name.is("nvidia/k8s/dcgm-exporter")
+        && let Some(plain) = plain
+    {
+        let instead = format!("write `{repository}:{plain}`");
+        return gone(
+            "has a tag with the prefix `v`, which does not exist",
+            instead,
+        );
+    }
+    let starts_with_digit = name.tag.starts_with(|c: char| c.is_ascii_digit());
+    if name.is("nvidia/k8s-device-plugin") && starts_with_digit {
+        let instead = format!("write `{repository}:v{}`", name.tag);
+        return gone(
+            "has a tag without the prefix `v`, which does not exist",
+            instead,
+        );
+    }
+    None
+}
+
+/// The help for a monthly image whose tag does not have a month of two digits.
+fn month(name: &Name<'_>) -> Option<String> {
+    if !MONTHLY.iter().any(|repository| name.is(repository)) {
+        return None;
+    }
+    let (year, rest) = name.tag.split_once('.')?;
+    let (month, suffix) = rest.split_at(rest.find('-').unwrap_or(rest.len()));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let is_dated = year.len() == 2 && is_number(year) && is_number(month) && month.len() <= 2;
+    let number: u8 = month.parse().ok().filter(|_| is_dated)?;
+    let is_one = (1..=12).contains(&number);
+    if is_one && month.len() == 2 {
+        return None;
+    }
+    if !is_one {
+        return Some("write a month from `01` to `12` after the year".to_owned());
+    }
+    let repository = name.repository;
+    let suffix = if suffix.is_empty() { "-py3" } else { suffix };
+    Some(format!("write `{repository}:{year}.{number:02}{suffix}`"))
+}
+
+/// The maximum update number of a CUDA version: the highest so far is 4, of 11.4 (NVIDIA's archive of the toolkit,
+/// from memory).
+const LAST_UPDATE: u8 = 5;
+
+/// Whether a CUDA release of this version does not exist: a minor version that is missing in a major version with a
+/// successor. The newest major version may get later releases.
+fn is_nonexistent(version: &str) -> bool {
+    let mut parts = version.split('.').map(str::parse::<u8>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    if parts
+        .next()
+        .is_some_and(|update| update.is_ok_and(|it| it > LAST_UPDATE))
+    {
+        return true;
+    }
+    let of_major = RELEASES.iter().filter(|release| release.major == major);
+    let minors: Vec<_> = of_major.map(|release| release.minor).collect();
+    let is_closed = RELEASES.iter().any(|release| release.major > major);
+    let is_after_first = minors.iter().min().is_some_and(|first| minor > *first);
+    is_closed && is_after_first && !minors.contains(&minor)
+}
+
+fn cuda_of_version(version: &str) -> Option<u8> {
+    version.split('.').next()?.parse().ok()
+}
+
+/// The driver branches on which NVIDIA's images with a later CUDA version run on data center GPUs, with the
+/// compatibility package that the images contain.
+///
+/// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of `SGLang`
+/// 25.10, «Driver Requirements», 2026-11-21.
+const FORWARD: &[u16] = &[450, 470, 510, 515, 525, 535, 545, 550];
+
+/// Checks the CUDA versions of the images against the pool's GPU model and driver.
+pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let Some(Some(gpus)) = pool.gpus.get() else {
+        return;
+    };
+    let is_gpu = |name: &str| name.starts_with("nvidia.com/");
+    let mut requests = demand.resources.iter();
+    let uses = requests.any(|request| request.count > 0 && is_gpu(&request.resource))
+        || !demand.claims.is_empty();
+    if !uses {
+        return;
+    }
+    for (image, cuda) in demand.images.iter().filter_map(with_cuda) {
+        let name = image.name.value.clone();
+        let (why, answer, place) = if !drives(cuda.major, gpus.model.architecture) {
+            let card = gpus.model.key;
+            let why = Why::Card {
+                image: name,
+                cuda,
+                card,
+            };
+            (why, Answer::No, gpus.chosen)
+        } else if let Some((driver, place)) = driver(pool)
+            && let Some(needed) = min_branch_for(cuda.major)
+            && driver.branch < needed
+        {
+            let has_forward_compatibility = cuda.has_compat && FORWARD.contains(&driver.branch);
+            let why = Why::Driver {
+                image: name,
+                cuda,
+                branch: driver.branch,
+                needed,
+            };
+            (
+                why,
+                if has_forward_compatibility {
+                    Answer::Perhaps
+                } else {
+                    Answer::No
+                },
+                place,
+            )
+        } else {
+            continue;
+        };
+        reasons.push(Reason {
+            why,
+            answer,
+            asked: image.name.span,
+            place,
+        });
+    }
+}
+
+fn with_cuda(image: &Image) -> Option<(&Image, Cuda)> {
+    Some((image, image.cuda?))
+}
+
+/// The driver version that gpuc installs, if the file sets it.
+fn driver(pool: &Pool) -> Option<(DriverVersion, gpuc_schema::Span)> {
+    let written = pool.driver_version.as_ref()?;
+    let installed = pool.driver.value != DriverOwner::Preinstalled;
+    let version = DriverVersion::parse(written)?;
+    installed.then_some((version, written.span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuda_versions_are_parsed_from_names() {
+        let digest = "sha256:0123";
+        for (name, expected) in [
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", Some("12.4")),
+            ("docker.io/nvidia/cuda:11.8.0-devel-ubi8", Some("11.8")),
+            (
+                "mirror.local:5000/nvidia/cuda:13.0.1-base-ubuntu24.04",
+                Some("13.0"),
+            ),
+            ("nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04", Some("12.8")),
+            ("nvcr.io/nvidia/pytorch:24.05-py3", Some("12.4")),
+            ("nvcr.io/nvidia/tritonserver:25.08-py3", Some("13.0")),
+            (
+                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
+                Some("12.4"),
+            ),
+            (
+                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime@DIGEST",
+                Some("12.4"),
+            ),
+            ("example.com/train:1.0_cu118", Some("11.8")),
+            ("example.com/train:cuda12", Some("12")),
+            ("tensorflow/tensorflow:2.15.0-gpu", None),
+            ("nvidia/cuda", None),
+            ("nvidia/cuda:latest", None),
+            ("mynvidia/cuda:12.4.1-base-ubuntu22.04", None),
+            ("registry:5000/custom", None),
+            ("vllm/vllm-openai:v0.11.0", None),
+        ] {
+            let name = name.replace("DIGEST", digest);
+            let found = cuda_of(&name).map(|cuda| cuda.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn nonexistent_names_are_found() {
+        for (name, instead) in [
+            (
+                "nvidia/cuda",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:latest",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:11.0-base",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.2.0-base",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.0-base-ubuntu20.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.4.1-cudnn9-devel",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:12.7.0-base-ubuntu24.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvidia/cuda:11.9.1-base-ubuntu22.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            ("nvidia/cuda:11.2.2-base-ubuntu20.04", None),
+            ("nvidia/cuda:11.4.4-base-ubuntu20.04", None),
+            (
+                "nvidia/cuda:12.9.9-base-ubuntu22.04",
+                Some("write a tag such as `nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            (
+                "nvcr.io/nvidia/pytorch:25.13-py3",
+                Some("write a month from `01` to `12` after the year"),
+            ),
+            (
+                "nvcr.io/nvidia/pytorch:25.6",
+                Some("write `nvcr.io/nvidia/pytorch:25.06-py3`"),
+            ),
+            ("nvcr.io/nvidia/pytorch:25.06-py3", None),
+            ("nvcr.io/nvidia/vllm:v0.10.1", None),
+            ("nvidia/cuda:13.9.0-base-ubuntu24.04", None),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", None),
+            ("nvidia/cuda:12.4.1-cudnn-devel-rockylinux9", None),
+            ("nvidia/cuda:12.4.1-base-ubi8", None),
+            (
+                "nvcr.io/nvidia/k8s/dcgm-exporter:v4.5.1-4.8.0",
+                Some("write `nvcr.io/nvidia/k8s/dcgm-exporter:4.5.1-4.8.0`"),
+            ),
+            (
+                "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
+                None,
+            ),
+            (
+                "nvcr.io/nvidia/k8s-device-plugin:0.20.0",
+                Some("write `nvcr.io/nvidia/k8s-device-plugin:v0.20.0`"),
+            ),
+            ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", None),
+            ("pytorch/pytorch:latest", None),
+            (
+                "docker.io/nvidia/cuda:latest",
+                Some("write a tag such as `docker.io/nvidia/cuda:12.8.1-base-ubuntu24.04`"),
+            ),
+            ("registry.example.com/nvidia/cuda:12.4-team", None),
+            ("localhost/nvidia/cuda:latest", None),
+            ("mirror:5000/nvidia/k8s-device-plugin:0.20.0", None),
+        ] {
+            let found = gone(name).map(|gone| gone.instead);
+            assert_eq!(found.as_deref(), instead, "{name}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The labels of a pool's nodes, as far as they are known in advance.
+//!
+//! A label is known if gpuc, the kubelet, the cloud or the GPU's device plugin sets it. Any other label may have been
+//! added to a node by hand, so that its value is unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuc_schema::Span;
+use gpuc_schema::config::{Allocation, DevicePlugin, MigStrategy, NodeLabels as Output};
+use gpuc_schema::gpu::{Basis, product};
+
+use super::affinity::{Requirement, Term};
+use super::node::known_architecture;
+use super::{Answer, Demand, Reason, Why};
+use crate::{Cluster, DEDICATED_TO, MachineType, POOL_LABEL, Pool, PoolGpus, Sharing};
+
+/// The possible values of a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// The label has this value.
+    Is(String),
+    /// The label has one of these values; `None` means that it may be absent.
+    OneOf(Vec<Option<String>>),
+    /// The value begins with one of these prefixes.
+    Begins(Vec<String>),
+    /// The label is absent.
+    Absent,
+    /// The label may have any value or be absent.
+    Unknown,
+}
+
+/// The known labels of the nodes of a pool in one zone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeLabels {
+    known: BTreeMap<String, Held>,
+    /// Prefixes of absent labels.
+    absent: Vec<&'static str>,
+}
+
+/// The label of a node's zone.
+pub const ZONE: &str = "topology.kubernetes.io/zone";
+
+impl NodeLabels {
+    /// The possible values of a label.
+    pub(super) fn get(&self, key: &str) -> Held {
+        let is_absent = || self.absent.iter().any(|prefix| key.starts_with(prefix));
+        match self.known.get(key) {
+            Some(held) => held.clone(),
+            None if is_absent() => Held::Absent,
+            None => Held::Unknown,
+        }
+    }
+
+    fn set(&mut self, key: &str, held: Held) {
+        self.known.insert(key.to_owned(), held);
+    }
+
+    fn is(&mut self, key: &str, value: &str) {
+        self.set(key, Held::Is(value.to_owned()));
+    }
+
+    /// The labels of the nodes of each zone of a pool.
+    pub(super) fn of(cluster: &Cluster, pool: &Pool) -> Vec<Self> {
+        let mut labels = Self::default();
+        labels.add_labels_of_other_pools(cluster, pool);
+        labels.add_gpu_labels(pool);
+        labels.add_machine_labels(pool);
+        let mut zones = Vec::new();
+        labels
+            .absent
+            .extend(cluster.cloud.absent_labels(cluster, pool));
+        for label in cluster.cloud.own_labels(cluster, pool) {
+            match &label.values[..] {
+                [] => labels.set(label.key, Held::Absent),
+                values if label.begins => labels.set(label.key, Held::Begins(values.to_vec())),
+                [value] if label.always => labels.is(label.key, value),
+                values if label.key == ZONE => zones = values.to_vec(),
+                values => {
+                    let lacking = (!label.always).then_some(None);
+                    let values = values.iter().cloned().map(Some).chain(lacking);
+                    labels.set(label.key, Held::OneOf(values.collect()));
+                }
+            }
+        }
+        // Labels from the configuration take precedence.
+        for label in pool.labels.iter().chain(&pool.selector) {
+            labels.is(&label.key, &label.value);
+        }
+        if zones.is_empty() {
+            return vec![labels];
+        }
+        let in_zone = |zone: String| {
+            let mut labels = labels.clone();
+            labels.is(ZONE, &zone);
+            labels
+        };
+        zones.into_iter().map(in_zone).collect()
+    }
+
+    /// Labels of other pools in the file: nodes that gpuc creates for this pool do not have them.
+    fn add_labels_of_other_pools(&mut self, cluster: &Cluster, pool: &Pool) {
+        if pool.is_existing() {
+            return;
+        }
+        for key in [POOL_LABEL, DEDICATED_TO] {
+            self.set(key, Held::Absent);
+        }
+        let written = cluster.pools.iter().flat_map(|it| it.written.labels.keys());
+        for key in written {
+            self.set(key, Held::Absent);
+        }
+    }
+
+    /// Labels that the kubelet and the cloud controller manager set.
+    fn add_machine_labels(&mut self, pool: &Pool) {
+        for prefix in ["", "beta."] {
+            self.is(&format!("{prefix}kubernetes.io/os"), "linux");
+            if let Some(architecture) = known_architecture(pool) {
+                let key = format!("{prefix}kubernetes.io/arch");
+                self.is(&key, architecture.label());
+            }
+        }
+        let name = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => Some(machine.name),
+            Some(MachineType::Cpu(_)) => pool.written.machine.as_ref().map(|it| it.as_str()),
+            _ => None,
+        };
+        if let Some(name) = name {
+            self.is("node.kubernetes.io/instance-type", name);
+        }
+    }
+
+    /// Labels of GPUs that gpuc-runtime and NVIDIA's GPU Feature Discovery set, with the same names
+    /// (`runtime/src/labels`; NVIDIA/k8s-device-plugin@v0.20.0 docs/gpu-feature-discovery/README.md).
+    fn add_gpu_labels(&mut self, pool: &Pool) {
+        let gpus = match pool.gpus.get() {
+            Some(Some(gpus)) => gpus,
+            Some(None) => {
+                self.absent
+                    .extend(["nvidia.com/gpu", "nvidia.com/mig", "nvidia.com/cuda"]);
+                return;
+            }
+            None => return,
+        };
+        let Some(sharing) = pool.sharing.get() else {
+            return;
+        };
+        let is_certain = pool.allocation.value == Allocation::DevicePlugin
+            && pool.plugin.value == DevicePlugin::Gpuc
+            && pool.node_labels.value == Output::Node;
+        let mut set = |name: &str, values: Vec<String>| {
+            let mut values: Vec<_> = values.into_iter().map(Some).collect();
+            if !is_certain {
+                values.push(None);
+            }
+            self.set(&format!("nvidia.com/{name}"), Held::OneOf(values));
+        };
+        set("gpu.present", vec!["true".to_owned()]);
+        let is_single = matches!(
+            sharing,
+            Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Single
+        );
+        if let Sharing::Mig { strategy, .. } = sharing {
+            set("mig.strategy", vec![strategy.as_str().to_owned()]);
+        }
+        let (major, minor) = version(gpus);
+        set("gpu.compute.major", vec![major]);
+        set("gpu.compute.minor", vec![minor]);
+        let family = gpus.model.architecture.gfd_family();
+        set("gpu.family", vec![family.to_owned()]);
+        if gpus.fraction.is_none() && gpus.model.product_basis <= Basis::Documented {
+            set("gpu.product", products(gpus, sharing));
+        }
+        if !is_single && gpus.fraction.is_none() {
+            set("gpu.count", vec![gpus.per_node.to_string()]);
+        }
+    }
+}
+
+fn version(gpus: &PoolGpus) -> (String, String) {
+    let version = gpus.model.compute_capability.to_string();
+    let (major, minor) = version.split_once('.').unwrap_or((&version, "0"));
+    (major.to_owned(), minor.to_owned())
+}
+
+/// The possible product names of the GPU model, which depend on the sharing.
+fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
+    let profiles: Vec<_> = match sharing {
+        Sharing::Mig { strategy, gpus } if strategy.value == MigStrategy::Single => {
+            let slices = gpus.iter().flat_map(|gpu| &gpu.slices);
+            slices.map(|slice| slice.profile).collect()
+        }
+        _ => Vec::new(),
+    };
+    let product_name = |product: &&'static str| match sharing {
+        Sharing::TimeSlicing { replicas, rename } | Sharing::Mps { replicas, rename }
+            if replicas.value > 1 && !rename =>
+        {
+            product::shared(product)
+        }
+        _ => match profiles.first() {
+            Some(profile) => product::mig(product, profile),
+            None => (*product).to_owned(),
+        },
+    };
+    gpus.model.products.iter().map(product_name).collect()
+}
+
+/// The values of a label on a pool's nodes, if all of them have it and all possible values are known.
+pub fn values_of(cluster: &Cluster, pool: &Pool, key: &str) -> Option<BTreeSet<String>> {
+    let mut values = BTreeSet::new();
+    for labels in NodeLabels::of(cluster, pool) {
+        match labels.get(key) {
+            Held::Is(value) => values.extend([value]),
+            Held::OneOf(all) => {
+                for value in all {
+                    values.insert(value?);
+                }
+            }
+            Held::Begins(_) | Held::Absent | Held::Unknown => return None,
+        }
+    }
+    Some(values)
+}
+
+/// Checks node selectors and affinity against the labels of a pool's nodes.
+pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    if demand.selector.is_empty() && demand.affinity.is_none() {
+        return;
+    }
+    // The nodes of one matching zone are enough.
+    let zones = NodeLabels::of(cluster, pool);
+    let found = zones
+        .iter()
+        .map(|labels| reasons_against(demand, pool, labels));
+    let worst = |found: &Vec<Reason>| {
+        let answers = found.iter().map(|reason| reason.answer);
+        answers.min().unwrap_or(Answer::Yes)
+    };
+    let best = found.min_by_key(|found| (std::cmp::Reverse(worst(found)), found.len()));
+    reasons.extend(best.into_iter().flatten());
+}
+
+fn reasons_against(demand: &Demand, pool: &Pool, labels: &NodeLabels) -> Vec<Reason> {
+    let selector = demand.selector.iter();
+    let mut reasons: Vec<_> = selector
+        .filter_map(|asked| reason(asked, pool, labels))
+        .collect();
+    let Some(terms) = &demand.affinity else {
+        return reasons;
+    };
+    let best = terms.iter().map(|term| term.answer(labels)).max();
+    match (best, &terms[..]) {
+        (Some(Answer::Yes), _) => {}
+        // With a single term, each of its expressions is a reason.
+        (_, [term]) if best == Some(term.answer(labels)) && !is_empty(term) => {
+            let of_labels = term.labels.iter();
+            reasons.extend(of_labels.filter_map(|asked| reason(asked, pool, labels)));
+            reasons.extend(term.fields.iter().map(|asked| Reason {
+                why: Why::NodeField,
+                answer: Answer::Perhaps,
+                asked: asked.span,
+                place: pool.name.span,
+            }));
+        }
+        (best, terms) => {
+            let spans = terms.iter().flat_map(|term| &term.labels);
+            let first = spans.map(|asked| asked.span).next();
+            reasons.push(Reason {
+                why: Why::NoTerm { terms: terms.len() },
+                answer: best.unwrap_or(Answer::No),
+                asked: first.unwrap_or(Span::NONE),
+                place: pool.name.span,
+            });
+        }
+    }
+    reasons
+}
+
+fn is_empty(term: &Term) -> bool {
+    term.labels.is_empty() && term.fields.is_empty()
+}
+
+fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reason> {
+    let answer = asked.answer(labels);
+    let held = labels.get(&asked.key);
+    let has = match &held {
+        Held::Is(value) => Some(value.clone()),
+        Held::OneOf(values) => match &values[..] {
+            [Some(value)] => Some(value.clone()),
+            [Some(value), ..] if answer == Answer::No => Some(value.clone()),
+            _ => None,
+        },
+        Held::Begins(starts) => starts.first().map(|start| format!("{start}…")),
+        Held::Absent | Held::Unknown => None,
+    };
+    let place = pool
+        .labels
+        .iter()
+        .chain(&pool.selector)
+        .filter(|label| label.key == asked.key)
+        .find_map(|label| label.origin.inputs().first().copied());
+    let is_reason = answer != Answer::Yes;
+    is_reason.then(|| Reason {
+        why: Why::Label {
+            asked: asked.clone(),
+            has,
+        },
+        answer,
+        asked: asked.span,
+        place: place.unwrap_or(pool.name.span),
+    })
+}

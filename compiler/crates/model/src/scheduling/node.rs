@@ -1,0 +1,170 @@
+//! The machines of a pool: size, CPU architecture, taints, and number of nodes.
+
+use gpuc_schema::Span;
+
+use super::demand::Amount;
+use super::taints::untolerated;
+use super::{Answer, Demand, Reason, Tolerated, Why, resources};
+use crate::cloud::machine::CpuArchitecture;
+use crate::{Cluster, MachineType, Pool, PoolTaint, Room, SetBy};
+
+pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    check_size(demand, cluster, pool, reasons);
+    check_disk(demand, cluster, pool, reasons);
+    check_architecture(demand, pool, reasons);
+    check_taints(demand, cluster, pool, reasons);
+    check_node_count(demand, cluster, pool, reasons);
+}
+
+/// The location of the pool's machine type.
+fn machine_span(pool: &Pool) -> Span {
+    let taint_text = pool.written.machine.as_ref();
+    taint_text.map_or(pool.name.span, |machine| machine.span)
+}
+
+fn check_size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let (cpu, memory) = cluster.room(pool);
+    let mut larger = |asked: Option<Amount>, has: Option<Room>, why: fn(u64, Room) -> Why| {
+        let asked = asked.zip(has);
+        let Some((asked, has)) = asked.filter(|(asked, has)| asked.value > has.left) else {
+            return;
+        };
+        reasons.push(Reason {
+            why: why(asked.value, has),
+            answer: Answer::No,
+            asked: asked.span,
+            place: has.said.unwrap_or_else(|| machine_span(pool)),
+        });
+    };
+    larger(demand.cpu, cpu, |asked, has| Why::Cpu { asked, has });
+    larger(demand.memory, memory, |asked, has| Why::Memory {
+        asked,
+        has,
+    });
+}
+
+/// Checks the disk request. The node's disk is shared by its pods and the node itself.
+fn check_disk(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let disk = cluster.cloud.node_disk(cluster, pool);
+    let Some((asked, has)) = demand.disk.zip(disk) else {
+        return;
+    };
+    if asked.value > has.bytes {
+        reasons.push(Reason {
+            why: Why::Disk {
+                asked: asked.value,
+                has: has.bytes,
+            },
+            answer: Answer::No,
+            asked: asked.span,
+            place: has.said.unwrap_or_else(|| machine_span(pool)),
+        });
+    }
+}
+
+/// The CPU architecture of the machine, if it is known.
+pub(super) fn known_architecture(pool: &Pool) -> Option<CpuArchitecture> {
+    match pool.machine.get()? {
+        MachineType::Catalog(machine) => Some(machine.architecture),
+        MachineType::Cpu(cpu) => Some((*cpu)?.architecture),
+        MachineType::Host => None,
+    }
+}
+
+fn check_architecture(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let Some(asked) = &demand.architecture else {
+        return;
+    };
+    let has = known_architecture(pool);
+    if has == Some(asked.value) || pool.machine.is_unresolved() {
+        return;
+    }
+    reasons.push(Reason {
+        why: Why::Architecture {
+            asked: asked.value,
+            has,
+        },
+        answer: if has.is_some() {
+            Answer::No
+        } else {
+            Answer::Perhaps
+        },
+        asked: asked.span,
+        place: machine_span(pool),
+    });
+}
+
+fn check_taints(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let added = demand
+        .resources
+        .iter()
+        .filter(|request| cluster.cloud.facts().tolerates_resources && request.count > 0);
+    let added = added.map(|request| Tolerated {
+        key: request.resource.value.clone(),
+        exists: true,
+        value: String::new(),
+        effect: "NoSchedule".to_owned(),
+        span: Span::NONE,
+    });
+    let tolerations: Vec<_> = demand.tolerations.iter().cloned().chain(added).collect();
+    for taint in untolerated(&pool.taints, &tolerations) {
+        let same_key = demand.tolerations.iter().find(|it| it.key == taint.key);
+        reasons.push(Reason {
+            why: Why::Taint {
+                taint: taint_text(taint),
+                by_cloud: taint.set_by == SetBy::Cloud,
+            },
+            answer: Answer::No,
+            asked: same_key.map_or(Span::NONE, |same_key| same_key.span),
+            place: taint.span,
+        });
+    }
+}
+
+/// A taint in the syntax of `kubectl taint`.
+fn taint_text(taint: &PoolTaint) -> String {
+    let equals = if taint.value.is_empty() { "" } else { "=" };
+    let effect = taint.effect.as_str();
+    format!("{}{equals}{}:{effect}", taint.key, taint.value)
+}
+
+/// Checks the number of nodes that the pods need if they must run at the same time.
+fn check_node_count(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let (Some(pods), Some(nodes)) = (&demand.pods, pool.nodes.get()) else {
+        return;
+    };
+    let (cpu, memory) = cluster.room(pool);
+    let pods_by_size = |asked: Option<Amount>, has: Option<Room>| {
+        let (asked, has) = asked.zip(has)?;
+        has.left.checked_div(asked.value)
+    };
+    let of_size = [
+        pods_by_size(demand.cpu, cpu),
+        pods_by_size(demand.memory, memory),
+    ];
+    let alone = demand.apart.then_some(1);
+    let on_a_node = of_size
+        .into_iter()
+        .chain([resources::pods_on_a_node(demand, cluster, pool), alone])
+        .flatten()
+        .min();
+    // A pod that does not fit on any node has another reason.
+    let Some(on_a_node) = on_a_node.filter(|count| *count > 0) else {
+        return;
+    };
+    let asked = u64::from(pods.value);
+    let needed = asked.div_ceil(on_a_node);
+    let most = u64::from(nodes.max);
+    if needed > most {
+        reasons.push(Reason {
+            why: Why::Nodes {
+                pods: asked,
+                needed,
+                most,
+            },
+            answer: Answer::No,
+            asked: pods.span,
+            place: nodes.max_span,
+        });
+    }
+}

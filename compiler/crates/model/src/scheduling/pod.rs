@@ -1,0 +1,272 @@
+//! The scheduling requirements of a PodSpec, computed as in Kubernetes.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::node::{Entry, Node, Scalar, Value};
+
+use super::affinity::{Operator, Requirement, Term};
+use super::defaults::Defaults;
+use super::demand::{Amount, Demand, Image, Request, Tolerated};
+
+/// The amount of each resource in thousandths, with the locations of its name and its amount.
+type Amounts = BTreeMap<String, Requested>;
+
+#[derive(Clone, Copy, Debug)]
+struct Requested {
+    amount: u64,
+    name: Span,
+    span: Span,
+    is_given: bool,
+}
+
+impl Requested {
+    /// The amount in units of this many thousandths, rounded up.
+    fn amount(&self, unit: u64) -> Amount {
+        Amount {
+            value: self.amount.div_ceil(unit),
+            span: self.span,
+            is_given: self.is_given,
+        }
+    }
+
+    /// A default of a container.
+    fn given(amount: Amount, unit: u64) -> Self {
+        Self {
+            amount: amount.value.saturating_mul(unit),
+            name: amount.span,
+            span: amount.span,
+            is_given: true,
+        }
+    }
+}
+
+impl Demand {
+    /// The requirements of a PodSpec, with these defaults for containers that set no requests. Values of the wrong type
+    /// are ignored.
+    ///
+    /// The amounts are those that the scheduler counts: containers and sidecars together, or the largest init container
+    /// with the sidecars started before it, and the overhead. Source: kubernetes
+    /// `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`).
+    ///
+    /// The content of a claim is in other objects, whose names are in [`Demand::unread_claims`].
+    pub fn of_pod(spec: &Node, given: &Defaults) -> Self {
+        let containers = list(spec, "containers");
+        let inits = list(spec, "initContainers");
+        let (total, largest) = pod_amounts(spec, containers, inits, given);
+        let amount = |name: &str| total.get(name);
+        let resources = total.iter().filter(|(name, _)| is_extended(name));
+        let resources = resources.map(|(name, asked)| Request {
+            resource: Spanned::new(name.clone(), asked.name),
+            count: asked.amount.div_ceil(1000),
+            largest: largest.get(name).map_or(0, |it| it.amount.div_ceil(1000)),
+            span: asked.span,
+        });
+        let all = containers.iter().chain(inits);
+        let images = all.filter_map(|container| {
+            let image = container.get("image")?;
+            Some(Image::new(Spanned::new(
+                image.text()?.to_owned(),
+                image.span(),
+            )))
+        });
+        Self {
+            resources: resources.collect(),
+            unread_claims: claims(spec),
+            cpu: amount("cpu").map(|asked| asked.amount(1)),
+            memory: amount("memory").map(|asked| asked.amount(1000)),
+            disk: amount("ephemeral-storage").map(|asked| asked.amount(1000)),
+            selector: selector(spec),
+            affinity: affinity(spec),
+            tolerations: list(spec, "tolerations").iter().map(tolerated).collect(),
+            images: images.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+fn list<'n>(node: &'n Node, key: &str) -> &'n [Node] {
+    node.get(key).map_or(&[], Node::items)
+}
+
+fn text(node: &Node, key: &str) -> String {
+    let value = node.get(key).and_then(Node::text);
+    value.unwrap_or_default().to_owned()
+}
+
+/// Whether a name is that of an extended resource: its domain is not reserved for Kubernetes.
+///
+/// Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` (`IsExtendedResourceName`).
+fn is_extended(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(domain, _)| {
+        !domain.ends_with("kubernetes.io") || domain == "deviceclass.resource.kubernetes.io"
+    })
+}
+
+/// The amounts that the scheduler counts for the pod, and the maximum of a single container.
+fn pod_amounts(
+    spec: &Node,
+    containers: &[Node],
+    inits: &[Node],
+    given: &Defaults,
+) -> (Amounts, Amounts) {
+    let mut largest = Amounts::new();
+    let mut total = Amounts::new();
+    let container_requests = |container: &Node| {
+        let mut asked = requests_or_limits(container.get("resources"));
+        for (name, given, unit) in [("cpu", given.cpu, 1), ("memory", given.memory, 1000)] {
+            if let Some(given) = given {
+                let asked = asked.entry(name.to_owned());
+                asked.or_insert(Requested::given(given, unit));
+            }
+        }
+        asked
+    };
+    for container in containers {
+        let asked = container_requests(container);
+        keep_maximum(&mut largest, &asked);
+        add(&mut total, &asked);
+    }
+    let mut sidecars = Amounts::new();
+    let mut starting = Amounts::new();
+    for container in inits {
+        let mut asked = container_requests(container);
+        keep_maximum(&mut largest, &asked);
+        let restarts = container.get("restartPolicy").and_then(Node::text);
+        if restarts == Some("Always") {
+            add(&mut total, &asked);
+            add(&mut sidecars, &asked);
+            asked.clone_from(&sidecars);
+        } else {
+            add(&mut asked, &sidecars);
+        }
+        keep_maximum(&mut starting, &asked);
+    }
+    keep_maximum(&mut total, &starting);
+    // Pod-level resources take precedence.
+    for (name, asked) in requests_or_limits(spec.get("resources")) {
+        total.insert(name, asked);
+    }
+    if let Some(overhead) = spec.get("overhead") {
+        add(&mut total, &parse_quantities(overhead));
+    }
+    (total, largest)
+}
+
+/// The requests of a container, with its limits for resources without a request.
+fn requests_or_limits(resources: Option<&Node>) -> Amounts {
+    let part = |key| resources.and_then(|resources| resources.get(key));
+    let mut amounts = part("limits").map(parse_quantities).unwrap_or_default();
+    amounts.extend(part("requests").map(parse_quantities).unwrap_or_default());
+    amounts
+}
+
+fn parse_quantities(list: &Node) -> Amounts {
+    let asked = |entry: &Entry| {
+        let amount = thousandths_of(&entry.value)?;
+        let asked = Requested {
+            amount,
+            name: entry.key_span,
+            span: entry.value.span(),
+            is_given: false,
+        };
+        Some((entry.key.clone(), asked))
+    };
+    list.entries().iter().filter_map(asked).collect()
+}
+
+/// A quantity in thousandths, as parsed by Kubernetes; `None` if it is invalid.
+pub fn thousandths_of(node: &Node) -> Option<u64> {
+    gpuc_schema::quantity::thousandths(&scalar(node)?)
+}
+
+/// A scalar as text, whether it is a number or a quoted string.
+fn scalar(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::Scalar(Scalar::Written { text, .. } | Scalar::Text(text)) => Some(text.clone()),
+        Value::Scalar(Scalar::Integer(value)) => Some(value.to_string()),
+        Value::Scalar(Scalar::Float(value)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn add(total: &mut Amounts, more: &Amounts) {
+    for (name, asked) in more {
+        let so_far = total.entry(name.clone()).or_insert(Requested {
+            amount: 0,
+            ..*asked
+        });
+        let amount = so_far.amount.saturating_add(asked.amount);
+        if so_far.is_given {
+            *so_far = *asked;
+        }
+        so_far.amount = amount;
+    }
+}
+
+fn keep_maximum(total: &mut Amounts, other: &Amounts) {
+    for (name, asked) in other {
+        let so_far = total.entry(name.clone()).or_insert(*asked);
+        if so_far.amount < asked.amount {
+            *so_far = *asked;
+        }
+    }
+}
+
+fn claims(spec: &Node) -> Vec<Spanned<String>> {
+    let claims = list(spec, "resourceClaims").iter();
+    let source = |claim: &Node| {
+        let template = claim.get("resourceClaimTemplateName");
+        let name = template.or_else(|| claim.get("resourceClaimName"))?;
+        Some(Spanned::new(name.text()?.to_owned(), name.span()))
+    };
+    claims.filter_map(source).collect()
+}
+
+fn selector(spec: &Node) -> Vec<Requirement> {
+    let entries = spec.get("nodeSelector").map_or(&[][..], Node::entries);
+    let equals = |entry: &Entry| {
+        let value = scalar(&entry.value)?;
+        Some(Requirement::equals(&entry.key, value, entry.value.span()))
+    };
+    entries.iter().filter_map(equals).collect()
+}
+
+fn affinity(spec: &Node) -> Option<Vec<Term>> {
+    let required = spec
+        .get("affinity")?
+        .get("nodeAffinity")?
+        .get("requiredDuringSchedulingIgnoredDuringExecution")?;
+    let requirements = |term: &Node, key: &str| {
+        let expressions = list(term, key).iter();
+        expressions.filter_map(requirement).collect()
+    };
+    let term = |term: &Node| Term {
+        labels: requirements(term, "matchExpressions"),
+        fields: requirements(term, "matchFields"),
+    };
+    let terms = list(required, "nodeSelectorTerms").iter();
+    Some(terms.map(term).collect())
+}
+
+fn requirement(expression: &Node) -> Option<Requirement> {
+    Some(Requirement {
+        key: expression.get("key")?.text()?.to_owned(),
+        operator: Operator::parse(expression.get("operator")?.text()?)?,
+        values: list(expression, "values")
+            .iter()
+            .filter_map(scalar)
+            .collect(),
+        span: expression.span(),
+    })
+}
+
+fn tolerated(toleration: &Node) -> Tolerated {
+    Tolerated {
+        key: text(toleration, "key"),
+        exists: text(toleration, "operator") == "Exists",
+        value: text(toleration, "value"),
+        effect: text(toleration, "effect"),
+        span: toleration.span(),
+    }
+}

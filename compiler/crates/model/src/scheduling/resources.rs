@@ -1,0 +1,401 @@
+//! GPUs and network devices of a node: extended resources, DRA devices, and the effects of GPU sharing on a pod.
+
+use std::collections::BTreeMap;
+
+use gpuc_schema::Span;
+use gpuc_schema::config::MigStrategy;
+use gpuc_schema::gpu::Basis;
+
+use super::demand::Request;
+use super::{Answer, Demand, Reason, Why};
+use crate::{
+    Claimed, Cluster, DeviceClass, KubernetesVersion, Pool, PoolGpus, RDMA_RESOURCE, Sharing,
+};
+
+const GPU: &str = "nvidia.com/gpu";
+
+/// The prefix of extended resources that are backed by a DeviceClass, before the name of the class.
+const BRIDGE: &str = "deviceclass.resource.kubernetes.io/";
+
+/// Checks extended resources and claims against the devices of a node.
+pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    if pool.offers.is_unresolved() {
+        return;
+    }
+    for request in demand.resources.iter().filter(|it| it.count > 0) {
+        let resource = &request.resource.value;
+        let (why, answer) = match advertised_count(cluster, pool, resource) {
+            Some(has) if request.count <= has => continue,
+            Some(has) => (too_many_devices(resource, request.count, has), Answer::No),
+            None if is_known(cluster, resource) => {
+                let (resource, offered) = (resource.clone(), similar_resources(pool, resource));
+                (Why::NotOffered { resource, offered }, Answer::No)
+            }
+            None => {
+                let resource = resource.clone();
+                (Why::ResourceUnknown { resource }, Answer::Perhaps)
+            }
+        };
+        let is_count = matches!(why, Why::TooMany { .. });
+        reasons.push(Reason {
+            why,
+            answer,
+            asked: if is_count {
+                request.span
+            } else {
+                request.resource.span
+            },
+            place: location(pool),
+        });
+    }
+    check_claims(demand, cluster, pool, reasons);
+}
+
+fn too_many_devices(resource: &str, asked: u64, has: u64) -> Why {
+    let resource = resource.to_owned();
+    Why::TooMany {
+        resource,
+        asked,
+        has,
+    }
+}
+
+/// The location that determines the pool's advertised resources.
+fn location(pool: &Pool) -> Span {
+    let chosen = pool.gpus.get().and_then(|gpus| Some(gpus.as_ref()?.chosen));
+    let spans = [Some(pool.written.sharing.span), chosen];
+    let mut written = spans.into_iter().flatten().filter(|span| span.is_written());
+    written.next().unwrap_or(pool.name.span)
+}
+
+/// The names of a node's advertised resources that are of the same kind as a resource.
+fn similar_resources(pool: &Pool, resource: &str) -> Vec<String> {
+    let gpus = pool.offers.get().into_iter().flatten();
+    let offers: Vec<_> = if resource.starts_with("nvidia.com/") {
+        gpus.collect()
+    } else {
+        pool.fabric.iter().collect()
+    };
+    offers.iter().map(|offer| offer.resource.clone()).collect()
+}
+
+/// Whether gpuc knows every provider of a resource, so that a pool that does not advertise it has none.
+fn is_known(cluster: &Cluster, resource: &str) -> bool {
+    let of_gpus = ["nvidia.com/gpu", "nvidia.com/mig-"];
+    let fabric = cluster.pools.iter().flat_map(|pool| &pool.fabric);
+    let mut fabric = fabric.map(|offer| &*offer.resource);
+    let mut of_clouds = cluster
+        .registry
+        .clouds
+        .iter()
+        .flat_map(|cloud| cloud.fabric_resources());
+    of_gpus.iter().any(|prefix| resource.starts_with(prefix))
+        || resource == RDMA_RESOURCE
+        || fabric.any(|name| name == resource)
+        || of_clouds.any(|name| *name == resource)
+}
+
+/// The count of a resource on a node of the pool; `None` if the node does not advertise it.
+fn advertised_count(cluster: &Cluster, pool: &Pool, resource: &str) -> Option<u64> {
+    let offers = pool.offers.get()?.iter().chain(&pool.fabric);
+    let mut offers = offers.filter(|offer| offer.resource == resource);
+    if let Some(offer) = offers.next() {
+        return Some(offer.per_node.into());
+    }
+    let version = cluster.kubernetes.get()?.value;
+    if version < KubernetesVersion::FIRST_WITH_BRIDGE || pool.classes.is_empty() {
+        return None;
+    }
+    let has = match resource.strip_prefix(BRIDGE) {
+        Some(class) => devices_of_class(cluster, pool, class)?,
+        // NVIDIA's DRA driver also maps full GPUs to this resource.
+        None if resource == GPU => count_devices(pool, |device| matches!(device, Claimed::Gpu)),
+        None => return None,
+    };
+    (has > 0).then_some(has)
+}
+
+fn count_devices(pool: &Pool, matches_device: impl Fn(&Claimed) -> bool) -> u64 {
+    let classes = pool
+        .classes
+        .iter()
+        .filter(|class| matches_device(&class.device));
+    classes.map(|class| u64::from(class.per_node)).sum()
+}
+
+/// The number of devices of a class on a node of the pool; `None` for a class that neither the file nor NVIDIA's DRA
+/// driver defines. A class selects devices by GPU model, not by node: it also matches other pools of the same model.
+fn devices_of_class(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
+    match name {
+        "gpu.nvidia.com" => return Some(count_devices(pool, |it| matches!(it, Claimed::Gpu))),
+        "mig.nvidia.com" => return Some(count_devices(pool, |it| matches!(it, Claimed::Slice(_)))),
+        _ => {}
+    }
+    let owners = cluster.pools.iter();
+    let (owner, class) = owners
+        .flat_map(|owner| owner.classes.iter().map(move |class| (owner, class)))
+        .find(|(_, class)| class.name == name)?;
+    let model = |pool: &Pool| Some(pool.gpus.get()?.as_ref()?.model.key);
+    if model(owner) != model(pool) {
+        return Some(0);
+    }
+    let matches_device = |device: &Claimed| match (device, class.device) {
+        (Claimed::Gpu, Claimed::Gpu) => true,
+        (Claimed::Slice(one), Claimed::Slice(other)) => one.name == other.name,
+        _ => false,
+    };
+    Some(count_devices(pool, matches_device))
+}
+
+/// The number of requested devices of each class, with the location of the first request.
+fn devices_by_class(demand: &Demand) -> BTreeMap<&str, (u64, Span)> {
+    let mut requested = BTreeMap::new();
+    for claim in &demand.claims {
+        let so_far: &mut (u64, Span) = requested
+            .entry(&*claim.class.value)
+            .or_insert((0, claim.class.span));
+        so_far.0 = so_far.0.saturating_add(claim.count);
+    }
+    requested
+}
+
+fn check_claims(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
+    for (class, (asked, span)) in devices_by_class(demand) {
+        let (why, answer) = match devices_of_class(cluster, pool, class) {
+            Some(0) => {
+                let offered = pool.classes.iter().map(|class| class.name.clone());
+                let (class, offered) = (class.to_owned(), offered.collect());
+                (Why::ClassNotHere { class, offered }, Answer::No)
+            }
+            Some(has) if asked <= has => continue,
+            Some(has) => (too_many_devices(class, asked, has), Answer::No),
+            None => {
+                let class = class.to_owned();
+                (Why::ClassUnknown { class }, Answer::Perhaps)
+            }
+        };
+        reasons.push(Reason {
+            why,
+            answer,
+            asked: span,
+            place: location(pool),
+        });
+    }
+    for name in &demand.unread_claims {
+        reasons.push(Reason {
+            why: Why::ClaimUnread {
+                name: name.value.clone(),
+            },
+            answer: Answer::Perhaps,
+            asked: name.span,
+            place: pool.name.span,
+        });
+    }
+}
+
+/// The number of devices of a resource or class on a node of the pool, if it is known.
+pub(super) fn count_per_node(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
+    advertised_count(cluster, pool, name).or_else(|| devices_of_class(cluster, pool, name))
+}
+
+/// The number of such pods that fit on a node by devices; `None` if the pod requests no known devices.
+pub(super) fn pods_on_a_node(demand: &Demand, cluster: &Cluster, pool: &Pool) -> Option<u64> {
+    let requests = demand.resources.iter();
+    let of_requests = requests.filter_map(|request| {
+        let has = advertised_count(cluster, pool, &request.resource)?;
+        has.checked_div(request.count)
+    });
+    // Pods that share GPUs through MPS use one ResourceClaim.
+    let is_shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
+    let of_claims = devices_by_class(demand).into_iter().filter(|_| !is_shared);
+    let of_claims = of_claims.filter_map(|(class, (asked, _))| {
+        devices_of_class(cluster, pool, class)?.checked_div(asked)
+    });
+    of_requests.chain(of_claims).min()
+}
+
+/// Checks the pod's use of its GPUs against the sharing of the pool.
+pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
+    let (Some(Some(gpus)), Some(sharing)) = (pool.gpus.get(), pool.sharing.get()) else {
+        return;
+    };
+    let offers = pool.offers.get().into_iter().flatten();
+    for offer in offers {
+        let Some(request) = demand.request(&offer.resource).filter(|it| it.count > 0) else {
+            continue;
+        };
+        check_several(demand, pool, sharing, request, reasons);
+        let slice = mig_profile_of(gpus, sharing, &offer.resource);
+        check_gpu_memory(demand, pool, &device(gpus, sharing, slice), reasons);
+    }
+    for class in &pool.classes {
+        let mut claims = demand.claims.iter();
+        let Some(claim) = claims.find(|claim| claim.class.value == class.name) else {
+            continue;
+        };
+        check_communication(demand, pool, class, claim.count, claim.span, reasons);
+        let slice = match class.device {
+            Claimed::Gpu => None,
+            Claimed::Slice(profile) => Some(profile.name),
+        };
+        check_gpu_memory(demand, pool, &device(gpus, sharing, slice), reasons);
+    }
+}
+
+/// The MIG profile that is advertised as a resource, if it is a MIG device; the largest of several.
+fn mig_profile_of(gpus: &PoolGpus, sharing: &Sharing, resource: &str) -> Option<&'static str> {
+    let Sharing::Mig {
+        strategy,
+        gpus: layouts,
+    } = sharing
+    else {
+        return None;
+    };
+    let mig = gpus.model.mig?;
+    let is_single = strategy.value == MigStrategy::Single;
+    let whole = layouts.iter().any(|gpu| gpu.slices.is_empty());
+    if resource == GPU && (!is_single || whole) {
+        return None;
+    }
+    let largest = layouts
+        .iter()
+        .flat_map(|gpu| &gpu.slices)
+        .filter_map(|slice| mig.profile(slice.profile))
+        .filter(|profile| {
+            is_single || resource.strip_prefix("nvidia.com/") == Some(&profile.resource_name())
+        })
+        .max_by_key(|profile| profile.memory_mib)?;
+    Some(largest.name)
+}
+
+/// Reports several replicas, which provide no more than one, and several MIG devices, which cannot reach each other.
+///
+/// Source: docs.nvidia.com/datacenter/tesla/mig-user-guide, «Application Considerations» (from memory); NVIDIA's
+/// device plugin, README, «Shared Access to GPUs».
+fn check_several(
+    demand: &Demand,
+    pool: &Pool,
+    sharing: &Sharing,
+    request: &Request,
+    reasons: &mut Vec<Reason>,
+) {
+    let resource = request.resource.value.clone();
+    let talk = demand.gpus_talk && request.count > 1;
+    let is_slice = matches!(sharing, Sharing::Mig { strategy, gpus } if resource != GPU
+        || (strategy.value == MigStrategy::Single && gpus.iter().all(|gpu| !gpu.slices.is_empty())));
+    let (why, answer) = match sharing {
+        Sharing::TimeSlicing { .. } | Sharing::Mps { .. } if request.largest > 1 || talk => {
+            let why = Why::Shares {
+                resource,
+                asked: request.largest.max(request.count),
+                refused: matches!(sharing, Sharing::Mps { .. }) && request.largest > 1,
+            };
+            (why, Answer::No)
+        }
+        Sharing::Mig { .. } if is_slice && (request.largest > 1 || talk) => {
+            let why = Why::Slices {
+                resource,
+                asked: request.count,
+                talk,
+            };
+            (why, if talk { Answer::No } else { Answer::Perhaps })
+        }
+        _ => return,
+    };
+    reasons.push(Reason {
+        why,
+        answer,
+        asked: request.span,
+        place: location(pool),
+    });
+}
+
+fn check_communication(
+    demand: &Demand,
+    pool: &Pool,
+    class: &DeviceClass,
+    asked: u64,
+    span: Span,
+    reasons: &mut Vec<Reason>,
+) {
+    let is_slice = matches!(class.device, Claimed::Slice(_));
+    if is_slice && demand.gpus_talk && asked > 1 {
+        reasons.push(Reason {
+            why: Why::Slices {
+                resource: class.name.clone(),
+                asked,
+                talk: true,
+            },
+            answer: Answer::No,
+            asked: span,
+            place: location(pool),
+        });
+    }
+}
+
+/// A device of a container: its description, its memory in MiB, and the reliability of that number.
+struct Device {
+    description: String,
+    memory_mib: u64,
+    basis: Basis,
+    nominal_mib: u64,
+}
+
+fn device(gpus: &PoolGpus, sharing: &Sharing, slice: Option<&'static str>) -> Device {
+    let model = gpus.model;
+    let full = u64::from(model.memory_mib);
+    let nominal = u64::from(model.memory_gb) << 10;
+    let (description, memory_mib, nominal_mib) = match (slice, sharing, gpus.fraction) {
+        (Some(name), _, _) => {
+            let profile = model.mig.and_then(|mig| mig.profile(name));
+            let memory = profile.map_or(full, |profile| u64::from(profile.memory_mib));
+            (format!("MIG devices {name}"), memory, memory)
+        }
+        (None, Sharing::Mps { replicas, .. }, _) => {
+            let parts = u64::from(replicas.value.max(1));
+            let description = format!("replicas with 1/{parts} of a GPU");
+            (description, full / parts, nominal / parts)
+        }
+        (None, _, Some(fraction)) if fraction.denominator > 0 => {
+            let part = |whole: u64| {
+                whole * u64::from(fraction.numerator) / u64::from(fraction.denominator)
+            };
+            let (of, whole) = (fraction.numerator, fraction.denominator);
+            (format!("{of}/{whole} of a GPU"), part(full), part(nominal))
+        }
+        (None, _, Some(_)) => ("a part of a GPU".to_owned(), full, full),
+        (None, _, None) => (format!("GPUs {}", model.key), full, nominal),
+    };
+    Device {
+        description,
+        memory_mib,
+        basis: model.memory_basis,
+        nominal_mib,
+    }
+}
+
+fn check_gpu_memory(demand: &Demand, pool: &Pool, device: &Device, reasons: &mut Vec<Reason>) {
+    let Some(asked) = &demand.gpu_memory else {
+        return;
+    };
+    let has = device.memory_mib;
+    if asked.value <= has {
+        return;
+    }
+    // If only the product name gives the memory size, the actual size may be slightly larger.
+    let is_uncertain = device.basis > Basis::Documented && asked.value <= device.nominal_mib;
+    reasons.push(Reason {
+        why: Why::GpuMemory {
+            asked: asked.value,
+            has,
+            device: device.description.clone(),
+        },
+        answer: if is_uncertain {
+            Answer::Perhaps
+        } else {
+            Answer::No
+        },
+        asked: asked.span,
+        place: location(pool),
+    });
+}

@@ -1,0 +1,29 @@
+//! Matching of taints and tolerations, as in the scheduler.
+//!
+//! Source: kubernetes `staging/src/k8s.io/api/core/v1/toleration.go` (`ToleratesTaint`): an empty effect matches every
+//! effect, an empty key matches every key, `Exists` ignores the value, and no operator is `Equal`. Only taints that
+//! keep pods from being scheduled count: `pkg/scheduler/framework/plugins/tainttoleration`, its `Filter`.
+
+use gpuc_schema::config::TaintEffect;
+
+use super::demand::Tolerated;
+use crate::PoolTaint;
+
+/// Whether a toleration matches a taint.
+pub fn tolerates(toleration: &Tolerated, taint: &PoolTaint) -> bool {
+    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect.as_str();
+    let key = toleration.key.is_empty() || toleration.key == taint.key;
+    effect && key && (toleration.exists || toleration.value == taint.value)
+}
+
+/// The taints that repel a pod with these tolerations.
+pub(super) fn untolerated<'p>(
+    taints: &'p [PoolTaint],
+    tolerations: &[Tolerated],
+) -> Vec<&'p PoolTaint> {
+    let repels = |taint: &&PoolTaint| {
+        taint.effect != TaintEffect::PreferNoSchedule
+            && !tolerations.iter().any(|it| tolerates(it, taint))
+    };
+    taints.iter().filter(repels).collect()
+}

@@ -1,0 +1,215 @@
+//! The resources that workloads use at the same time.
+
+use std::collections::BTreeSet;
+
+use gpuc_schema::config::{Task, VolumeFrom, Workload};
+use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::diag::words::counted;
+
+use super::reason::{gib, in_cores};
+use super::{Demand, holding, sets};
+use crate::{Cluster, Pool, Sharing};
+
+/// A running workload, with the pools that it fits on.
+#[derive(Clone, Debug)]
+pub struct Load<'c> {
+    /// The workload of the file; `None` for a workload from a manifest.
+    pub workload: Option<&'c Spanned<Workload>>,
+    /// The name of the workload in messages: ``workload `chat` ``.
+    pub title: String,
+    /// The namespace of its pods, if it is set.
+    pub namespace: Option<&'c str>,
+    /// The name of its team.
+    pub team: Option<&'c str>,
+    /// The location of its size.
+    pub span: Span,
+    /// Whether a patch changed its size.
+    pub patched: bool,
+    /// Whether it runs until it is deleted, as services do. Jobs end.
+    pub lasts: bool,
+    /// Its pods, in groups of identical pods.
+    pub groups: Vec<Group>,
+    /// The pools that its pods fit on.
+    pub pools: Vec<&'c Pool>,
+    /// The size of its claimed volumes, in bytes.
+    pub storage: u64,
+}
+
+/// Identical pods of a workload.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The minimum number of pods while the workload runs.
+    pub pods: u64,
+    /// The number of pods in each pod set that a queue admits as a unit.
+    pub sets: Vec<u64>,
+    /// The scheduling requirements of each pod.
+    pub demand: Demand,
+}
+
+impl<'c> Load<'c> {
+    /// The load of a workload of the file. `None` for a workload that does not fit on any pool, which another rule
+    /// reports, and for a test, which completes before another workload has to wait for it.
+    pub fn of(cluster: &'c Cluster, workload: &'c Spanned<Workload>) -> Option<Self> {
+        let task = workload.task()?;
+        if matches!(task, Task::CudaTest(_)) {
+            return None;
+        }
+        let pools = holding(cluster, workload);
+        let first = pools.first()?;
+        let group = Group {
+            pods: u64::from(min_pods(task)),
+            sets: sets(task),
+            demand: Demand::of_workload(cluster, workload, first),
+        };
+        Some(Self {
+            workload: Some(workload),
+            title: format!("workload `{}`", workload.name),
+            namespace: Some(cluster.namespace_of(workload)),
+            team: workload.team.as_ref().map(|team| team.as_str()),
+            span: workload.name.span,
+            patched: false,
+            lasts: lasts(task),
+            groups: vec![group],
+            pools,
+            storage: storage(task),
+        })
+    }
+
+    /// The requests of all pods for a resource.
+    pub fn asks(&self, what: &What) -> u64 {
+        if *what == What::Storage {
+            return self.storage;
+        }
+        let all = self.groups.iter().map(|group| {
+            let each = group.each(what);
+            each.saturating_mul(group.pods)
+        });
+        all.fold(0, u64::saturating_add)
+    }
+
+    /// The number of pods and the request of each pod for a resource, by group.
+    pub fn by_pods(&self, what: &What) -> Vec<(u64, u64)> {
+        let groups = self.groups.iter();
+        let each = groups.map(|group| (group.pods, group.each(what)));
+        each.collect()
+    }
+
+    /// Whether a default applies because its pods do not request the resource.
+    pub fn is_given(&self, what: &What) -> bool {
+        let mut demands = self.groups.iter().map(|group| &group.demand);
+        demands.any(|demand| match what {
+            What::Cpu => demand.cpu.is_some_and(|it| it.is_given),
+            What::Memory => demand.memory.is_some_and(|it| it.is_given),
+            What::Device(_) | What::Pods | What::Storage => false,
+        })
+    }
+
+    /// The devices that its pods request.
+    pub fn devices(&self) -> BTreeSet<String> {
+        let groups = self.groups.iter();
+        let names = groups.flat_map(|group| {
+            let requests = group.demand.resources.iter();
+            let requests = requests.map(|it| it.resource.value.clone());
+            let claims = group.demand.claims.iter();
+            requests.chain(claims.map(|it| it.class.value.clone()))
+        });
+        names.collect()
+    }
+
+    /// Whether its pods share GPUs through one ResourceClaim, which counts once.
+    pub fn shares_a_claim(&self) -> bool {
+        let mut groups = self.groups.iter();
+        let claims = groups.any(|group| !group.demand.claims.is_empty());
+        let mut pools = self.pools.iter();
+        claims && pools.any(|pool| matches!(pool.sharing.get(), Some(Sharing::Mps { .. })))
+    }
+}
+
+/// A resource that quotas and pools limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Devices of a resource or a class.
+    Device(String),
+    /// Thousandths of a core.
+    Cpu,
+    /// Bytes of main memory.
+    Memory,
+    /// Pods.
+    Pods,
+    /// Bytes of claimed volumes.
+    Storage,
+}
+
+impl What {
+    /// An amount of the resource, as text.
+    pub fn words(&self, amount: u64) -> String {
+        match self {
+            Self::Device(name) => format!("{amount} of `{name}`"),
+            Self::Cpu => in_cores(amount),
+            Self::Memory => format!("{} of memory", gib(amount)),
+            Self::Pods => counted(amount, "pod"),
+            Self::Storage => format!("{} of storage", gib(amount)),
+        }
+    }
+}
+
+impl Group {
+    /// The request of each of its pods for a resource.
+    pub(super) fn each(&self, what: &What) -> u64 {
+        let demand = &self.demand;
+        match what {
+            What::Device(name) => {
+                let requests = demand
+                    .resources
+                    .iter()
+                    .filter(|it| it.resource.value == *name)
+                    .map(|it| it.count);
+                let claims = demand
+                    .claims
+                    .iter()
+                    .filter(|it| it.class.value == *name)
+                    .map(|it| it.count);
+                requests.chain(claims).fold(0, u64::saturating_add)
+            }
+            What::Cpu => demand.cpu.map_or(0, |it| it.value),
+            What::Memory => demand.memory.map_or(0, |it| it.value),
+            What::Pods => 1,
+            // Volumes belong to the workload, not to a pod.
+            What::Storage => 0,
+        }
+    }
+}
+
+/// The total size of a task's claims in bytes, including those of every pod of a StatefulSet.
+pub fn storage(task: Task<'_>) -> u64 {
+    let volumes = task.pods().map_or(&[][..], |pods| pods.volumes);
+    let sizes = volumes.iter().map(|volume| match &volume.from.value {
+        VolumeFrom::Claim(claim) => u64::from(claim.size_gib.value) << 30,
+        _ => 0,
+    });
+    let copies = match task {
+        Task::StatefulSet(it) => it.replicas.value,
+        _ => 1,
+    };
+    let all = sizes.fold(0, u64::saturating_add);
+    all.saturating_mul(u64::from(copies))
+}
+
+/// Whether a task runs until it is deleted.
+pub fn lasts(task: Task<'_>) -> bool {
+    matches!(
+        task,
+        Task::Deployment(_) | Task::StatefulSet(_) | Task::LeaderWorkerSet(_)
+    )
+}
+
+/// The minimum number of pods while a task runs: an autoscaler adds more only if they fit.
+fn min_pods(task: Task<'_>) -> u32 {
+    match task {
+        Task::Deployment(it) => match &it.autoscaling {
+            Some(scaling) => scaling.min.value,
+            None => it.replicas.value,
+        },
+        task => task.most_pods(),
+    }
+}

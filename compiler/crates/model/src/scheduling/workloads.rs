@@ -1,0 +1,177 @@
+//! The scheduling requirements of workloads of the file, and the pools that they fit on.
+
+use gpuc_schema::config::{Allocation, NotebookProfile, Task, Workload};
+use gpuc_schema::{Span, Spanned};
+use gpuc_syntax::node::Node;
+
+use serde_json::json;
+
+use super::{Amount, Answer, Claim, Defaults, Demand, Image, Request, Tolerated, verdict};
+use crate::{Cluster, GpuAsk, Pool, Sharing};
+
+impl Demand {
+    /// The requirements of each pod of a workload on a pool, including tolerations, which follow from the pool. The
+    /// defaults of its namespace apply if it sets no requests.
+    pub fn of_workload(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Self {
+        let Some(task) = workload.task() else {
+            return Self::default();
+        };
+        let pods = task.pods();
+        let defaults = Defaults::of(cluster, cluster.namespace_of(workload));
+        let sidecars = sidecar_demand(cluster, task, pool, &defaults);
+        let both = |own: Option<Amount>, defaults: Option<Amount>, sidecars: Option<Amount>| {
+            let own = own.or(defaults)?;
+            Some(sidecars.map_or(own, |sidecars| own.plus(sidecars)))
+        };
+        let cpu = pods.and_then(|it| Amount::of(it.cpu, 1, false));
+        let memory = pods.and_then(|it| Amount::of(it.memory, 1000, false));
+        let mut demand = Self {
+            cpu: both(cpu, defaults.cpu, sidecars.cpu),
+            memory: both(memory, defaults.memory, sidecars.memory),
+            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            gpus_talk: task.nodes().is_some(),
+            images: task.image().cloned().map(Image::new).into_iter().collect(),
+            pods: task.nodes().copied(),
+            apart: task.nodes().is_some(),
+            ..Self::default()
+        };
+        if let Some(ask) = GpuAsk::of(task) {
+            demand.ask(task, ask, workload, pool);
+        }
+        demand
+    }
+
+    /// The requirements of a notebook on a pool, without GPUs. There are no defaults.
+    pub fn of_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
+        Self {
+            cpu: Amount::of(profile.cpu.as_ref(), 1, false),
+            memory: Amount::of(profile.memory.as_ref(), 1000, false),
+            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn ask(&mut self, task: Task<'_>, ask: GpuAsk<'_>, workload: &Workload, pool: &Pool) {
+        let written = task.gpus().map(|gpus| gpus.span);
+        let span = written.or(ask.profile.map(|it| it.span));
+        let span = span.unwrap_or(workload.name.span);
+        let count = u64::from(ask.count);
+        let by_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
+        if by_claim && let Some(class) = ask.class(pool) {
+            self.claims.push(Claim {
+                class: Spanned::new(class.name.clone(), span),
+                count,
+                span,
+            });
+            return;
+        }
+        let is_test = matches!(task, Task::CudaTest(_));
+        let resource = match (ask.profile, ask.devices(pool, is_test)) {
+            // Without a profile or known devices, the request is for GPUs.
+            (None, None) => "nvidia.com/gpu".to_owned(),
+            (Some(slice), None) => format!("nvidia.com/mig-{}", slice.replace('+', ".")),
+            (_, Some(devices)) => devices.resource,
+        };
+        let named = ask.profile.map_or(span, |profile| profile.span);
+        let resource = Spanned::new(resource, named);
+        self.resources.push(Request::new(&resource, count, span));
+    }
+}
+
+/// The requests of the sidecars that move packets, on pools with such an interconnect.
+fn sidecar_demand(cluster: &Cluster, task: Task<'_>, pool: &Pool, defaults: &Defaults) -> Demand {
+    if task.nodes().is_none_or(|nodes| nodes.value == 1) {
+        return Demand::default();
+    }
+    let containers = cluster.cloud.fabric_settings(pool).parts.sidecars;
+    Demand::of_pod(
+        &Node::from_json(json!({"initContainers": containers})),
+        defaults,
+    )
+}
+
+fn tolerated(toleration: &crate::Toleration) -> Tolerated {
+    Tolerated {
+        key: toleration.key.clone(),
+        exists: toleration.value.is_empty(),
+        value: toleration.value.clone(),
+        effect: String::new(),
+        span: Span::NONE,
+    }
+}
+
+/// The pools that a workload can use and that its pods fit on.
+pub fn holding<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
+    cluster.pools_among(workload, |pool| shortage(cluster, workload, pool).is_none())
+}
+
+/// The reason why a workload does not fit on a pool, independent of other pools.
+fn shortage(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+    let demand = Demand::of_workload(cluster, workload, pool);
+    let verdict = verdict(&demand, cluster, pool);
+    let mut reasons = verdict.reasons.iter();
+    if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {
+        return Some((reason.to_string(), reason.place));
+    }
+    let why = claim_shortage(workload, pool)?;
+    Some((why, pool.written.sharing.span))
+}
+
+/// The reason why a workload does not run on a pool, as a predicate of the pool, with the location of the cause.
+pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+    let reason = shortage(cluster, workload, pool);
+    if reason.is_some() || workload.pool.is_some() {
+        return reason;
+    }
+    let mut all = holding(cluster, workload).into_iter();
+    if all.any(|other| other.index == pool.index) {
+        return None;
+    }
+    // The remaining pools are used only by workloads that name them.
+    let owner = pool.written.dedicated_to.as_ref();
+    let team = workload.team.as_ref();
+    if let Some(owner) = owner.filter(|owner| team != Some(owner)) {
+        return Some((format!("is dedicated to `{owner}`"), owner.span));
+    }
+    let place = pool.written.sharing.span;
+    let shared = !matches!(pool.sharing.get(), Some(Sharing::Exclusive));
+    let reason = if pool.allocation.value == Allocation::Dra {
+        "allocates its GPUs through DRA, and is used only by workloads that name it"
+    } else if shared {
+        "shares its GPUs, and is used only by workloads that name it"
+    } else if workload.task().and_then(GpuAsk::of).is_none() {
+        "has GPUs, and is used by workloads without GPUs only if they name it"
+    } else {
+        "has a slower interconnect than other pools"
+    };
+    Some((reason.to_owned(), place))
+}
+
+/// The reason why one ResourceClaim, which all pods of a workload use if they share a GPU through MPS, is not enough.
+/// All pods that use a claim run on the node of its GPU.
+fn claim_shortage(workload: &Workload, pool: &Pool) -> Option<String> {
+    let task = workload.task()?;
+    let ask = GpuAsk::of(task)?;
+    ask.class(pool)?;
+    let Some(Sharing::Mps { replicas, .. }) = pool.sharing.get() else {
+        return None;
+    };
+    let pods = task.most_pods();
+    if ask.count > 1 {
+        let count = ask.count;
+        Some(format!(
+            "shares one GPU among the pods of a ResourceClaim, but each pod requests {count}"
+        ))
+    } else if task.nodes().is_some_and(|nodes| nodes.value > 1) {
+        Some(
+            "shares its GPUs through ResourceClaims, each of which is limited to one node"
+                .to_owned(),
+        )
+    } else if pods > replicas.value {
+        Some(format!(
+            "allows {replicas} pods to share a ResourceClaim, not {pods}"
+        ))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,207 @@
+//! Teams and their quotas of the pools.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use gpuc_schema::config::{
+    Allocation, Amounts, Autoscaler, Queueing, Quota, Team as Written, TeamNetwork,
+};
+use gpuc_schema::{Span, Spanned};
+
+use super::{Cluster, NodeRange, Resolved};
+
+/// The namespaces of charts, which no team can use, in addition to those of Kubernetes. A test compares them with the
+/// charts.
+pub const CHART_NAMESPACES: &[&str] = &[
+    "dcgm-exporter",
+    "dra-driver-nvidia-gpu",
+    "gpu-operator",
+    "jobset-system",
+    "jupyterhub",
+    "kubeflow-system",
+    "kueue-system",
+    "lws-system",
+    "monitoring",
+    "node-feature-discovery",
+    "nvidia-device-plugin",
+    "nvidia-network-operator",
+];
+
+/// A team.
+#[derive(Clone, Debug)]
+pub struct Team {
+    /// The settings of the team in the file.
+    pub written: Written,
+    /// The index in the list of teams.
+    pub index: usize,
+    /// The name.
+    pub name: Spanned<String>,
+    /// The namespaces, at least one.
+    pub namespaces: Vec<Spanned<String>>,
+    /// The quotas of the pools' GPUs, in the order of the file: those of `quota`, then those of `namespaceQuotas`.
+    pub grants: Vec<Resolved<Grant>>,
+    /// Default requests of containers that set none.
+    pub default_request: Amounts,
+}
+
+/// A team's quota of one resource of a pool.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// The index of the pool.
+    pub pool: usize,
+    /// The counted unit.
+    pub unit: Unit,
+    /// The resource that a pod requests: `nvidia.com/mig-3g.20gb`; with DRA, the DeviceClass.
+    pub resource: String,
+    /// The name in a ResourceQuota: `requests.nvidia.com/mig-3g.20gb`; with DRA, a name derived from the DeviceClass.
+    pub quota_name: String,
+    /// The number on each node.
+    pub per_node: u32,
+    /// The guaranteed number.
+    pub guaranteed: Spanned<u32>,
+    /// The limit; at least the guaranteed number.
+    pub limit: Spanned<u32>,
+    /// The maximum part of the guaranteed number that other teams can borrow; all of it if unset.
+    pub lend: Option<Spanned<u32>>,
+    /// The index of the team's namespace that the quota is for; all namespaces if unset.
+    pub namespace: Option<usize>,
+    /// The location in the file.
+    pub span: Span,
+}
+
+/// The unit of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Full GPUs.
+    Gpu,
+    /// MIG devices.
+    Slice,
+    /// Replicas of GPUs (time-slicing, MPS).
+    Share,
+}
+
+impl Unit {
+    /// The plural of the unit.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gpu => "GPUs",
+            Self::Slice => "MIG devices",
+            Self::Share => "replicas",
+        }
+    }
+}
+
+impl Grant {
+    /// The number in the pool, at the minimum and at the maximum number of nodes.
+    pub fn total(&self, nodes: &NodeRange) -> RangeInclusive<u64> {
+        let per_node = u64::from(self.per_node);
+        per_node * u64::from(nodes.min)..=per_node * u64::from(nodes.max)
+    }
+}
+
+impl Team {
+    /// Whether a value is unresolved. Every field is named, as in [`check`](crate::check::check).
+    pub(crate) fn has_unresolved_values(&self) -> bool {
+        let Self {
+            grants,
+            written: _,
+            index: _,
+            name: _,
+            namespaces: _,
+            default_request: _,
+        } = self;
+        grants.iter().any(Resolved::is_unresolved)
+    }
+
+    /// The resolved quotas.
+    pub fn grants(&self) -> impl Iterator<Item = &Grant> {
+        self.grants.iter().filter_map(Resolved::get)
+    }
+
+    /// Whether a quota is unresolved, so that a quota that seems to be missing may exist.
+    pub fn has_unknown_grants(&self) -> bool {
+        self.grants.iter().any(Resolved::is_unresolved)
+    }
+
+    /// The quota of one namespace: its entry in `namespaceQuotas`, or the team's quota if it is the only namespace.
+    pub fn quota_of(&self, namespace: usize) -> Option<&Quota> {
+        let name = &self.namespaces[namespace];
+        let team_quota = self.written.quota.as_ref().map(|it| &it.value);
+        self.written
+            .namespace_quotas
+            .iter()
+            .filter(|it| it.namespace == *name)
+            .map(|it| &it.quota)
+            .chain(team_quota.filter(|_| self.namespaces.len() == 1))
+            .next()
+    }
+}
+
+impl Team {
+    /// The maximum number of GPUs, MIG devices or replicas that one container can request.
+    pub fn gpus_per_container(&self) -> Option<&Spanned<u32>> {
+        self.written.limits.as_ref()?.gpus_per_container.as_ref()
+    }
+}
+
+impl Cluster {
+    /// The team of a namespace, and the index of the namespace in the team.
+    pub fn team_of(&self, namespace: &str) -> Option<(&Team, usize)> {
+        let mut teams = self.teams.iter();
+        teams.find_map(|team| {
+            let mut namespaces = team.namespaces.iter();
+            let index = namespaces.position(|name| name.value == namespace)?;
+            Some((team, index))
+        })
+    }
+
+    /// The extended resources that containers of a team can request: those with a quota, or all advertised resources if
+    /// the team has no quota. Containers do not request GPUs that are allocated through DRA.
+    pub fn resources_of<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {
+        let with_quota: BTreeSet<_> = team
+            .grants()
+            .filter(|grant| {
+                let pool = &self.pools[grant.pool];
+                pool.allocation.value == Allocation::DevicePlugin
+            })
+            .map(|grant| grant.resource.as_str())
+            .collect();
+        if !team.grants.is_empty() || self.has_queues() {
+            return with_quota;
+        }
+        self.pools
+            .iter()
+            .flat_map(|pool| pool.offers.get().into_iter().flatten())
+            .map(|offer| offer.resource.as_str())
+            .collect()
+    }
+
+    /// Whether a `LimitRange` can limit the GPUs of containers. With a maximum, Kubernetes adds a request for 0 GPUs to
+    /// every container without one, which some components treat as a request for GPUs:
+    ///
+    /// - the admission controller `ExtendedResourceToleration` adds the toleration of GPU nodes to such a pod
+    ///   (kubernetes/kubernetes@143ac994 `plugin/pkg/admission/extendedresourcetoleration/admission.go`, read
+    ///   2026-11-22);
+    /// - Kueue assigns a flavor with 0 of them, and keeps the job to the nodes of that flavor
+    ///   (kubernetes-sigs/kueue#15444 and #8079, read 2026-11-22);
+    /// - Karpenter has created GPU nodes for it (batteries-included/batteries-included#2454, read 2026-11-22).
+    pub fn ranges_hold_gpus(&self) -> bool {
+        let tolerates = self.cloud.facts().tolerates_resources;
+        let autoscaler = self.written.autoscaler.as_ref();
+        let by_karpenter = autoscaler.is_some_and(|it| it.value == Autoscaler::Karpenter);
+        !tolerates && !by_karpenter && !self.has_queues()
+    }
+
+    /// Whether jobs wait in queues, which count the usage of teams.
+    pub fn has_queues(&self) -> bool {
+        self.written.queueing.value == Queueing::Kueue
+    }
+
+    /// The locations of `network: isolated`, which requires a network that enforces policies.
+    pub fn isolation(&self) -> impl Iterator<Item = Span> {
+        let networks = self.teams.iter().map(|team| &team.written.network);
+        networks
+            .filter(|it| it.value == TeamNetwork::Isolated)
+            .map(|it| it.span)
+    }
+}

@@ -1,0 +1,340 @@
+//! serde access to lists, mappings, and values with spans.
+
+use std::collections::BTreeSet;
+use std::slice;
+
+use gpuc_schema::spanned::SPANNED;
+use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::constraints::Problem;
+use super::cursor::Cursor;
+use super::pass::{Finding, Pass, short};
+use super::path::Path;
+use super::{codes, misplaced_key};
+use crate::diag::words;
+use crate::node::{Entry, Node, Origin};
+use crate::source::Span;
+
+/// The items of a list.
+pub(super) struct Items<'de, 'p> {
+    left: std::iter::Enumerate<slice::Iter<'de, Node>>,
+    path: &'p Path<'p>,
+    pass: &'p Pass<'p>,
+}
+
+impl<'de, 'p> Items<'de, 'p> {
+    pub(super) fn new(cursor: Cursor<'de, 'p>, items: &'de [Node]) -> Self {
+        Self {
+            left: items.iter().enumerate(),
+            path: cursor.path,
+            pass: cursor.pass,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'de, '_> {
+    type Error = Problem;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Problem> {
+        let Some((index, node)) = self.left.next() else {
+            return Ok(None);
+        };
+        let path = self.path.index(index);
+        let pass = self.pass;
+        seed.deserialize(Cursor {
+            node,
+            path: &path,
+            pass,
+        })
+        .map(Some)
+    }
+}
+
+/// The entries of a mapping. If the type's keys are known, unknown keys are reported and skipped, and missing keys are
+/// reported and replaced by placeholders.
+pub(super) struct Keys<'de, 'p> {
+    entries: slice::Iter<'de, Entry>,
+    fields: Option<&'static [&'static str]>,
+    missing: Vec<&'static str>,
+    value: Option<&'de Entry>,
+    path: &'p Path<'p>,
+    pass: &'p Pass<'p>,
+}
+
+impl<'de, 'p> Keys<'de, 'p> {
+    pub(super) fn new(
+        cursor: Cursor<'de, 'p>,
+        entries: &'de [Entry],
+        fields: Option<&'static [&'static str]>,
+    ) -> Self {
+        Self {
+            entries: entries.iter(),
+            fields,
+            missing: fields.map_or_else(Vec::new, |fields| check_keys(cursor, entries, fields)),
+            value: None,
+            path: cursor.path,
+            pass: cursor.pass,
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Keys<'de, '_> {
+    type Error = Problem;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Problem> {
+        let is_known = |entry: &&Entry| match self.fields {
+            Some(fields) => fields.contains(&entry.key.as_str()),
+            None => true,
+        };
+        self.value = self.entries.find(is_known);
+        if let Some(entry) = self.value {
+            return seed.deserialize(Key { entry }).map(Some);
+        }
+        let missing = self.missing.pop();
+        missing
+            .map(|field| seed.deserialize(StrDeserializer::new(field)))
+            .transpose()
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Problem> {
+        let Some(entry) = self.value.take() else {
+            return seed.deserialize(self.pass.placeholder);
+        };
+        let path = self.path.key(&entry.key, entry.key_span);
+        seed.deserialize(Cursor {
+            node: &entry.value,
+            path: &path,
+            pass: self.pass,
+        })
+    }
+}
+
+/// Reports unknown and missing keys; returns all missing keys.
+fn check_keys(
+    cursor: Cursor<'_, '_>,
+    entries: &[Entry],
+    fields: &'static [&'static str],
+) -> Vec<&'static str> {
+    let has = |field: &str| entries.iter().any(|entry| entry.key == field);
+    let absent: Vec<&str> = fields.iter().copied().filter(|field| !has(field)).collect();
+    let missing: Vec<&str> = cursor
+        .pass
+        .constraints
+        .required(fields)
+        .filter(|field| absent.contains(field))
+        .collect();
+    let mut meant = BTreeSet::new();
+    for entry in entries {
+        if !fields.contains(&entry.key.as_str()) {
+            let near = words::nearest(&entry.key, absent.iter().copied());
+            let near = near.or_else(|| only_ending(&entry.key, &absent));
+            let likely = only_required(&entry.key, &missing).filter(|_| near.is_none());
+            meant.extend(near.or(likely));
+            unknown_key(cursor, entry, (near, likely), fields);
+        }
+    }
+    let mut may_be_base = cursor.path.is_root() && !has("base");
+    for field in &missing {
+        if !meant.contains(field) {
+            // Reported once per document.
+            missing_key(cursor, field, std::mem::take(&mut may_be_base));
+        }
+    }
+    if !missing.is_empty() {
+        let span = cursor.node.span();
+        cursor.pass.poison(if cursor.path.is_root() {
+            span.head()
+        } else {
+            span
+        });
+    }
+    missing
+}
+
+/// The only key that ends with this one: `mountPath` for `path`.
+fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
+    let mut letters = key.chars();
+    let first = letters.next()?.to_ascii_uppercase();
+    let end = format!("{first}{}", letters.as_str());
+    let mut ending = fields.iter().filter(|field| field.ends_with(&end));
+    let only = ending.next().copied();
+    only.filter(|_| ending.next().is_none())
+}
+
+/// Names of keys in other APIs: `size` of a `LeaderWorkerSet` or a `RayCluster` is the number of nodes.
+const CALLED: &[(&str, &str)] = &[("gpu", "gpusPerNode"), ("size", "nodes")];
+
+/// The only required key that starts with this one, or has this name in another API: `gpusPerNode` for `gpus`. The
+/// meaning can differ, so it is suggested, but not applied as a fix.
+fn only_required<'f>(key: &str, missing: &[&'f str]) -> Option<&'f str> {
+    let begins = |field: &&&str| {
+        let rest = field.strip_prefix(key).unwrap_or_default();
+        !key.is_empty() && rest.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    let is_called = |field: &&&str| CALLED.contains(&(key, field));
+    let mut alike = missing.iter().filter(|it| begins(it) || is_called(it));
+    let only = alike.next().copied();
+    only.filter(|_| alike.next().is_none())
+}
+
+/// Reports an unknown key, with a similar key or the likely intended one.
+pub(super) fn unknown_key(
+    cursor: Cursor<'_, '_>,
+    entry: &Entry,
+    (near, likely): (Option<&str>, Option<&str>),
+    fields: &[&str],
+) {
+    let known = words::all(fields, "and");
+    let place = cursor.path.quoted();
+    let finding = Finding {
+        code: &codes::UNKNOWN_KEY,
+        span: entry.key_span,
+        written: entry.key_span,
+        message: format!("unknown key `{}` in {place}", short(&entry.key)),
+        here: "unknown key".to_owned(),
+    };
+    let used = match cursor.node.origin {
+        Origin::Written { used, .. } => used.unwrap_or(Span::NONE),
+        _ => Span::NONE,
+    };
+    cursor.pass.record(finding, |builder| {
+        let builder = builder.label(used, "used here");
+        match (near, likely) {
+            (Some(near), _) => builder
+                .help(format!("did you mean `{near}`? the keys are {known}"))
+                .replace(entry.key_span, near),
+            (None, Some(likely)) => {
+                builder.help(format!("did you mean `{likely}`? the keys are {known}"))
+            }
+            (None, None) if fields.is_empty() => {
+                builder.help("delete it: this mapping has no keys")
+            }
+            (None, None) => {
+                let elsewhere = misplaced_key::belongs(&entry.key, &cursor.path.to_string());
+                let elsewhere = elsewhere.map(|it| format!("{it}; ")).unwrap_or_default();
+                builder.help(format!("{elsewhere}the keys are {known}"))
+            }
+        }
+    });
+}
+
+/// Reports a missing key. A document without a required key can be a base of other files.
+fn missing_key(cursor: Cursor<'_, '_>, field: &str, may_be_base: bool) {
+    let node = cursor.node;
+    let first = node.entries().first().map(|entry| entry.key_span);
+    let used = node.span() != cursor.written();
+    let span = match cursor.path.key_span() {
+        _ if used => node.span(),
+        Some(key) => key,
+        None => first.unwrap_or(node.span()),
+    };
+    let finding = Finding {
+        code: &codes::MISSING_KEY,
+        span,
+        written: if used { cursor.written() } else { span },
+        message: format!("missing key `{field}` in {}", cursor.path.quoted()),
+        here: format!("`{field}` is required"),
+    };
+    let mut help = format!("add `{field}:`");
+    if may_be_base {
+        help += "; if this file is a base, check the files that name it in `base:` instead";
+    }
+    cursor.pass.record(finding, |builder| builder.help(help));
+}
+
+/// A key of a mapping, with its span.
+struct Key<'de> {
+    entry: &'de Entry,
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_borrowed_str(&self.entry.key)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Problem> {
+        if name == SPANNED {
+            let key = BorrowedStrDeserializer::new(&self.entry.key);
+            return visitor.visit_seq(SpannedParts::new(self.entry.key_span, key));
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq
+        tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// The sequence for a `Spanned`: file, start, end, value.
+pub(super) struct SpannedParts<D> {
+    place: std::array::IntoIter<u32, 3>,
+    value: Option<D>,
+}
+
+impl<D> SpannedParts<D> {
+    pub(super) fn new(span: Span, value: D) -> Self {
+        Self {
+            place: [span.source, span.start, span.end].into_iter(),
+            value: Some(value),
+        }
+    }
+}
+
+impl<'de, D: Deserializer<'de, Error = Problem>> SeqAccess<'de> for SpannedParts<D> {
+    type Error = Problem;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Problem> {
+        if let Some(number) = self.place.next() {
+            return seed.deserialize(number.into_deserializer()).map(Some);
+        }
+        self.value
+            .take()
+            .map(|value| seed.deserialize(value))
+            .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{only_ending, only_required};
+
+    #[test]
+    fn unique_suffix_is_suggested() {
+        let keys = ["name", "mountPath", "sizeGiB", "minNodes", "maxNodes"];
+        assert_eq!(only_ending("path", &keys), Some("mountPath"));
+        assert_eq!(only_ending("nodes", &keys), None);
+        assert_eq!(only_ending("ame", &keys), None);
+        assert_eq!(only_ending("", &keys), None);
+    }
+
+    #[test]
+    fn required_key_prefix_is_suggested() {
+        let needed = ["image", "nodes", "gpusPerNode"];
+        assert_eq!(only_required("gpus", &needed), Some("gpusPerNode"));
+        assert_eq!(only_required("size", &needed), Some("nodes"));
+        assert_eq!(only_required("size", &["image"]), None);
+        assert_eq!(only_required("gpu", &needed), Some("gpusPerNode"));
+        assert_eq!(only_required("node", &needed), None);
+        assert_eq!(only_required("namespace", &["name"]), None);
+        assert_eq!(only_required("gpus", &["gpusPerNode", "gpusPerPod"]), None);
+        assert_eq!(only_required("", &["Image"]), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Finds the correct location of a misplaced key.
+
+use crate::diag::words;
+use crate::node::{Entry, Node, Value};
+use crate::schema;
+use crate::source::Span;
+
+/// The maximum number of locations to list.
+const NAMED: usize = 3;
+
+/// A phrase with the locations of keys of this name: below `place` if there are any, otherwise anywhere.
+pub(super) fn belongs(key: &str, place: &str) -> Option<String> {
+    let written_place = place;
+    let place = without_indexes(place);
+    let end = format!(".{key}");
+    let paths = paths_to(key);
+    // If the same relative path also exists at the root, show the full path.
+    let is_ambiguous = |path: &&str| paths.iter().any(|known| known == path);
+    let nested: Vec<_> = below(&paths, &place)
+        .iter()
+        .map(|path| {
+            if is_ambiguous(path) {
+                format!("{written_place}.{path}")
+            } else {
+                (*path).to_owned()
+            }
+        })
+        .collect();
+    if !nested.is_empty() {
+        return Some(format!("move it to {}", words::some(&nested, NAMED)));
+    }
+    let mut paths = paths;
+    // A key directly below `place` is another option of the same choice.
+    paths.retain(|path| *path != format!("{place}{end}"));
+    (!paths.is_empty()).then(|| format!("the key belongs in {}", words::some(&paths, NAMED)))
+}
+
+/// The paths of keys with this name.
+fn paths_to(key: &str) -> Vec<String> {
+    let end = format!(".{key}");
+    let mut paths = schema::paths();
+    paths.retain(|path| path.ends_with(&end) || path == key);
+    paths
+}
+
+/// The paths below a location, relative to it.
+fn below<'p>(paths: &'p [String], place: &str) -> Vec<&'p str> {
+    let start = format!("{place}.");
+    if place.is_empty() {
+        return paths.iter().map(String::as_str).collect();
+    }
+    paths
+        .iter()
+        .filter_map(|path| path.strip_prefix(&start))
+        .collect()
+}
+
+/// The document with an unknown key corrected as probably intended: replaced by the similar key, or moved to its
+/// location, if there is exactly one below.
+pub fn put_right(root: &Node, key: Span, near: Option<&str>) -> Option<Node> {
+    let mut right = root.clone();
+    correct(&mut right, "", key, near).then_some(right)
+}
+
+/// Corrects the key; returns whether anything changed.
+fn correct(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool {
+    match &mut node.value {
+        Value::Scalar(_) => false,
+        Value::Sequence(items) => {
+            let corrected = items.iter_mut().map(|item| correct(item, place, key, near));
+            corrected.fold(false, |one, other| one | other)
+        }
+        Value::Mapping(entries) => {
+            let mut corrected = false;
+            for entry in entries.iter_mut() {
+                let place = match place {
+                    "" => entry.key.clone(),
+                    place => format!("{place}.{}", entry.key),
+                };
+                corrected |= correct(&mut entry.value, &place, key, near);
+            }
+            let Some(index) = entries.iter().position(|it| it.key_span == key) else {
+                return corrected;
+            };
+            let Some(near) = near else {
+                let paths = paths_to(&entries[index].key);
+                return match below(&paths, place)[..] {
+                    [only] if only.contains('.') => move_to(entries, index, only),
+                    _ => corrected,
+                };
+            };
+            if entries.iter().any(|it| it.key == near) {
+                return corrected;
+            }
+            near.clone_into(&mut entries[index].key);
+            true
+        }
+    }
+}
+
+/// Inserts an entry at a path, unless the path is occupied.
+fn move_to(entries: &mut Vec<Entry>, index: usize, path: &str) -> bool {
+    let entry = entries[index].clone();
+    let mut holder = &mut *entries;
+    let keys: Vec<_> = path.split('.').collect();
+    for key in &keys[..keys.len() - 1] {
+        let found = holder.iter().position(|it| it.key == *key);
+        let found = found.unwrap_or_else(|| {
+            holder.push(Entry {
+                key: (*key).to_owned(),
+                key_span: entry.key_span,
+                value: Node {
+                    value: Value::Mapping(Vec::new()),
+                    origin: entry.value.origin.clone(),
+                },
+            });
+            holder.len() - 1
+        });
+        let Value::Mapping(below) = &mut holder[found].value.value else {
+            return false;
+        };
+        holder = below;
+    }
+    if holder.iter().any(|it| it.key == entry.key) {
+        return false;
+    }
+    holder.push(entry);
+    entries.remove(index);
+    true
+}
+
+/// A path in the notation of the schema: `nodePools[2].sharing` is `nodePools.sharing`.
+fn without_indexes(path: &str) -> String {
+    let parts = path.split('.').map(|part| part.split('[').next());
+    parts.flatten().collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_below_come_first() {
+        let found = |key, place| belongs(key, place);
+        let spot = Some("move it to `capacity.spot`".to_owned());
+        assert_eq!(found("spot", "nodePools[0]"), spot);
+        let whole = Some("move it to `nodePools[1].stack.allocation`".to_owned());
+        assert_eq!(found("allocation", "nodePools[1]"), whole);
+        let machine = Some("the key belongs in `nodePools.machine`".to_owned());
+        assert_eq!(found("machine", "metadata"), machine);
+        assert_eq!(found("zzz", "nodePools[0]"), None);
+    }
+}

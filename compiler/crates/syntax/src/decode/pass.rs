@@ -1,0 +1,138 @@
+//! One pass over a document and its findings.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use super::MOST_PROBLEMS;
+use super::codes;
+use super::constraints::Constraints;
+use super::placeholder::Placeholder;
+use crate::diag::{Code, DiagnosticBuilder, Report};
+use crate::node::Node;
+use crate::source::Span;
+
+/// One pass.
+pub(super) struct Pass<'l> {
+    pub(super) constraints: &'l Constraints,
+    /// The placeholders for invalid values.
+    pub(super) placeholder: Placeholder<'l>,
+    findings: RefCell<Findings>,
+}
+
+/// The findings of a pass.
+#[derive(Default)]
+pub(super) struct Findings {
+    report: Report,
+    /// The reported problems by location, so that a value that many aliases copy is reported once.
+    reported: BTreeSet<(&'static str, Span, String)>,
+    more: usize,
+    poisoned: BTreeSet<Span>,
+}
+
+/// A problem and its location.
+pub(super) struct Finding {
+    pub(super) code: &'static Code,
+    /// The location where it is used.
+    pub(super) span: Span,
+    /// The location where it is written, if an alias copied it.
+    pub(super) written: Span,
+    pub(super) message: String,
+    pub(super) here: String,
+}
+
+impl<'l> Pass<'l> {
+    pub(super) fn new(constraints: &'l Constraints, placeholder: Placeholder<'l>) -> Self {
+        Self {
+            constraints,
+            placeholder,
+            findings: RefCell::default(),
+        }
+    }
+
+    /// Records a finding once.
+    pub(super) fn record(
+        &self,
+        finding: Finding,
+        more: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
+    ) {
+        let findings = &mut *self.findings.borrow_mut();
+        let key = (finding.code.id, finding.written, finding.here.clone());
+        if finding.written.is_written() && !findings.reported.insert(key) {
+            return;
+        }
+        if findings.report.diagnostics().len() >= MOST_PROBLEMS {
+            findings.more += 1;
+            return;
+        }
+        let builder = findings
+            .report
+            .diagnostic(finding.code, finding.span, finding.message)
+            .primary_label(finding.here);
+        let builder = if finding.written == finding.span {
+            builder
+        } else {
+            builder.label(finding.written, "the value is defined here")
+        };
+        more(builder).emit();
+    }
+
+    /// Records that a placeholder replaces the value at this location.
+    pub(super) fn poison(&self, span: Span) {
+        self.findings.borrow_mut().poisoned.insert(span);
+    }
+
+    /// Reports the findings; returns whether the value is usable.
+    pub(super) fn finish(self, report: &mut Report) -> bool {
+        self.into_findings().finish(report)
+    }
+
+    pub(super) fn into_findings(self) -> Findings {
+        self.findings.into_inner()
+    }
+}
+
+impl Findings {
+    /// Reports the findings of a pass in which a type rejected a placeholder.
+    pub(super) fn give_up(self, root: &Node, why: &str, report: &mut Report) {
+        if self.report.diagnostics().is_empty() {
+            let message = format!("the document cannot be decoded: {}", short(why));
+            report
+                .diagnostic(&codes::WRONG_TYPE, root.span(), message)
+                .emit();
+        }
+        self.finish(report);
+    }
+
+    pub(super) fn finish(mut self, report: &mut Report) -> bool {
+        let complete = self.more == 0;
+        let diagnostics = std::mem::take(self.report.diagnostics_mut());
+        let last = diagnostics.len();
+        for (number, mut diagnostic) in diagnostics.into_iter().enumerate() {
+            if !complete && number + 1 == last {
+                let note = format!("{} more problems in this document are not shown", self.more);
+                diagnostic.help = Some(match diagnostic.help {
+                    Some(help) => format!("{help}; {note}"),
+                    None => note,
+                });
+            }
+            report.push(diagnostic);
+        }
+        if complete {
+            for span in self.poisoned {
+                report.poison(span);
+            }
+        }
+        complete
+    }
+}
+
+/// Shortens a text to one line for a message.
+pub(super) fn short(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut short: String = text.chars().take(LONGEST).map(clean).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,68 @@
+//! Diagnostics (findings) about the input.
+
+mod code;
+mod levels;
+pub mod render;
+mod report;
+pub mod words;
+
+pub use code::{Code, MANIFEST, Severity, example};
+pub use levels::{Levels, apply};
+pub use report::{DiagnosticBuilder, Report, Reported};
+
+use crate::source::Span;
+
+/// One diagnostic.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// The code.
+    pub code: &'static Code,
+    /// The severity, after `allow:` and `--deny`.
+    pub severity: Severity,
+    /// The problem: lower case, no full stop, values in backticks.
+    pub message: String,
+    /// The primary label.
+    pub primary: Label,
+    /// Secondary labels, such as the other part of a contradiction.
+    pub labels: Vec<Label>,
+    /// The fix, as an instruction.
+    pub help: Option<String>,
+    /// The help as an edit, if there is exactly one fix.
+    pub fix: Option<Fix>,
+    /// Whether an annotation of the object allows it.
+    pub allowed: bool,
+}
+
+impl Diagnostic {
+    /// Whether another diagnostic has the same message and labels.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.code.id == other.code.id
+            && (&self.message, &self.primary, &self.labels)
+                == (&other.message, &other.primary, &other.labels)
+    }
+}
+
+/// A location with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The location.
+    pub span: Span,
+    /// The text; can be empty for the primary label.
+    pub text: String,
+}
+
+/// Edits that fix a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// The replacements. Their spans do not overlap.
+    pub edits: Vec<Edit>,
+}
+
+/// One replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The replaced span; an empty span inserts.
+    pub span: Span,
+    /// The new text.
+    pub text: String,
+}

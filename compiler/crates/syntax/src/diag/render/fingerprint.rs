@@ -1,0 +1,171 @@
+//! Fingerprints, which identify a finding across commits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::clean;
+use crate::diag::Diagnostic;
+use crate::source::{Sources, Span};
+
+/// Assigns fingerprints to the findings of one document. Equal findings are numbered.
+pub(super) struct Fingerprints<'s> {
+    sources: &'s Sources,
+    seen: BTreeMap<String, usize>,
+    lines: BTreeMap<u32, Vec<String>>,
+}
+
+impl<'s> Fingerprints<'s> {
+    pub(super) fn new(sources: &'s Sources) -> Self {
+        Self {
+            sources,
+            seen: BTreeMap::new(),
+            lines: BTreeMap::new(),
+        }
+    }
+
+    /// A fingerprint that does not depend on lines above the finding: its code, its file, the text of its line, and the
+    /// number of equal findings before it.
+    pub(super) fn of(&mut self, found: &Diagnostic) -> String {
+        let span = found.primary.span;
+        let file = clean(file(self.sources, span));
+        let mut hash = Sha256::new();
+        for part in [found.code.id, &file, line(self.sources, span)] {
+            hash.update(part);
+            hash.update([0]);
+        }
+        let mut text = String::new();
+        for byte in &hash.finalize()[..16] {
+            write!(text, "{byte:02x}").expect("a string takes all that is written");
+        }
+        let count = self.seen.entry(text.clone()).or_default();
+        *count += 1;
+        format!("{text}:{count}")
+    }
+
+    /// GitHub's fingerprint of the line, which code scanning uses: `None` if the text is unknown.
+    pub(super) fn of_line(&mut self, span: Span) -> Option<&str> {
+        let source = self.sources.get(span.source)?;
+        if source.text().is_empty() {
+            return None;
+        }
+        let of_file = || of_lines(source.text());
+        let lines = self.lines.entry(span.source).or_insert_with(of_file);
+        let line = source.position(span.start).line;
+        lines.get(line.checked_sub(1)?).map(String::as_str)
+    }
+}
+
+/// The number of characters that are hashed per line.
+const BLOCK: usize = 100;
+
+/// The multiplier of the rolling hash.
+const FACTOR: u64 = 37;
+
+/// The fingerprint of each line as computed by code scanning's upload action, which warns about others: a rolling hash,
+/// modulo 2^64, of the 100 UTF-16 units from the start of the line that are neither spaces nor tabs, with line ends as
+/// `\n`, an end-of-file mark and zeros after it; and the number of previous lines with the same hash.
+///
+/// `src/fingerprints.ts` of github/codeql-action@0225834cc549ee0ca93cb085b92954821a145866
+fn of_lines(text: &str) -> Vec<String> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let units = text
+        .encode_utf16()
+        .filter(|unit| ![u16::from(b' '), u16::from(b'\t')].contains(unit));
+    let units: Vec<u64> = units
+        .chain([u16::MAX])
+        .map(u64::from)
+        .chain([0; BLOCK])
+        .collect();
+    let mut leaving: u64 = 1;
+    for _ in 0..BLOCK {
+        leaving = leaving.wrapping_mul(FACTOR);
+    }
+    let mut hash: u64 = 0;
+    for unit in &units[..BLOCK] {
+        hash = hash.wrapping_mul(FACTOR).wrapping_add(*unit);
+    }
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut names = Vec::new();
+    let mut begins = true;
+    for (at, unit) in units[..units.len() - BLOCK].iter().enumerate() {
+        if begins {
+            let count = counts.entry(hash).or_default();
+            *count += 1;
+            names.push(format!("{hash:x}:{count}"));
+        }
+        begins = *unit == u64::from(b'\n');
+        let entering = units.get(at + BLOCK).copied().unwrap_or_default();
+        hash = hash
+            .wrapping_mul(FACTOR)
+            .wrapping_add(entering)
+            .wrapping_sub(leaving.wrapping_mul(*unit));
+    }
+    names
+}
+
+fn file(sources: &Sources, span: Span) -> &str {
+    sources.get(span.source).map_or("", |source| source.path())
+}
+
+fn line(sources: &Sources, span: Span) -> &str {
+    let source = sources.get(span.source);
+    source.map_or("", |source| {
+        source.line(source.position(span.start).line).trim()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts with the fingerprints of their lines, from the tests of the upload action:
+    /// <https://github.com/github/codeql-action/blob/06fb4821bc5072ed100eda4cf20691ae907c5913/src/fingerprints.test.ts>
+    #[test]
+    fn lines_are_called_as_code_scanning_calls_them() {
+        let greetings = [
+            "e9496ae3ebfced30:1",
+            "fb7c023a8b9ccb3f:1",
+            "ce8ba1a563dcdaca:1",
+            "e20e36e16fcb0cc8:1",
+            "b3edc88f2938467e:1",
+            "c8e28b0b4002a3a0:1",
+            "c129715d7a2bc9a3:1",
+        ];
+        assert_eq!(of_lines(""), ["c129715d7a2bc9a3:1"]);
+        assert_eq!(
+            of_lines(" a\nb\n  \t\tc\n d"),
+            [
+                "271789c17abda88f:1",
+                "54703d4cd895b18:1",
+                "180aee12dab6264:1",
+                "a23a3dc5e078b07b:1"
+            ]
+        );
+        for ends in [
+            " hello; \t\nworld!!!\n\n\n  \t\tGreetings\n End\n",
+            " hello; \t\nworld!!!\r\r\r  \t\tGreetings\r End\r",
+            " hello; \t\r\nworld!!!\r\n\r\n\r\n  \t\tGreetings\r\n End\r\n",
+            " hello; \t\nworld!!!\r\n\n\r  \t\tGreetings\r End\r\n",
+        ] {
+            assert_eq!(of_lines(ends), greetings);
+        }
+        assert_eq!(
+            of_lines(&"Lorem ipsum dolor sit amet.\n".repeat(10)),
+            [
+                "a7f2ff13bc495cf2:1",
+                "a7f2ff13bc495cf2:2",
+                "a7f2ff13bc495cf2:3",
+                "a7f2ff13bc495cf2:4",
+                "a7f2ff13bc495cf2:5",
+                "a7f2ff13bc495cf2:6",
+                "a7f2ff1481e87703:1",
+                "a9cf91f7bbf1862b:1",
+                "55ec222b86bcae53:1",
+                "cc97dc7b1d7d8f7b:1",
+                "c129715d7a2bc9a3:1"
+            ]
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! Findings as workflow commands of GitHub Actions, which shows them next to the changed lines.
+
+use super::{clean, place};
+use crate::diag::Diagnostic;
+use crate::source::Sources;
+
+pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
+    let lines: Vec<String> = diagnostics
+        .iter()
+        .map(|found| command(sources, found))
+        .collect();
+    lines.concat()
+}
+
+fn command(sources: &Sources, found: &Diagnostic) -> String {
+    let mut properties = Vec::new();
+    if let Some(place) = place(sources, found.primary.span) {
+        properties.push(format!("file={}", property(&clean(place.file))));
+        properties.push(format!("line={}", place.start.line));
+        properties.push(format!("col={}", place.start.column));
+        properties.push(format!("endLine={}", place.end.line));
+        // GitHub rejects columns on a range of several lines.
+        if place.end.line == place.start.line {
+            properties.push(format!("endColumn={}", place.end.column));
+        } else {
+            properties.remove(2);
+        }
+    }
+    let title = format!("{} {}", found.code.id, found.code.name);
+    properties.push(format!("title={}", property(&title)));
+    let mut message = found.message.clone();
+    if let Some(help) = &found.help {
+        message.push_str("\nhelp: ");
+        message.push_str(help);
+    }
+    let word = found.severity.as_str();
+    format!("::{word} {}::{}\n", properties.join(","), data(&message))
+}
+
+/// As <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts> writes a message.
+pub fn data(text: &str) -> String {
+    let text = text.replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// As the same file writes a property.
+pub fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,64 @@
+//! Findings for scripts: one JSON object, version 1.
+
+use serde_json::{Value, json};
+
+use super::place;
+use crate::diag::{Diagnostic, Fix, Label};
+use crate::source::{Sources, Span};
+
+pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
+    let findings: Vec<Value> = diagnostics
+        .iter()
+        .map(|found| finding(sources, found))
+        .collect();
+    format!("{:#}\n", json!({"version": 1, "findings": findings}))
+}
+
+fn finding(sources: &Sources, found: &Diagnostic) -> Value {
+    let related =
+        |label: &Label| with_place(sources, label.span, &[("message", json!(label.text))]);
+    let mut all = json!({
+        "code": found.code.id,
+        "name": found.code.name,
+        "severity": found.severity.as_str(),
+        "message": found.message,
+    });
+    append(&mut all, with_place(sources, found.primary.span, &[]));
+    let fix = found.fix.as_ref().map(|fix| edits(sources, fix));
+    let labels: Vec<Value> = found.labels.iter().map(related).collect();
+    append(
+        &mut all,
+        json!({"label": found.primary.text, "help": found.help, "related": labels, "fix": fix}),
+    );
+    all
+}
+
+fn edits(sources: &Sources, fix: &Fix) -> Vec<Value> {
+    let edits = fix.edits.iter();
+    edits
+        .map(|edit| with_place(sources, edit.span, &[("text", json!(edit.text))]))
+        .collect()
+}
+
+/// The file and location, null if there is none, and other properties.
+fn with_place(sources: &Sources, span: Span, more: &[(&str, Value)]) -> Value {
+    let place = place(sources, span);
+    let place = place.as_ref();
+    let mut all = json!({
+        "file": place.map(|place| place.file),
+        "line": place.map(|place| place.start.line),
+        "column": place.map(|place| place.start.column),
+        "endLine": place.map(|place| place.end.line),
+        "endColumn": place.map(|place| place.end.column),
+    });
+    for (key, value) in more {
+        all[*key] = value.clone();
+    }
+    all
+}
+
+fn append(all: &mut Value, more: Value) {
+    if let (Value::Object(all), Value::Object(more)) = (all, more) {
+        all.extend(more);
+    }
+}

@@ -1,0 +1,248 @@
+//! Findings for code scanning: SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::fingerprint::Fingerprints;
+use super::{Place, clean, place, place_to_show};
+use crate::diag::{Code, Diagnostic, Fix, Label, Severity};
+use crate::source::Sources;
+
+/// GitHub rejects a document with more results. Its other requirements are on the same page, `SARIF support for code
+/// scanning`: content/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning.md of
+/// github/docs@0c5268cc10ff2d246b7eb3fc36e7d36ed9f8bb19
+const MOST_RESULTS: usize = 25_000;
+
+/// The longest description of a rule there, in characters.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// The base of relative paths, which the consumer of the document knows.
+const ROOT: &str = "%SRCROOT%";
+
+pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
+    let (told, left_out) = most_important(diagnostics, MOST_RESULTS);
+    let codes: BTreeMap<&str, &Code> = told
+        .iter()
+        .map(|found| (found.code.id, found.code))
+        .collect();
+    let rules: Vec<Value> = codes.values().map(|code| rule(code)).collect();
+    let mut fingerprints = Fingerprints::new(sources);
+    let results: Vec<Value> = told
+        .iter()
+        .map(|found| result(sources, found, &codes, &mut fingerprints))
+        .collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let driver =
+        json!({"name": "gpuc", "version": version, "semanticVersion": version, "rules": rules});
+    let mut invocation = json!({"executionSuccessful": true});
+    if left_out > 0 {
+        let text = format!(
+            "{left_out} more findings are omitted: code scanning accepts at most {MOST_RESULTS}"
+        );
+        invocation["toolExecutionNotifications"] =
+            json!([{"level": "warning", "message": {"text": text}}]);
+    }
+    let run = json!({
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "the folder that gpuc was run in"}}},
+        "results": results,
+    });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    });
+    format!("{log:#}\n")
+}
+
+/// The findings up to the limit, errors before warnings, and the number of omitted ones.
+fn most_important<'d>(all: &[&'d Diagnostic], most: usize) -> (Vec<&'d Diagnostic>, usize) {
+    let mut told = all.to_vec();
+    if told.len() > most {
+        told.sort_by_key(|found| Reverse(found.severity));
+        told.truncate(most);
+    }
+    let left_out = all.len() - told.len();
+    (told, left_out)
+}
+
+fn rule(code: &Code) -> Value {
+    json!({
+        "id": code.id,
+        "name": code.name,
+        "shortDescription": {"text": code.summary},
+        "fullDescription": {"text": what_it_checks(code)},
+        "help": {"text": code.explain.replace("### ", ""), "markdown": page(code)},
+        "defaultConfiguration": {"level": level(code.severity)},
+        "properties": {
+            "tags": [tag(code)],
+            "precision": match code.severity {
+                Severity::Error => "very-high",
+                Severity::Warning => "high",
+            },
+            "problem.severity": level(code.severity),
+        },
+    })
+}
+
+/// The first section of a code's explanation, as plain text.
+fn what_it_checks(code: &Code) -> String {
+    let sections = code.explain.split("### ");
+    let mut sections = sections.filter_map(|section| section.split_once('\n'));
+    let text = sections.next().map_or("", |(_, text)| text.trim());
+    let text = if text.is_empty() { code.summary } else { text };
+    text.replace('\n', " ")
+        .chars()
+        .take(LONGEST_DESCRIPTION)
+        .collect()
+}
+
+/// The explanation with its examples.
+fn page(code: &Code) -> String {
+    let mut page = code.explain.trim_end().to_owned();
+    for (heading, example) in [("Example", code.bad), ("Fixed example", code.good)] {
+        if !example.is_empty() {
+            write!(
+                page,
+                "\n\n### {heading}\n\n```yaml\n{}\n```",
+                example.trim_end()
+            )
+            .expect("a string takes all that is written");
+        }
+    }
+    page + "\n"
+}
+
+/// The category, by the thousands digit of the ID.
+fn tag(code: &Code) -> &'static str {
+    match code.id.as_bytes().get("GPUC".len()) {
+        Some(b'0') => "reading",
+        Some(b'1') => "names",
+        Some(b'3') => "audit",
+        Some(b'4') => "manifests",
+        _ => "rules",
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn result(
+    sources: &Sources,
+    found: &Diagnostic,
+    codes: &BTreeMap<&str, &Code>,
+    fingerprints: &mut Fingerprints<'_>,
+) -> Value {
+    let mut text = match &found.help {
+        Some(help) => format!("{}\nhelp: {help}", found.message),
+        None => found.message.clone(),
+    };
+    let labels = found.labels.iter();
+    let labels: Vec<(&Label, Place<'_>)> = labels
+        .filter_map(|label| Some((label, place(sources, label.span)?)))
+        .collect();
+    let mut related = Vec::new();
+    for (id, (label, place)) in (1..).zip(&labels) {
+        let mut location = location(place);
+        location["id"] = json!(id);
+        location["message"] = json!({"text": label.text});
+        related.push(location);
+        // A related location is shown only if the message links to it.
+        let shown = escaped(&format!("{}:{}", clean(place.file), place.start.line));
+        write!(text, "\n{}: [{shown}]({id})", label.text)
+            .expect("a string takes all that is written");
+    }
+    let mut known_by = json!({"gpuc/v1": fingerprints.of(found)});
+    if let Some(name) = fingerprints.of_line(found.primary.span) {
+        known_by["primaryLocationLineHash"] = json!(name);
+    }
+    let mut result = json!({
+        "ruleId": found.code.id,
+        "ruleIndex": codes.keys().position(|id| *id == found.code.id),
+        "level": level(found.severity),
+        "message": {"text": text},
+        "partialFingerprints": known_by,
+    });
+    // A document with a result without a location is rejected.
+    if let Some(place) = place_to_show(sources, found.primary.span) {
+        result["locations"] = json!([location(&place)]);
+    }
+    if !related.is_empty() {
+        result["relatedLocations"] = json!(related);
+    }
+    if let Some(fix) = &found.fix {
+        let text = found.help.as_ref().unwrap_or(&found.message);
+        result["fixes"] = json!([{
+            "description": {"text": text},
+            "artifactChanges": changes(sources, fix),
+        }]);
+    }
+    result
+}
+
+fn location(place: &Place<'_>) -> Value {
+    json!({"physicalLocation": {"artifactLocation": artifact(place.file), "region": region(place)}})
+}
+
+fn artifact(path: &str) -> Value {
+    let uri = uri(&clean(path));
+    if path.starts_with('/') {
+        json!({"uri": uri})
+    } else {
+        json!({"uri": uri, "uriBaseId": ROOT})
+    }
+}
+
+/// Text between the brackets of a link: SARIF 3.11.6.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('[', "\\[")
+        .replace(']', "\\]")
+}
+
+fn region(place: &Place<'_>) -> Value {
+    json!({
+        "startLine": place.start.line,
+        "startColumn": place.start.column,
+        "endLine": place.end.line,
+        "endColumn": place.end.column,
+    })
+}
+
+fn changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
+    let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for edit in &fix.edits {
+        if let Some(place) = place(sources, edit.span) {
+            let content = json!({"text": edit.text});
+            let replacement = json!({"deletedRegion": region(&place), "insertedContent": content});
+            files.entry(place.file).or_default().push(replacement);
+        }
+    }
+    let change = |(file, replacements)| json!({"artifactLocation": artifact(file), "replacements": replacements});
+    files.into_iter().map(change).collect()
+}
+
+/// A path as a relative reference: <https://www.rfc-editor.org/rfc/rfc3986>.
+fn uri(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            write!(uri, "%{byte:02X}").expect("a string takes all that is written");
+        }
+    }
+    if path.starts_with('/') {
+        uri.insert_str(0, "file://");
+    }
+    uri
+}

@@ -1,0 +1,99 @@
+//! Phrases for messages: suggestions for typos, counts, and lists of names.
+
+use std::fmt::Display;
+
+/// The maximum length of a word for suggestions; the comparison takes quadratic time.
+const LONGEST: usize = 64;
+
+/// The candidate that is closest to a word, if any is close enough. `None` if two are equally close.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let distance = |candidate: &str| {
+        let near = 1 + word.len().min(candidate.len()) / 4;
+        if candidate.len().abs_diff(word.len()) > near {
+            return None;
+        }
+        let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
+        (distance <= near && distance < word.chars().count()).then_some(distance)
+    };
+    let mut near: Vec<(usize, &'c str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((distance(candidate)?, candidate)))
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    match near.as_slice() {
+        [(first, _), (second, _), ..] if first == second => None,
+        [(_, candidate), ..] => Some(candidate),
+        [] => None,
+    }
+}
+
+/// The only candidate that differs in case, in one letter, or, for a long word, in two letters.
+pub fn slip<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let meant = nearest(word, candidates)?;
+    let (word, own) = (word.to_lowercase(), meant.to_lowercase());
+    let most = if own.len() < 8 { 1 } else { 2 };
+    (strsim::damerau_levenshtein(&word, &own) <= most).then_some(meant)
+}
+
+/// A count with its noun: `1 node`, `2 nodes`.
+pub fn counted<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
+    let s = if count == N::from(true) { "" } else { "s" };
+    format!("{count} {word}{s}")
+}
+
+/// All names, in backticks: `a`, `b` and `c`. `last` is the conjunction before the last name.
+pub fn all<S: AsRef<str>>(names: &[S], last: &str) -> String {
+    let quoted = names.iter().map(|name| format!("`{}`", name.as_ref()));
+    match quoted.collect::<Vec<_>>().as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
+/// At most `most` names, in backticks, and the number of the other names.
+pub fn some<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let shown = names.iter().take(most);
+    let shown: Vec<_> = shown.map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        rest => format!("{} and {rest} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ambiguous_words_are_not_suggested() {
+        assert_eq!(nearest("nodez", ["nodes", "name"]), Some("nodes"));
+        assert_eq!(nearest("stratgy", ["strategy", "perGpu"]), Some("strategy"));
+        assert_eq!(nearest("ONDEMAND", ["onDemand", "spot"]), Some("onDemand"));
+        assert_eq!(nearest("replicas", ["count", "min", "max"]), None);
+        assert_eq!(
+            nearest("mix", ["min", "max"]),
+            None,
+            "both differ in one letter"
+        );
+        assert_eq!(nearest("x", ["y"]), None);
+        assert_eq!(nearest(&"a".repeat(1_000_000), ["a"]), None);
+        let machines = ["p5.48xlarge", "p4d.24xlarge", "g5.2xlarge"];
+        assert_eq!(nearest("p5.48xlrage", machines), Some("p5.48xlarge"));
+        assert_eq!(nearest("n1-standard-4", machines), None);
+    }
+
+    #[test]
+    fn names_are_listed() {
+        let nodes = [0_u32, 1, 2].map(|count| counted(count, "node"));
+        assert_eq!(nodes, ["0 nodes", "1 node", "2 nodes"]);
+        assert_eq!(all(&["a", "b", "c"], "or"), "`a`, `b` or `c`");
+        assert_eq!(all::<&str>(&[], "or"), "nothing");
+        assert_eq!(some(&["a", "b", "c"], 2), "`a`, `b` and 1 more");
+    }
+}

@@ -1,0 +1,49 @@
+//! File paths, as strings with `/`.
+
+/// The path without `.`, without doubled `/`, and with `..` only at its start.
+pub(super) fn normal(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            // The root has no parent.
+            ".." if !root.is_empty() => {}
+            _ => parts.push(part),
+        }
+    }
+    format!("{root}{}", parts.join("/"))
+}
+
+/// The last part of a path.
+pub(super) fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Resolves `path` relative to the file `from`.
+pub(super) fn beside(from: &str, path: &str) -> String {
+    match from.rsplit_once('/') {
+        Some((folder, _)) if !path.starts_with('/') => normal(&format!("{folder}/{path}")),
+        _ => normal(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_seen_from_the_file_that_names_them() {
+        assert_eq!(beside("a/b/c.yaml", "../base.yaml"), "a/base.yaml");
+        assert_eq!(beside("c.yaml", "../../base.yaml"), "../../base.yaml");
+        assert_eq!(beside("../c.yaml", "./x//base.yaml"), "../x/base.yaml");
+        assert_eq!(beside("/a/c.yaml", "../../base.yaml"), "/base.yaml");
+        assert_eq!(beside("a/c.yaml", "/etc/base.yaml"), "/etc/base.yaml");
+        assert_eq!(beside("/c.yaml", "d.yaml"), "/d.yaml");
+        assert_eq!(normal(r"a\b\..\c.yaml"), "a/c.yaml");
+    }
+}

@@ -1,0 +1,288 @@
+//! The JSON Schema of gpu-cluster.yaml, for completion and hover in editors, and for `gpuc explain`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use gpuc_schema::config::GpuCluster;
+use serde_json::Value;
+
+/// The text of the schema, which is committed as `schema/gpu-cluster.schema.json`.
+pub fn json() -> String {
+    let text = serde_json::to_string_pretty(&value()).expect("a schema is JSON");
+    text + "\n"
+}
+
+/// The schema as a value.
+pub fn value() -> Value {
+    schemars::schema_for!(GpuCluster).to_value()
+}
+
+/// The documentation of a key, such as `nodePools.sharing.mig`.
+pub struct Key {
+    /// The key's documentation.
+    pub description: String,
+    /// The type, as text.
+    pub kind: String,
+    /// The default, as JSON.
+    pub default: Option<Value>,
+    /// Examples, as JSON.
+    pub examples: Vec<Value>,
+    /// The nested keys, each with the first line of its documentation.
+    pub keys: Vec<(String, String)>,
+    /// The allowed values, each with its documentation.
+    pub values: Vec<(String, String)>,
+}
+
+/// Looks up a key; list indexes are ignored. The error contains the unknown part and the known keys.
+pub fn key(path: &str) -> Result<Key, (String, Vec<String>)> {
+    let root = value();
+    let mut schema = root.clone();
+    for part in path.split('.').filter(|part| !part.is_empty()) {
+        let name = part.split('[').next().unwrap_or(part);
+        let properties = properties(&root, &schema);
+        let found = properties.iter().find(|(key, _)| key == name);
+        let Some((_, found)) = found else {
+            let keys = properties.into_iter().map(|(key, _)| key).collect();
+            return Err((name.to_owned(), keys));
+        };
+        schema = found.clone();
+    }
+    Ok(describe(&root, &schema))
+}
+
+/// The paths of all keys, each before its nested keys.
+pub fn paths() -> Vec<String> {
+    static PATHS: LazyLock<Vec<String>> = LazyLock::new(every_path);
+    PATHS.clone()
+}
+
+fn every_path() -> Vec<String> {
+    let root = value();
+    let mut found = Vec::new();
+    // The stack is processed from the end.
+    let mut waiting = vec![(String::new(), root.clone())];
+    while let Some((path, schema)) = waiting.pop() {
+        for (key, below) in properties(&root, &schema).into_iter().rev() {
+            let path = if path.is_empty() {
+                key
+            } else {
+                format!("{path}.{key}")
+            };
+            waiting.push((path, below));
+        }
+        if !path.is_empty() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The paths of keys with a suffix such as `mig` or `sharing.mig`, ignoring case.
+pub fn paths_ending_in(name: &str) -> Vec<String> {
+    let end = format!(".{}", name.to_lowercase());
+    let mut paths = paths();
+    paths.retain(|path| format!(".{}", path.to_lowercase()).ends_with(&end));
+    paths
+}
+
+fn describe(root: &Value, schema: &Value) -> Key {
+    let target = follow(root, schema);
+    let own = text(schema, "description");
+    let keys = properties(root, schema);
+    Key {
+        description: if own.is_empty() {
+            text(&target, "description")
+        } else {
+            own
+        },
+        kind: kind(root, schema),
+        default: schema.get("default").cloned(),
+        examples: schema
+            .get("examples")
+            .or_else(|| target.get("examples"))
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
+        keys: keys
+            .iter()
+            .map(|(key, schema)| {
+                let described = describe_shortly(root, schema);
+                (key.clone(), described)
+            })
+            .collect(),
+        values: values(&target),
+    }
+}
+
+fn describe_shortly(root: &Value, schema: &Value) -> String {
+    let own = text(schema, "description");
+    let whole = if own.is_empty() {
+        text(&follow(root, schema), "description")
+    } else {
+        own
+    };
+    first_paragraph(&whole)
+}
+
+/// The first paragraph of documentation, in one line.
+pub fn first_paragraph(text: &str) -> String {
+    let first = text.split("\n\n").next();
+    first.unwrap_or_default().replace('\n', " ")
+}
+
+fn kind(root: &Value, schema: &Value) -> String {
+    let target = follow(root, schema);
+    let optional = schema.get("anyOf").is_some();
+    let word = match target.get("type") {
+        Some(Value::String(word)) if word == "array" => {
+            let items = target.get("items").cloned().unwrap_or_default();
+            format!("list of {}", kind(root, &items))
+        }
+        Some(Value::String(word)) => word.clone(),
+        Some(Value::Array(words)) => {
+            let words = words.iter().filter_map(Value::as_str);
+            words
+                .filter(|word| *word != "null")
+                .collect::<Vec<_>>()
+                .join(" or ")
+        }
+        _ if target.get("oneOf").is_some() => "one of its values".to_owned(),
+        _ => "value".to_owned(),
+    };
+    let _ = optional;
+    word
+}
+
+/// The options of a choice: plain values, and keys of mappings with one key.
+fn values(target: &Value) -> Vec<(String, String)> {
+    let Some(choices) = target.get("oneOf").and_then(Value::as_array) else {
+        return Vec::new();
+    };
+    choices
+        .iter()
+        .filter_map(|choice| {
+            choice
+                .get("const")
+                .and_then(Value::as_str)
+                .map(|name| (name, choice))
+        })
+        .map(|(name, choice)| (name.to_owned(), text(choice, "description")))
+        .collect()
+}
+
+/// The range of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The minimum.
+    pub least: Option<i64>,
+    /// The maximum.
+    pub most: Option<i64>,
+}
+
+impl Range {
+    /// Whether a number is in the range.
+    pub fn holds(self, number: i128) -> bool {
+        self.least.is_none_or(|least| number >= least.into())
+            && self.most.is_none_or(|most| number <= most.into())
+    }
+}
+
+/// The ranges of the number at a path without indexes: `nodePools.diskGiB`. One range per alternative.
+pub fn ranges(path: &str) -> &'static [Range] {
+    static RANGES: LazyLock<BTreeMap<String, Vec<Range>>> = LazyLock::new(|| {
+        let root = value();
+        let mut found = BTreeMap::new();
+        collect_ranges(&root, &root, &mut String::new(), &mut found);
+        found
+    });
+    RANGES.get(path).map_or(&[], Vec::as_slice)
+}
+
+fn collect_ranges(
+    root: &Value,
+    schema: &Value,
+    path: &mut String,
+    found: &mut BTreeMap<String, Vec<Range>>,
+) {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|it| root.pointer(it.trim_start_matches('#')));
+    if let Some(target) = target {
+        collect_ranges(root, target, path, found);
+    }
+    for choices in ["anyOf", "oneOf", "allOf"] {
+        let choices = schema.get(choices).and_then(Value::as_array);
+        for choice in choices.into_iter().flatten() {
+            collect_ranges(root, choice, path, found);
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        collect_ranges(root, items, path, found);
+    }
+    let end = |key: &str| schema.get(key).and_then(Value::as_i64);
+    let (least, most) = (end("minimum"), end("maximum"));
+    if least.is_some() || most.is_some() {
+        let own = found.entry(path.clone()).or_default();
+        own.push(Range { least, most });
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (key, below) in properties.into_iter().flatten() {
+        let before = path.len();
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(key);
+        collect_ranges(root, below, path, found);
+        path.truncate(before);
+    }
+}
+
+/// The nested keys of a schema, through references, lists, options and choices.
+fn properties(root: &Value, schema: &Value) -> Vec<(String, Value)> {
+    let target = follow(root, schema);
+    if let Some(items) = target.get("items") {
+        return properties(root, items);
+    }
+    let mut found: Vec<(String, Value)> = Vec::new();
+    let own = target.get("properties").and_then(Value::as_object);
+    for (key, value) in own.into_iter().flatten() {
+        found.push((key.clone(), value.clone()));
+    }
+    for choice in target
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let properties = choice.get("properties").and_then(Value::as_object);
+        for (key, value) in properties.into_iter().flatten() {
+            let mut value = value.clone();
+            let documented = choice.get("description");
+            if let (Some(description), Some(value)) = (documented, value.as_object_mut()) {
+                value.insert("description".to_owned(), description.clone());
+            }
+            found.push((key.clone(), value));
+        }
+    }
+    found
+}
+
+/// Resolves references; for an optional value, the schema of the value.
+fn follow(root: &Value, schema: &Value) -> Value {
+    let options = schema.get("anyOf").and_then(Value::as_array);
+    if let Some(options) = options {
+        let some = options.iter().find(|option| text(option, "type") != "null");
+        return some.map(|some| follow(root, some)).unwrap_or_default();
+    }
+    let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
+        return schema.clone();
+    };
+    let target = root.pointer(reference.trim_start_matches('#'));
+    target
+        .map(|target| follow(root, target))
+        .unwrap_or_default()
+}
+
+fn text(schema: &Value, key: &str) -> String {
+    let text = schema.get(key).and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,328 @@
+//! Parses text into documents.
+
+use granit_parser::{ErrorKind, Event, Options, Parser, ScanError, StrInput};
+
+use super::build::{Abandoned, Builder};
+use super::core_schema::{Core, read};
+use super::{codes, limits};
+use crate::diag::Report;
+use crate::node::{Node, Scalar, Value};
+use crate::source::{Sources, Span, offset};
+
+/// One document of a file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The tree. Parts that could not be read are poisoned in the report.
+    pub root: Node,
+}
+
+/// Parses the documents of a file. Empty documents are skipped; a file with only empty documents is an error. A
+/// document with a syntax error is reported and skipped, and parsing continues at the next `---`.
+pub fn parse(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
+    let start = place(id, 0, 0);
+    let errors_before = report.diagnostics().len();
+    let documents = documents(sources, id, report);
+    if documents.is_empty() && report.diagnostics().len() == errors_before {
+        report
+            .diagnostic(&codes::EMPTY_FILE, start, "the file is empty")
+            .help("start with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`")
+            .emit();
+    }
+    documents
+}
+
+/// Parses the documents of a file as [`parse`] does, but allows empty files.
+pub fn documents(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
+    let Some(source) = sources.get(id) else {
+        return Vec::new();
+    };
+    let text = source.text();
+    if text.len() > limits::BYTES {
+        report
+            .diagnostic(
+                &codes::YAML_LIMIT,
+                place(id, 0, 0),
+                too_many_bytes(text.len()),
+            )
+            .help("split it into several files")
+            .emit();
+        return Vec::new();
+    }
+    all(text, id, report)
+}
+
+/// Decodes a file's bytes, or returns the problem.
+pub fn read_text(path: &str, bytes: &[u8]) -> Result<String, String> {
+    if bytes.len() > limits::BYTES {
+        return Err(format!("`{path}`: {}", too_many_bytes(bytes.len())));
+    }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(format!("`{path}` is UTF-16; save it as UTF-8"));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) => {
+            let good = &bytes[..error.valid_up_to()];
+            let line = good.split(|byte| *byte == b'\n').count();
+            Err(format!(
+                "`{path}` is not UTF-8 text: byte {} (on line {line}) is 0x{:02x}",
+                good.len(),
+                bytes[good.len()]
+            ))
+        }
+    }
+}
+
+fn too_many_bytes(bytes: usize) -> String {
+    let limit = limits::BYTES / (1024 * 1024);
+    format!("the file has {bytes} bytes; the limit is {limit} MiB")
+}
+
+fn all(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
+    let mut options = Options::default();
+    options.set_emit_comments(false);
+    options.emit_unresolved_aliases = true;
+    let mut builder = Builder::new(Parser::new_from_str_with_options(text, options), id, report);
+    let mut documents = Vec::new();
+    for _ in 0..limits::BROKEN_DOCUMENTS {
+        match rest(&mut builder, &mut documents) {
+            Ok(()) | Err(Abandoned::File) => break,
+            Err(Abandoned::Document) => {}
+        }
+        if !matches!(builder.parser.proceed_next_document(), Ok(true)) {
+            break;
+        }
+    }
+    documents
+}
+
+/// Parses documents until the end of the file or the first invalid document.
+fn rest(builder: &mut Builder<'_, '_>, documents: &mut Vec<Document>) -> Result<(), Abandoned> {
+    loop {
+        match builder.next()? {
+            (Event::StreamStart | Event::DocumentEnd, _) => {}
+            (Event::DocumentStart(..), _) => builder.forget_anchors(),
+            (Event::StreamEnd, _) => return Ok(()),
+            (event, span) => {
+                let root = builder.node(event, span, 0)?;
+                if !is_empty(&root) {
+                    documents.push(Document { root });
+                }
+            }
+        }
+    }
+}
+
+fn is_empty(root: &Node) -> bool {
+    matches!(&root.value, Value::Scalar(Scalar::Written { text, plain }) if read(text, *plain) == Core::Null)
+}
+
+/// A span in a file.
+pub(super) fn place(source: u32, start: usize, end: usize) -> Span {
+    Span {
+        source,
+        start: offset(start),
+        end: offset(end.max(start)),
+    }
+}
+
+/// The parser of a text.
+pub(super) type Events<'t> = Parser<'t, StrInput<'t>>;
+
+/// Reports a syntax error.
+pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report) -> Abandoned {
+    let at = error.marker().byte_offset().unwrap_or_default();
+    let span = place(source, at, at);
+    if *error.kind() == ErrorKind::RecursionLimitExceeded {
+        return report_depth(span, report);
+    }
+    let builder = report.diagnostic(&codes::YAML_SYNTAX, span, error.info());
+    let builder = match error.kind() {
+        ErrorKind::TabNotAllowed
+        | ErrorKind::TabInBlockIndentation
+        | ErrorKind::TabAtBlockScalarStart
+        | ErrorKind::TabInIndentation => {
+            builder.help("indent with spaces: YAML does not allow tabs")
+        }
+        _ => builder.help(
+            "check this line and the lines above for an unclosed quote or bracket, or inconsistent indentation",
+        ),
+    };
+    builder.emit();
+    Abandoned::Document
+}
+
+/// Reports excessive nesting.
+pub(super) fn report_depth(span: Span, report: &mut Report) -> Abandoned {
+    let message = format!("nested deeper than {} levels", limits::DEPTH);
+    report.diagnostic(&codes::YAML_LIMIT, span, message).emit();
+    Abandoned::Document
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diag::Diagnostic;
+    use crate::node::Origin;
+
+    fn check(text: &str) -> (Vec<Document>, Vec<Diagnostic>, Sources) {
+        let (mut sources, mut report) = (Sources::default(), Report::default());
+        let id = sources.add("a.yaml", text);
+        let documents = parse(&sources, id, &mut report);
+        (documents, report.diagnostics().to_vec(), sources)
+    }
+
+    fn json(text: &str) -> String {
+        let (documents, found, _) = check(text);
+        assert!(found.is_empty(), "{found:?}");
+        let roots: Vec<&Node> = documents.iter().map(|document| &document.root).collect();
+        serde_json::to_string(&roots).expect("trees")
+    }
+
+    fn ids(text: &str) -> Vec<&'static str> {
+        check(text).1.iter().map(|found| found.code.id).collect()
+    }
+
+    #[test]
+    fn documents_are_read_with_the_words_of_yaml_1_2() {
+        assert_eq!(
+            json("a: no\nb: [1, 0x10, '5', 1.5, ~, true]\n"),
+            r#"[{"a":"no","b":[1,16,"5",1.5,null,true]}]"#
+        );
+        assert_eq!(
+            json("---\n---\na: 1\n...\n---\n# nothing\n---\nb: 2\n"),
+            r#"[{"a":1},{"b":2}]"#
+        );
+        assert_eq!(
+            json("\u{feff}a: 1\r\nb: |\r\n  x\r\n  y\r\n"),
+            r#"[{"a":1,"b":"x\ny\n"}]"#
+        );
+        assert_eq!(
+            json("a: !!str 5\nb: !!int \"5\"\nc: ! 7\nd: !!float 1"),
+            r#"[{"a":"5","b":5,"c":"7","d":1}]"#
+        );
+    }
+
+    #[test]
+    fn aliases_are_copied_and_merge_keys_yield() {
+        assert_eq!(
+            json("a: &x {p: 1, q: 2}\nb: *x\nc: {q: 3, <<: *x}\n"),
+            r#"[{"a":{"p":1,"q":2},"b":{"p":1,"q":2},"c":{"q":3,"p":1}}]"#
+        );
+        assert_eq!(
+            json("a: &x {p: 1}\nb: &y {p: 2, r: 3}\nc: {<<: [*x, *y]}\n")
+                .split("\"c\"")
+                .last(),
+            Some(r#":{"p":1,"r":3}}]"#)
+        );
+        let (documents, _, sources) = check("a: &x [1, 2]\nb: *x\n");
+        let two = &documents[0].root.get("b").expect("b").items()[1];
+        let Origin::Written { span, used } = two.origin else {
+            panic!()
+        };
+        assert_eq!(sources.text(span), "2");
+        assert_eq!(used.map(|span| sources.text(span)), Some("*x"));
+    }
+
+    #[test]
+    fn places_are_those_of_whole_values() {
+        let text = "a:\n  b: [x, {c: d}]\n  \"e\": |\n    text\nf: g\n";
+        let (documents, _, sources) = check(text);
+        let root = &documents[0].root;
+        let a = root.entry("a").expect("a");
+        assert_eq!(sources.text(a.key_span), "a");
+        assert_eq!(
+            sources.text(a.value.get("b").expect("b").span()),
+            "[x, {c: d}]"
+        );
+        assert_eq!(
+            sources.text(a.value.entry("e").expect("e").key_span),
+            "\"e\""
+        );
+        assert_eq!(sources.text(root.get("f").expect("f").span()), "g");
+        assert_eq!(sources.text(root.span()), text.trim_end());
+    }
+
+    #[test]
+    fn errors_have_codes_and_parsing_continues() {
+        assert_eq!(ids(""), ["GPUC0002"]);
+        assert_eq!(ids("---\n# nothing\n"), ["GPUC0002"]);
+        assert_eq!(
+            ids("a: 1\na: 2\nb: [{c: 1, c: 2}]\n"),
+            ["GPUC0004", "GPUC0004"]
+        );
+        assert_eq!(ids("? [a]\n: 1\n{a: 1}: 2\nb: {: 3}\n"), ["GPUC0005"; 3]);
+        assert_eq!(ids("a: *none\nb: &b [*b]\n"), ["GPUC0006", "GPUC0006"]);
+        assert_eq!(ids("a: 1\n<<: text\n"), ["GPUC0007"]);
+        assert_eq!(
+            ids("a: !foo 1\nb: !!int x\nc: !!str []\nd: !!binary aGk=\n"),
+            ["GPUC0008"; 4]
+        );
+        let (documents, found, _) = check("a: 1\n---\nb: [\n---\nc: 3\n---\nd: \"\n");
+        assert_eq!(documents.len(), 2);
+        assert_eq!(found.len(), 2);
+        let (_, found, _) = check("a:\n\tb: 1\n");
+        assert_eq!(
+            found[0].help.as_deref(),
+            Some("indent with spaces: YAML does not allow tabs")
+        );
+    }
+
+    #[test]
+    fn limits_bound_memory_and_time() {
+        assert_eq!(ids(&"[".repeat(20_000)), ["GPUC0003"]);
+        assert_eq!(ids(&"- ".repeat(20_000)), ["GPUC0003"]);
+        assert_eq!(
+            ids(&format!("{}1{}", "[".repeat(100), "]".repeat(100))),
+            ["GPUC0003"]
+        );
+        assert_eq!(ids(&" ".repeat(limits::BYTES + 1)), ["GPUC0003"]);
+        let mut laughs = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
+        for level in 1..30 {
+            let below = vec![format!("*a{}", level - 1); 10].join(", ");
+            writeln!(laughs, "a{level}: &a{level} [{below}]").expect("text");
+        }
+        assert_eq!(ids(&laughs), ["GPUC0003"]);
+        let mut many = String::new();
+        for number in 0..50_000 {
+            writeln!(many, "key{number}: 1").expect("text");
+        }
+        assert_eq!(ids(&many), [""; 0]);
+        assert_eq!(
+            ids(&format!("a: &a 1\nb: [{}]\n", "*a, ".repeat(250_000))),
+            ["GPUC0003"]
+        );
+    }
+
+    #[test]
+    fn aliases_do_not_make_trees_deeper_than_they_may_be() {
+        let mut text = format!("a0: &a0 {}1{}\n", "[".repeat(40), "]".repeat(40));
+        for level in 1..9 {
+            let (open, close) = ("[".repeat(40), "]".repeat(40));
+            writeln!(text, "a{level}: &a{level} {open}*a{}{close}", level - 1).expect("text");
+        }
+        assert_eq!(ids(&text), ["GPUC0003"]);
+    }
+
+    #[test]
+    fn number_of_findings_is_limited() {
+        assert_eq!(ids(&"- *none\n".repeat(100_000)).len(), limits::FINDINGS);
+        assert_eq!(ids(&"a: 1\n".repeat(100_000)).len(), limits::FINDINGS);
+        assert_eq!(
+            ids(&"--- [\n".repeat(100_000)).len(),
+            limits::BROKEN_DOCUMENTS
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_reported(text in "[-a-c0-9:{}\\[\\],&*!|>'\"#%@ \t\n\r?~<.\u{feff}é]{0,200}") {
+            let (documents, found, _) = check(&text);
+            prop_assert!(!documents.is_empty() || !found.is_empty());
+        }
+    }
+}

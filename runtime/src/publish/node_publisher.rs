@@ -1,0 +1,290 @@
+//! Publishes the state of the daemon to the Node object.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpuc_schema::node_config::LabelOutput;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+use super::feature_file;
+use super::node::{HealthReport, OwnNode};
+use crate::health::Reaction;
+use crate::labels::labels;
+use crate::run::Status;
+use crate::state::State;
+
+/// Backoff after a failed request to the API server: initial and maximum.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+
+/// Changes within this time are written together, to limit the load on the API server.
+const SETTLED: Duration = Duration::from_millis(200);
+
+/// Interval at which a removed startup taint is checked: a cloud provider writes the taints of a pool to its running
+/// nodes when any of them changes (EKS' `UpdateNodegroupConfig`, GKE's `node-pools update`).
+const POLL_INTERVAL: Duration = Duration::from_mins(1);
+
+/// The inputs of the publisher.
+pub struct Sources {
+    /// The state of the GPUs.
+    pub state: watch::Receiver<Arc<State>>,
+    /// The status of the daemon.
+    pub status: watch::Receiver<Status>,
+    /// Changes of device health.
+    pub changes: mpsc::UnboundedReceiver<Reaction>,
+}
+
+/// The last published values.
+#[derive(Default)]
+struct Published {
+    labels: Option<BTreeMap<String, String>>,
+    health_report: Option<HealthReport>,
+    untainted: Option<(String, Instant)>,
+}
+
+impl Published {
+    /// Whether this taint was absent at the last check.
+    fn is_untainted(&self, key: &str) -> bool {
+        let seen = self.untainted.as_ref();
+        seen.is_some_and(|(seen, at)| seen == key && at.elapsed() < POLL_INTERVAL)
+    }
+
+    /// Returns when to check the taint again, if it was removed.
+    fn next_check(&self) -> Option<Instant> {
+        let (_, at) = self.untainted.as_ref()?;
+        Some(*at + POLL_INTERVAL)
+    }
+}
+
+/// Publishes labels, conditions and events until the channels close. Without a node, only the NFD feature file is
+/// written.
+pub async fn follow(node: Option<OwnNode>, mut sources: Sources) {
+    let mut published = Published::default();
+    let mut backoff = BACKOFF.0;
+    let mut again: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            changed = sources.state.changed() => if changed.is_err() { return },
+            changed = sources.status.changed() => if changed.is_err() { return },
+            Some(reaction) = sources.changes.recv() => {
+                if let Some(node) = &node {
+                    tell(node, &reaction).await;
+                }
+                continue;
+            }
+            () = sleep_until(again), if again.is_some() => {}
+        }
+        tokio::time::sleep(SETTLED).await;
+        let state = Arc::clone(&sources.state.borrow_and_update());
+        let status = sources.status.borrow_and_update().clone();
+        match reconcile(node.as_ref(), &state, &status, &mut published).await {
+            Ok(()) => (again, backoff) = (published.next_check(), BACKOFF.0),
+            Err(error) => {
+                warn!("cannot update the Node, retrying in {backoff:?}: {error}");
+                again = Some(Instant::now() + backoff);
+                backoff = (backoff * 2).min(BACKOFF.1);
+            }
+        }
+    }
+}
+
+async fn reconcile(
+    node: Option<&OwnNode>,
+    state: &State,
+    status: &Status,
+    published: &mut Published,
+) -> kube::Result<()> {
+    // Before the first discovery, the GPUs are unknown, which differs from a node without GPUs.
+    if status.scans == 0 && status.driver_trouble.is_none() {
+        return Ok(());
+    }
+    if status.scans > 0 {
+        let wanted = labels(state, None);
+        if published.labels.as_ref() != Some(&wanted) {
+            match (&state.config.labels, node) {
+                (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
+                (LabelOutput::Node, Some(node)) => node.label(&wanted).await?,
+                (LabelOutput::FeatureFile { path }, _) => {
+                    if let Err(error) = feature_file::write(Path::new(path), &wanted) {
+                        warn!("cannot write the labels to {path}: {error}");
+                    }
+                }
+            }
+            published.labels = Some(wanted);
+        }
+    }
+    let Some(node) = node else {
+        return Ok(());
+    };
+    let health_report = health_report(state, status);
+    if published.health_report.as_ref() != Some(&health_report) {
+        node.report(&health_report).await?;
+        published.health_report = Some(health_report);
+    }
+    let offered = !state.offers.is_empty();
+    let registered = state
+        .offers
+        .iter()
+        .all(|offer| status.registered.contains(&offer.resource));
+    match &state.config.startup_taint {
+        Some(key) if offered && registered => {
+            if !published.is_untainted(key) {
+                if node.untaint(key).await? {
+                    info!("removed the taint {key}: the node is ready for pods");
+                }
+                published.untainted = Some((key.clone(), Instant::now()));
+            }
+        }
+        _ => published.untainted = None,
+    }
+    Ok(())
+}
+
+/// Creates events for changes of device health. A failed event is not retried: the condition has the same information.
+async fn tell(node: &OwnNode, reaction: &Reaction) {
+    let fell = reaction.fell.iter();
+    let fell = fell.map(|(part, cause)| (true, "GPUUnhealthy", format!("{part}: {cause}")));
+    let recovered = reaction.recovered.iter();
+    let recovered = recovered.map(|part| (false, "GPURecovered", format!("{part} recovered")));
+    for (warning, reason, message) in fell.chain(recovered) {
+        if let Err(error) = node.tell(warning, reason, &message).await {
+            debug!("cannot create an event: {error}");
+        }
+    }
+}
+
+/// Summarizes the health of the node's GPUs.
+fn health_report(state: &State, status: &Status) -> HealthReport {
+    let count = state.inventory.gpus.len();
+    if let Some(trouble) = &status.driver_trouble {
+        return HealthReport {
+            healthy: false,
+            reason: "DriverMissing",
+            message: trouble.clone(),
+        };
+    }
+    if !state.unhealthy.is_empty() {
+        let causes = state
+            .unhealthy
+            .iter()
+            .map(|(part, cause)| format!("{part}: {cause}"));
+        return HealthReport {
+            healthy: false,
+            reason: "GPUUnhealthy",
+            message: shortened(&causes.collect::<Vec<_>>().join("; ")),
+        };
+    }
+    if !status.differences.is_empty() {
+        return HealthReport {
+            healthy: false,
+            reason: "NotAsConfigured",
+            message: shortened(&status.differences.join("; ")),
+        };
+    }
+    let s = if count == 1 { "" } else { "s" };
+    HealthReport {
+        healthy: true,
+        reason: "GPUsHealthy",
+        message: format!("{count} GPU{s}, all healthy"),
+    }
+}
+
+/// Truncates a message so that it stays readable for a node with sixteen GPUs.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 1000;
+    if message.chars().count() <= LONGEST {
+        return message.to_owned();
+    }
+    message.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    if let Some(at) = at {
+        tokio::time::sleep_until(at).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::api_server::{Known, NODE, server};
+    use super::*;
+    use crate::config;
+    use crate::device::offers;
+    use crate::device::testing::inventory;
+    use crate::host::HostFiles;
+
+    const CONFIG: &str = r#"{
+        "apiVersion": "node.gpuc.dev/v1alpha1",
+        "kind": "NodeConfig",
+        "cluster": "demo",
+        "pool": "slices",
+        "expected": {"model": "l4-24gb", "count": 1},
+        "driver": {"hostRoot": "/", "containerRoot": "/driver-root"},
+        "devices": "environmentVariable",
+        "sharing": "exclusive",
+        "resources": {"nvidia.com/gpu": 1},
+        "startupTaint": "gpuc.dev/starting"
+    }"#;
+
+    fn state() -> State {
+        let config = config::parse(CONFIG).unwrap();
+        let inventory = inventory("l4x1");
+        State {
+            offers: offers(&inventory, &config.sharing),
+            config: Arc::new(config),
+            inventory: Arc::new(inventory),
+            files: Arc::new(HostFiles::default()),
+            unhealthy: BTreeMap::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_startup_taint_goes_when_the_node_is_ready_and_as_often_as_it_is_put_back() {
+        let taint = json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"});
+        let (client, known) = server(Known {
+            taints: vec![taint.clone()],
+            ..Known::default()
+        });
+        let (node, state) = (OwnNode::new(&client, NODE), state());
+        let (mut status, mut published) = (Status::default(), Published::default());
+        let taints = || known.lock().unwrap().taints.len();
+        status.scans = 1;
+        let tell = async |status: &Status, published: &mut Published| {
+            let published = reconcile(Some(&node), &state, status, published).await;
+            published.unwrap();
+        };
+        tell(&status, &mut published).await;
+        assert_eq!(taints(), 1, "the kubelet has not taken the resource");
+        assert!(published.next_check().is_none());
+
+        status.registered.insert("nvidia.com/gpu".to_owned());
+        tell(&status, &mut published).await;
+        assert_eq!(taints(), 0);
+
+        known.lock().unwrap().taints.push(taint.clone());
+        tell(&status, &mut published).await;
+        assert_eq!(taints(), 1, "the taint is not checked every time");
+        assert!(published.next_check().is_some_and(|at| at > Instant::now()));
+        let (_, at) = published.untainted.as_mut().unwrap();
+        *at -= POLL_INTERVAL;
+        assert!(
+            published
+                .next_check()
+                .is_some_and(|at| at <= Instant::now())
+        );
+        tell(&status, &mut published).await;
+        assert_eq!(taints(), 0);
+
+        status.registered.clear();
+        tell(&status, &mut published).await;
+        assert!(
+            published.next_check().is_none(),
+            "a node that is not ready waits for a change"
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! The trees of the examples are the committed ones: what a change of gpuc means for its users is a diff to read.
+
+mod plan;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::sync::LazyLock;
+
+use gpuc_model::plan::Delivery;
+use gpuc_syntax::load::{ReadError, World};
+use gpuc_syntax::node::Node;
+
+use crate::support::{Outcome, compile_files, expect_files, repository};
+
+/// The examples whose whole trees are committed, one a cloud and a fleet.
+const FLAGSHIPS: &[&str] = &[
+    "aks-t4",
+    "eks-training-h100",
+    "fleet",
+    "gke-inference-l4",
+    "on-prem-dgx",
+];
+
+struct Examples;
+
+impl World for Examples {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let path = repository().join(path);
+        fs::read(path).map_err(|error| ReadError::Other(error.to_string()))
+    }
+}
+
+/// Every example by name, with the files of its clusters.
+pub(crate) fn examples() -> BTreeMap<String, Vec<String>> {
+    let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let files = crate::support::files_below(&repository().join("examples"));
+    for path in files
+        .keys()
+        .filter(|path| path.ends_with("gpu-cluster.yaml"))
+    {
+        let name = path.split('/').next().unwrap();
+        let full = format!("examples/{path}");
+        examples.entry(name.to_owned()).or_default().push(full);
+    }
+    examples
+}
+
+/// Every example by name, compiled once for all tests.
+pub(crate) fn compiled_examples() -> &'static BTreeMap<String, Outcome> {
+    static OUTCOMES: LazyLock<BTreeMap<String, Outcome>> = LazyLock::new(|| {
+        let examples = examples().into_iter();
+        let outcomes = examples.map(|(name, paths)| {
+            let outcome = compile_example(&paths);
+            (name, outcome)
+        });
+        outcomes.collect()
+    });
+    &OUTCOMES
+}
+
+/// Every cluster of `tests/compiler/rich/` by the name of its file, compiled once for all tests.
+pub(crate) fn compiled_rich() -> &'static BTreeMap<String, Outcome> {
+    static OUTCOMES: LazyLock<BTreeMap<String, Outcome>> = LazyLock::new(|| {
+        let folder = "tests/compiler/rich";
+        let files = crate::support::files_below(&repository().join(folder));
+        let outcomes = files.into_keys().map(|name| {
+            let outcome = compile_example(&[format!("{folder}/{name}")]);
+            (name, outcome)
+        });
+        outcomes.collect()
+    });
+    &OUTCOMES
+}
+
+/// Compiles an example; what others of it build upon is no cluster by itself.
+pub(crate) fn compile_example(paths: &[String]) -> Outcome {
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let mut outcome = compile_files(&Examples, &paths);
+    let bases: Vec<_> = outcome
+        .compilations
+        .iter()
+        .filter(|one| one.loaded.is_base)
+        .map(|one| one.loaded.source)
+        .collect();
+    outcome.compilations.retain(|one| !one.loaded.is_base);
+    outcome
+        .findings
+        .retain(|found| !bases.contains(&found.primary.span.source));
+    outcome
+}
+
+#[test]
+fn every_example_builds_without_a_word() {
+    for (name, outcome) in compiled_examples() {
+        assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
+        assert!(!outcome.files().is_empty(), "{name} makes nothing");
+    }
+}
+
+#[test]
+fn the_trees_of_the_flagships_are_the_committed_ones() {
+    let mut wanted = BTreeMap::new();
+    let examples = compiled_examples();
+    for name in FLAGSHIPS {
+        let outcome = examples.get(*name);
+        let outcome = outcome.unwrap_or_else(|| panic!("there is no example {name}"));
+        for (path, contents) in outcome.files() {
+            wanted.insert(format!("{name}/{path}"), contents);
+        }
+    }
+    expect_files("golden/build", &wanted);
+}
+
+/// The configuration of Flux and Argo CD, and its readers: all files of these examples but the scripts.
+#[test]
+fn what_gitops_tools_are_told_is_committed() {
+    let mut wanted = BTreeMap::new();
+    let examples = compiled_examples();
+    for name in ["aks-argocd", "eks-flux"] {
+        let files = examples[name].files();
+        let files = files
+            .into_iter()
+            .filter(|(path, _)| !path.contains("/cloud/"));
+        wanted.extend(files);
+    }
+    expect_files("golden/gitops", &wanted);
+}
+
+/// The other examples: what they have that is worth a look, without every byte of it.
+#[test]
+fn the_outlines_of_all_examples_are_the_committed_ones() {
+    let outlines = compiled_examples().iter().map(|(name, outcome)| {
+        let outline = outline(outcome);
+        (format!("{name}.txt"), outline)
+    });
+    expect_files("golden/outline", &outlines.collect());
+}
+
+/// Plans of the examples whose trees are not committed, and of the clusters with every setting.
+#[test]
+fn plans_are_up_to_date() {
+    let examples = compiled_examples().iter();
+    let examples = examples
+        .filter(|(name, _)| !FLAGSHIPS.contains(&name.as_str()))
+        .map(|(name, outcome)| (format!("{name}.yaml"), outcome));
+    let rich = compiled_rich().iter();
+    let rich = rich.map(|(name, outcome)| (format!("rich/{name}"), outcome));
+    let plans = examples.chain(rich).map(|(path, outcome)| {
+        let plans = outcome.compilations.iter().map(|one| {
+            let plan = one.plan.as_ref();
+            plan::render(
+                plan.unwrap_or_else(|| panic!("{path} does not build:\n{}", outcome.text())),
+            )
+        });
+        let text = plans.collect::<Vec<_>>().join("---\n");
+        for document in text.split("---\n") {
+            let parsed: Result<serde_yaml::Value, _> = serde_yaml::from_str(document);
+            assert!(parsed.is_ok(), "{path}: {parsed:?}");
+        }
+        (path, text)
+    });
+    expect_files("golden/plan", &plans.collect());
+}
+
+/// Cluster by cluster: pools with what they offer, objects, releases, scripts.
+fn outline(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for compilation in &outcome.compilations {
+        let Some(plan) = &compilation.plan else {
+            continue;
+        };
+        writeln!(text, "cluster {} on {}", plan.cluster, plan.summary.place).unwrap();
+        for pool in &plan.summary.pools {
+            let nodes = format!("{} to {} nodes", pool.min_nodes, pool.max_nodes);
+            writeln!(text, "  pool {}: {}, {nodes}", pool.name, pool.machine).unwrap();
+            for resource in &pool.resources {
+                writeln!(text, "    offers {} x {}", resource.per_node, resource.name).unwrap();
+            }
+            for layout in &pool.layout {
+                writeln!(text, "    {layout}").unwrap();
+            }
+            for taint in &pool.taints {
+                writeln!(text, "    taint {taint}").unwrap();
+            }
+        }
+        for object in &plan.objects {
+            let identity = &object.identity;
+            writeln!(text, "  object {} {}", identity.kind, identity.name).unwrap();
+            let spec = object
+                .node
+                .get("spec")
+                .and_then(|spec| spec.get("template"));
+            let spec = spec.and_then(|template| template.get("spec"));
+            let tolerations = spec.and_then(|spec| spec.get("tolerations"));
+            for toleration in tolerations.map(Node::items).unwrap_or_default() {
+                let part = |key| {
+                    toleration
+                        .get(key)
+                        .and_then(|node| node.text())
+                        .unwrap_or("")
+                };
+                let (key, value, effect) = (part("key"), part("value"), part("effect"));
+                writeln!(text, "    tolerates {key}={value}:{effect}").unwrap();
+            }
+        }
+        for release in &plan.releases {
+            let (name, chart) = (&release.name, release.chart);
+            writeln!(text, "  release {name}: {} {}", chart.name, chart.version).unwrap();
+        }
+        let by = match &plan.delivery {
+            Delivery::Script => "install.sh",
+            Delivery::Gitops { tool, .. } => tool,
+        };
+        let steps: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
+        writeln!(text, "  deployed by {by}: {}", steps.join(", ")).unwrap();
+        for resource in &plan.provisioning.resources {
+            let (kind, name) = (resource.kind.name, &resource.name);
+            writeln!(text, "  script {}: {kind} {name}", resource.script).unwrap();
+        }
+    }
+    text
+}

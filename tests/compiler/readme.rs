@@ -1,0 +1,73 @@
+//! README.md shows the quickstart's file and real output of the commands.
+
+use std::fs;
+use std::process::Command;
+
+use crate::cli::Place;
+use crate::support::{compile_text, expect_file, repository};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap()
+}
+
+#[test]
+fn the_quickstart_is_shown() {
+    assert!(read("README.md").contains(&read("examples/quickstart/gpu-cluster.yaml")));
+}
+
+/// One test for both outputs, because `UPDATE_EXPECT=1` writes the file.
+#[test]
+fn outputs_are_fresh() {
+    let invalid = compile_text(&read("tests/compiler/readme/gpu-cluster.yaml")).text();
+    let readme = with_output(&read("README.md"), "gpuc check", &invalid);
+    let readme = with_output(&readme, "gpuc diff", &quickstart_diff());
+    expect_file("README.md", &readme);
+}
+
+/// The output of `gpuc diff` after 4 replicas of the quickstart became 8 and the tree was built.
+fn quickstart_diff() -> String {
+    let place = Place::with(&read("examples/quickstart/gpu-cluster.yaml"));
+    git(&place, &["init", "-q"]);
+    place.build();
+    git(&place, &["add", "-A"]);
+    git(
+        &place,
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.com",
+            "commit",
+            "-qm",
+            "a",
+        ],
+    );
+    let edited = place
+        .read("gpu-cluster.yaml")
+        .replace("replicas: 4", "replicas: 8");
+    place.write("gpu-cluster.yaml", &edited);
+    place.build();
+    let output = place.run(&["diff"]).ends_with(0).stdout;
+    // The commit's abbreviated hash differs in every run.
+    let (before, rest) = output.split_once("since HEAD (").unwrap();
+    let (_, after) = rest.split_once(')').unwrap();
+    format!("{before}since HEAD (8e5a09cc2a){after}")
+}
+
+fn git(place: &Place, arguments: &[&str]) {
+    let status = Command::new("git")
+        .current_dir(place.path("."))
+        .args(arguments)
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Replaces the output after the first `$ command` of a document, up to the end of its code block.
+fn with_output(document: &str, command: &str, output: &str) -> String {
+    let prompt = format!("$ {command}\n");
+    let (before, rest) = document
+        .split_once(&prompt)
+        .unwrap_or_else(|| panic!("the document does not show `{command}`"));
+    let (_, after) = rest.split_once("\n```\n").unwrap();
+    format!("{before}{prompt}{}\n```\n{after}", output.trim_end())
+}

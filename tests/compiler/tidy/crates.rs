@@ -1,0 +1,78 @@
+//! The layers of the compiler's crates, and their dependencies.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::support::repository;
+
+/// The crates of the compiler from below, each with the crates of this workspace that it may depend on.
+const CRATES: &[(&str, &[&str])] = &[
+    ("schema", &[]),
+    ("syntax", &["schema"]),
+    ("kubernetes", &["schema", "syntax"]),
+    ("model", &["schema", "syntax", "kubernetes"]),
+    // These three do not depend on one another.
+    ("checks", &["schema", "syntax", "kubernetes", "model"]),
+    ("clouds", &["schema", "syntax", "kubernetes", "model"]),
+    ("manifests", &["schema", "syntax", "kubernetes", "model"]),
+    // No cloud and no crate of rules.
+    (
+        "compile",
+        &["schema", "syntax", "kubernetes", "model", "manifests"],
+    ),
+    (
+        "diff",
+        &[
+            "schema",
+            "syntax",
+            "kubernetes",
+            "model",
+            "manifests",
+            "compile",
+        ],
+    ),
+];
+
+/// The crates of this workspace in `[dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let lines = manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]");
+    let lines = lines.skip(1).take_while(|line| !line.starts_with('['));
+    lines
+        .filter_map(|line| line.strip_prefix("gpuc-"))
+        .map(|line| line.split(['.', ' ', '=']).next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn crates_depend_on_lower_layers_alone() {
+    let root = repository();
+    let crates = fs::read_dir(root.join("compiler/crates")).unwrap();
+    let mut manifests: BTreeMap<String, _> = crates
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, path.join("Cargo.toml"))
+        })
+        .collect();
+    manifests.insert("schema".to_owned(), root.join("schema/Cargo.toml"));
+    let mut wrong = Vec::new();
+    for (name, path) in &manifests {
+        let (_, allowed) = CRATES
+            .iter()
+            .find(|(listed, _)| listed == name)
+            .unwrap_or_else(|| panic!("gpuc-{name} is not in CRATES"));
+        let dependencies = dependencies(&fs::read_to_string(path).unwrap());
+        let unexpected = dependencies
+            .iter()
+            .filter(|other| !allowed.contains(&other.as_str()));
+        wrong.extend(unexpected.map(|other| format!("gpuc-{name} depends on gpuc-{other}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(
+        manifests.len(),
+        CRATES.len(),
+        "CRATES lists a crate that does not exist"
+    );
+}
