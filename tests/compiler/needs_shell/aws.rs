@@ -276,7 +276,7 @@ static SHARED: Shared = Shared {
         "EKS node group infer: tags: not managed by gpuc, kept: bill to\n",
         "EKS node group infer: labels: not managed by gpuc, kept: theirs.dev/zone\n",
         "EKS node group infer: taints: not managed by gpuc, kept: theirs:NO_EXECUTE\n",
-        "and kept: k8s.io/cluster-autoscaler/node-template/label/theirs\n",
+        "not managed by gpuc, kept: k8s.io/cluster-autoscaler/node-template/label/theirs\n",
     ],
 };
 
