@@ -5,25 +5,15 @@ use gpuc_syntax::node::Node;
 
 use crate::{Rule, Scene};
 
-/// A container lists the same claim twice.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4043",
         name: "manifest-claim-named-twice",
         severity: Severity::Error,
         summary: "a container lists the same claim twice",
-        explain: "### What it checks
-
-Whether a container lists each claim of its pod, or each request of a claim, at most once.
-
-### Why it matters
-
-The API server rejects the pod.
-
-### How to fix it
-
-Remove one of the two entries.
-",
+        checks: "Whether a container lists each claim of its pod, or each request of a claim, at most once.",
+        reason: "The API server rejects the pod.",
+        remedy: "Remove one of the two entries.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate

@@ -6,27 +6,17 @@ use serde_json::json;
 
 use crate::{Container, Pod, Rule, Scene, text_edit};
 
-/// A pod lists a claim that no container uses.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4030",
         name: "manifest-claim-unused",
         severity: Severity::Warning,
         summary: "a pod lists a claim that no container uses",
-        explain: "### What it checks
-
-Whether a container uses each claim in the pod's `resourceClaims`, under `resources.claims`.
-
-### Why it matters
-
-The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
-them.
-
-### How to fix it
-
-Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
-container, `gpuc check --fix` does so.
-",
+        checks: "Whether a container uses each claim in the pod's `resourceClaims`, under `resources.claims`.",
+        reason: "The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
+them.",
+        remedy: "Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
+container, `gpuc check --fix` does so.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
