@@ -1,7 +1,7 @@
 //! A ResourceClaim requests an invalid number of devices or more than a node has.
 
 use gpuc_model::scheduling::{Answer, Demand, Why, places};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{exactly, is_claim, of_pod, request, requested};
@@ -27,14 +27,14 @@ spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 4}}]
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 2}}]
-"),
+")),
     },
     run,
 };

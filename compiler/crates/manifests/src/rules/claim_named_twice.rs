@@ -1,6 +1,6 @@
 //! A container lists the same claim twice.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Rule, Scene};
@@ -35,7 +35,7 @@ spec:
       resources: {claims: [{name: gpu}, {name: gpu}]}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -55,7 +55,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };

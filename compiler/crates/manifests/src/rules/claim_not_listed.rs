@@ -1,6 +1,6 @@
 //! A container uses a claim that is missing from the pod's `resourceClaims`.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::{Pod, Rule, Scene, text_edit};
@@ -36,7 +36,7 @@ spec:
       resources: {claims: [{name: one-gpu}]}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -56,7 +56,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };

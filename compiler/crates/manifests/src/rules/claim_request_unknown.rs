@@ -1,6 +1,6 @@
 //! A container uses a request that its claim does not have.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{of_pod, requested};
@@ -35,7 +35,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpus}]}
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -53,7 +53,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpu}]}
-"),
+")),
     },
     run,
 };

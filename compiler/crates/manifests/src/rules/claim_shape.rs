@@ -1,6 +1,6 @@
 //! A ResourceClaim has the structure of another API version.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
 use crate::claims::{is_claim, requested};
@@ -26,14 +26,14 @@ spec:
     devices:
       requests: [{name: gpu, deviceClassName: gpu.gpuc.dev}]
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
-"),
+")),
     },
     run,
 };

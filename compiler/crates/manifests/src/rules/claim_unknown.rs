@@ -1,6 +1,6 @@
 //! A pod names a claim that does not exist.
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{KEYS, PodClaim, TEMPLATE, made, may_meet, of_domains, of_pod};
@@ -39,7 +39,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -57,7 +57,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
-"),
+")),
     },
     run,
 };

@@ -1,6 +1,6 @@
 //! A pod lists a claim that no container uses.
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::Node;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ spec:
       resources: {limits: {memory: 1Gi}}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -58,7 +58,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {memory: 1Gi}, claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };
