@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{Edit, MANIFEST, Severity};
+use gpuc_syntax::diag::{Correction, Edit, MANIFEST, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
 
@@ -53,23 +53,21 @@ fn manifests_page_lists_all_findings() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
+/// The change of an example names one place.
 #[test]
-fn explanations_have_their_headings() {
+fn fixes_of_examples_are_unambiguous() {
     for code in gpuc::codes() {
-        let headings = [
-            "### What it checks",
-            "### Why it matters",
-            "### How to fix it",
-        ];
-        let places: Vec<_> = headings
-            .iter()
-            .map(|heading| code.explain.find(heading))
-            .collect();
-        assert!(
-            places.iter().all(Option::is_some) && places.is_sorted(),
-            "{}: the page lacks a heading, or has them in another order",
-            code.id
-        );
+        if let Correction::Replace(from, to) = code.correction {
+            assert_eq!(code.bad.matches(from).count(), 1, "{}: {from}", code.id);
+            assert_ne!(from, to, "{}", code.id);
+        }
+        for part in [code.checks, code.reason, code.remedy] {
+            assert!(
+                !part.is_empty() && part == part.trim(),
+                "{}: {part}",
+                code.id
+            );
+        }
     }
 }
 
@@ -100,7 +98,7 @@ fn good_examples_raise_nothing_and_build() {
     let wrong: Vec<_> = gpuc::codes()
         .into_iter()
         .filter_map(|code| {
-            let outcome = compile_text(code.good);
+            let outcome = compile_text(&code.good());
             let silent = outcome.findings.is_empty();
             let built = outcome.compilations.iter().all(|one| one.output.is_some());
             (!silent || !built).then(|| format!("{}:\n{}", code.id, outcome.text()))

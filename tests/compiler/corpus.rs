@@ -47,7 +47,7 @@ pub(crate) fn cases() -> &'static [Case] {
     static REPAIRED: LazyLock<Vec<(&str, Outcome)>> = LazyLock::new(|| {
         let codes = gpuc::codes().into_iter();
         codes
-            .map(|code| (code.id, compile_text(code.good)))
+            .map(|code| (code.id, compile_text(&code.good())))
             .collect()
     });
     static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {

@@ -37,7 +37,7 @@ fn codes_page_is_current() {
         write!(
             page,
             "\n## {id} {name}\n\n{word}: {}\n\n{}\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
-            code.summary, code.explain, code.bad, code.good,
+            code.summary, code.explanation(), code.bad, code.good(),
         )
         .unwrap();
     }

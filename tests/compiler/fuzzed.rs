@@ -65,7 +65,7 @@ fn replay_examples(n: u64) {
         .collect();
     assert!(codes.len() > 10, "only {} codes", codes.len());
     codes.par_iter().for_each(|code| {
-        for text in [code.bad, code.good] {
+        for text in [code.bad, &code.good()] {
             promises::parse(text.as_bytes());
             promises::compile(text.as_bytes());
         }

@@ -36,7 +36,7 @@ fn texts() -> Vec<String> {
     });
     let rich = files_below(&repository().join("tests/compiler/rich"));
     let good = gpuc::codes().into_iter();
-    let good = good.map(|code| gpuc_syntax::diag::example(code.good).0.to_owned());
+    let good = good.map(|code| gpuc_syntax::diag::example(&code.good()).0.to_owned());
     alone.chain(rich.into_values()).chain(good).collect()
 }
 

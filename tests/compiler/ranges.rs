@@ -112,8 +112,8 @@ fn texts() -> Vec<(String, String)> {
     });
     let pages = gpuc::codes()
         .into_iter()
-        .filter(|code| !code.good.contains("\n---"));
-    let pages = pages.map(|code| (code.id.to_owned(), code.good.to_owned()));
+        .filter(|code| !code.good().contains("\n---"));
+    let pages = pages.map(|code| (code.id.to_owned(), code.good()));
     rich.chain(pages).collect()
 }
 

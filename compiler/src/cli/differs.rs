@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpuc_syntax::diag::{Code, Diagnostic, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Diagnostic, Report, Severity};
 use gpuc_syntax::source::{Sources, Span};
 
 /// The committed tree is out of date. Only a comparison with files on disk can detect this, so it has no examples.
@@ -11,24 +11,15 @@ pub(super) static TREE_STALE: Code = Code {
     name: "tree-stale",
     severity: Severity::Error,
     summary: "a generated file differs from the current output",
-    explain: "### What it checks
-
-`gpuc build --check` compares each cluster's folder with the files that `gpuc build` would write. It
+    checks: "`gpuc build --check` compares each cluster's folder with the files that `gpuc build` would write. It
 reports files that are missing, stale, edited by hand, or orphaned, and foreign files at paths that
-gpuc would write to.
-
-### Why it matters
-
-The committed tree is reviewed and applied. If it differs from the output of its input, the cluster
-differs from its definition.
-
-### How to fix it
-
-Run `gpuc build`, review the diff and commit it. `gpuc build` does not overwrite files that were
-edited by hand; `gpuc build --force` does. `gpuc build --prune` deletes a tree without an input.
-",
+gpuc would write to.",
+        reason: "The committed tree is reviewed and applied. If it differs from the output of its input, the cluster
+differs from its definition.",
+        remedy: "Run `gpuc build`, review the diff and commit it. `gpuc build` does not overwrite files that were
+edited by hand; `gpuc build --force` does. `gpuc build --prune` deletes a tree without an input.",
     bad: "",
-    good: "",
+    correction: Correction::Whole(""),
 };
 
 /// Collects the differences of a run.

@@ -118,14 +118,15 @@ fn page(code: &Code) -> String {
         code.name,
         code.severity.as_str(),
         code.summary,
-        code.explain,
+        code.explanation(),
     );
     if code.bad.is_empty() {
         return head;
     }
     format!(
         "{head}\n### Example\n\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
-        code.bad, code.good,
+        code.bad,
+        code.good(),
     )
 }
 

@@ -111,7 +111,7 @@ fn findings_are_explained() {
                 .stdout
                 .starts_with(&format!("# {} {}\n", code.id, code.name))
         );
-        assert!(by_id.stdout.contains(code.bad) && by_id.stdout.contains(code.good));
+        assert!(by_id.stdout.contains(code.bad) && by_id.stdout.contains(&code.good()));
     }
 }
 

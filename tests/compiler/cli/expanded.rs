@@ -49,7 +49,7 @@ fn expanded_examples_are_equivalent() {
 #[test]
 fn expanded_good_examples_are_equivalent() {
     for code in gpuc::codes() {
-        let outcome = compile_text(code.good);
+        let outcome = compile_text(&code.good());
         if outcome.compilations.iter().all(|one| one.output.is_some()) {
             assert_means_the_same(code.id, &outcome);
         }

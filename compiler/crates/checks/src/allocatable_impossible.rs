@@ -4,33 +4,23 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Quantity;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::team_amount_invalid::has_wrong_unit;
 
-/// The pool's `allocatable` exceeds the machine's resources or is not a quantity.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2205",
         name: "allocatable-impossible",
         severity: Severity::Error,
         summary: "`allocatable` is invalid or exceeds the resources of the machine",
-        explain: "### What it checks
-
-Whether `cpu` and `memory` in a pool's `allocatable` are quantities, and do not exceed the resources
-of the pool's machines.
-
-### Why it matters
-
-gpuc compares the requests of workloads with this value. If it is too high, a workload that fits on
-no node passes the check.
-
-### How to fix it
-
-Copy the values that `kubectl describe node` shows under `Allocatable` for a node of the pool. For
+        checks: "Whether `cpu` and `memory` in a pool's `allocatable` are quantities, and do not exceed the resources
+of the pool's machines.",
+        reason: "gpuc compares the requests of workloads with this value. If it is too high, a workload that fits on
+no node passes the check.",
+        remedy: "Copy the values that `kubectl describe node` shows under `Allocatable` for a node of the pool. For
 example, write 96 or 95690m for CPU, and 1000Gi for memory. If gpuc knows the machine type, you can
-remove the key.
-",
+remove the key.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,19 +34,7 @@ nodePools:
     nodes: {count: 2}
     allocatable: {cpu: 60, memory: 1TB}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    allocatable: {cpu: 60, memory: 1Ti}
-"#,
+        correction: Correction::Replace("memory: 1TB", "memory: 1Ti"),
     },
     run,
 };

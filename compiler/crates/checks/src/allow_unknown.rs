@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// An entry of `allow` is not a warning.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2044",
         name: "allow-unknown",
         severity: Severity::Error,
         summary: "an entry of `allow` is not a warning",
-        explain: "### What it checks
-
-Whether each entry of `allow` is the name or the code of a warning.
-
-### Why it matters
-
-A misspelled entry allows nothing. An error cannot be allowed, because the cluster would not work.
-
-### How to fix it
-
-Write the name that gpuc prints in brackets after the code of the warning, or remove the entry.
-",
+        checks: "Whether each entry of `allow` is the name or the code of a warning.",
+        reason: "A misspelled entry allows nothing. An error cannot be allowed, because the cluster would not work.",
+        remedy: "Write the name that gpuc prints in brackets after the code of the warning, or remove the entry.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,18 +25,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-allow: []
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("kubernetes-version-unreadable", ""),
     },
     run,
 };

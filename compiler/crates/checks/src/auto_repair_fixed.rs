@@ -3,28 +3,18 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::Repairs;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `autoRepair` is set, but the cloud does not support the choice.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2105",
         name: "auto-repair-fixed",
         severity: Severity::Error,
         summary: "the cloud does not support the choice between `autoRepair` on and off",
-        explain: "### What it checks
-
-Whether the cloud supports the choice that `autoRepair` of a pool makes.
-
-### Why it matters
-
-GKE in a release channel and AKS always replace unhealthy nodes. gpuc never replaces your own hosts.
-The key would have no effect.
-
-### How to fix it
-
-Remove `autoRepair`.
-",
+        checks: "Whether the cloud supports the choice that `autoRepair` of a pool makes.",
+        reason: "GKE in a release channel and AKS always replace unhealthy nodes. gpuc never replaces your own hosts.
+The key would have no effect.",
+        remedy: "Remove `autoRepair`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,16 +25,7 @@ nodePools:
   - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
   - {name: gpu, machine: Standard_NC4as_T4_v3, nodes: {count: 1}, autoRepair: false}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
-  - {name: gpu, machine: Standard_NC4as_T4_v3, nodes: {count: 1}}
-"#,
+        correction: Correction::Replace(", autoRepair: false", ""),
     },
     run,
 };

@@ -3,33 +3,23 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, Autoscaler};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::GPU;
 
-/// The autoscaler treats nodes as unready because they do not advertise `nvidia.com/gpu`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2049",
         name: "autoscaler-misses-gpus",
         severity: Severity::Warning,
         summary: "the autoscaler treats nodes that do not advertise `nvidia.com/gpu` as unready",
-        explain: "### What it checks
-
-Whether nodes that an autoscaler adds advertise `nvidia.com/gpu`. MIG devices of the strategy
-`mixed` and renamed replicas have other resource names.
-
-### Why it matters
-
-The Cluster Autoscaler considers a GPU node ready when it advertises `nvidia.com/gpu`. A node that
+        checks: "Whether nodes that an autoscaler adds advertise `nvidia.com/gpu`. MIG devices of the strategy
+`mixed` and renamed replicas have other resource names.",
+        reason: "The Cluster Autoscaler considers a GPU node ready when it advertises `nvidia.com/gpu`. A node that
 advertises only other resource names stays unready. After several such nodes the autoscaler adds no
-more (kubernetes/autoscaler#8095, open on 2026-11-21).
-
-### How to fix it
-
-Use the strategy `single`, or replicas without `rename`; or set a fixed number of nodes. If your
-autoscaler contains the fix, write `allow: [autoscaler-misses-gpus]`.
-",
+more (kubernetes/autoscaler#8095, open on 2026-11-21).",
+        remedy: "Use the strategy `single`, or replicas without `rename`; or set a fixed number of nodes. If your
+autoscaler contains the fix, write `allow: [autoscaler-misses-gpus]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,19 +33,7 @@ nodePools:
     nodes: {min: 1, max: 3}
     sharing: {timeSlicing: {replicas: 4, rename: true}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: clusterAutoscaler
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {min: 1, max: 3}
-    sharing: {timeSlicing: {replicas: 4}}
-"#,
+        correction: Correction::Replace(", rename: true", ""),
     },
     run,
 };

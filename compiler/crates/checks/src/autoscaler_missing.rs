@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Autoscaler;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// A pool has a range of nodes, but the cluster has no autoscaler.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2013",
         name: "autoscaler-missing",
         severity: Severity::Error,
         summary: "a pool has a range of nodes, but the cluster has no autoscaler",
-        explain: "### What it checks
-
-Whether the cluster has an autoscaler if a pool's `min` and `max` differ. Existing pools are not
-checked.
-
-### Why it matters
-
-Without an autoscaler, no node is added. Pods stay pending, and quotas count GPUs that do not exist.
-
-### How to fix it
-
-Set `autoscaler`, or write a fixed number of nodes: `nodes: {count: 2}`.
-",
+        checks: "Whether the cluster has an autoscaler if a pool's `min` and `max` differ. Existing pools are not
+checked.",
+        reason: "Without an autoscaler, no node is added. Pods stay pending, and quotas count GPUs that do not exist.",
+        remedy: "Set `autoscaler`, or write a fixed number of nodes: `nodes: {count: 2}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +28,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {min: 1, max: 3}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 3}
-"#,
+        correction: Correction::Replace("min: 1, max:", "count:"),
     },
     run,
 };

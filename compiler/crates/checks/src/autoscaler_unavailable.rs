@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{one_of, word};
 
-/// The cloud does not support this autoscaler.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2012",
         name: "autoscaler-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not support this autoscaler",
-        explain: "### What it checks
-
-Whether the cloud supports the `autoscaler`.
-
-### Why it matters
-
-Each cloud adds nodes in its own way: with a managed autoscaler, or with an autoscaler that runs in
-the cluster.
-
-### How to fix it
-
-Write a value that the help lists, or remove the key to use the cloud's default.
-",
+        checks: "Whether the cloud supports the `autoscaler`.",
+        reason: "Each cloud adds nodes in its own way: with a managed autoscaler, or with an autoscaler that runs in
+the cluster.",
+        remedy: "Write a value that the help lists, or remove the key to use the cloud's default.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,19 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: none
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("managed", "none"),
     },
     run,
 };

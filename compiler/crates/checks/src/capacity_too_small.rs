@@ -4,29 +4,19 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// The maximum number of nodes of a pool exceeds the number of its reserved machines.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2040",
         name: "capacity-too-small",
         severity: Severity::Error,
         summary: "the maximum number of nodes of a pool exceeds the number of its reserved machines",
-        explain: "### What it checks
-
-Whether the maximum number of nodes of a pool is at most the `count` of its reservation or Capacity
-Block.
-
-### Why it matters
-
-The pool would wait for machines that the reservation does not have, or use machines at another
-price.
-
-### How to fix it
-
-Lower `nodes`, or correct `count` if more machines are reserved.
-",
+        checks: "Whether the maximum number of nodes of a pool is at most the `count` of its reservation or Capacity
+Block.",
+        reason: "The pool would wait for machines that the reservation does not have, or use machines at another
+price.",
+        remedy: "Lower `nodes`, or correct `count` if more machines are reserved.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     zones: [us-east-1a]
     capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: p5.48xlarge
-    nodes: {count: 2}
-    zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}
-"#,
+        correction: Correction::Replace("count: 4", "count: 2"),
     },
     run,
 };

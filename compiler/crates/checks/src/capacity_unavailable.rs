@@ -4,27 +4,17 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// The cloud does not support this kind of capacity.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2039",
         name: "capacity-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not support this kind of capacity",
-        explain: "### What it checks
-
-Whether the cloud supports the kind of `capacity`.
-
-### Why it matters
-
-Capacity Blocks exist only on AWS. Your own hosts are not rented, so they have no kind of capacity.
-
-### How to fix it
-
-Write a kind that the help lists, or remove `capacity`.
-",
+        checks: "Whether the cloud supports the kind of `capacity`.",
+        reason: "Capacity Blocks exist only on AWS. Your own hosts are not rented, so they have no kind of capacity.",
+        remedy: "Write a kind that the help lists, or remove `capacity`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,19 +28,10 @@ nodePools:
     nodes: {count: 1}
     capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
-nodePools:
-  - name: gpu
-    machine: n1-standard-8
-    gpu: {model: T4, perNode: 1}
-    nodes: {count: 1}
-    capacity: {spot: {}}
-"#,
+        correction: Correction::Replace(
+            "capacityBlock: {id: cr-0123456789abcdef0, count: 1",
+            "spot: {",
+        ),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_kubernetes::names::is_dns_label;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The name of the cluster is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2002",
         name: "cluster-name-invalid",
         severity: Severity::Error,
         summary: "the name of the cluster is invalid",
-        explain: "### What it checks
-
-Whether `metadata.name` consists of at most 40 lower-case letters, digits and `-`, and starts with a
-letter. Also whether the cloud accepts this name, or the name in `cluster.existing`, for a cluster.
-
-### Why it matters
-
-The name is a directory of the generated tree, the name of the cluster in the cloud, and a part of
-other names there.
-
-### How to fix it
-
-Rename the cluster. If an existing cluster has another name in the cloud, write that name as
-`cluster: {existing: {name: …}}`.
-",
+        checks: "Whether `metadata.name` consists of at most 40 lower-case letters, digits and `-`, and starts with a
+letter. Also whether the cloud accepts this name, or the name in `cluster.existing`, for a cluster.",
+        reason: "The name is a directory of the generated tree, the name of the cluster in the cloud, and a part of
+other names there.",
+        remedy: "Rename the cluster. If an existing cluster has another name in the cloud, write that name as
+`cluster: {existing: {name: …}}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +28,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: ml-prod}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""ml prod""#, "ml-prod"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `gpusPerContainer` does not limit GPUs that are allocated through DRA.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2204",
         name: "container-gpus-claimed",
         severity: Severity::Warning,
         summary: "`gpusPerContainer` does not limit GPUs that are allocated through DRA",
-        explain: "### What it checks
-
-Whether a team with `gpusPerContainer` may use a pool whose GPUs are allocated through DRA
-(`allocation: dra`), or may use no GPUs at all.
-
-### Why it matters
-
-With DRA, a pod requests GPUs in a ResourceClaim, and no container states a number of them. A
-LimitRange and the policies of `admission` check containers.
-
-### How to fix it
-
-Remove `gpusPerContainer` and limit claims with the team's quota. Or set `allocation: devicePlugin`
-for the pool.
-",
+        checks: "Whether a team with `gpusPerContainer` may use a pool whose GPUs are allocated through DRA
+(`allocation: dra`), or may use no GPUs at all.",
+        reason: "With DRA, a pod requests GPUs in a ResourceClaim, and no container states a number of them. A
+LimitRange and the policies of `admission` check containers.",
+        remedy: "Remove `gpusPerContainer` and limit claims with the team's quota. Or set `allocation: devicePlugin`
+for the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,20 +30,7 @@ nodePools:
 teams:
   - {name: research, limits: {gpusPerContainer: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 4}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, limits: {gpusPerContainer: 2}}
-"#,
+        correction: Correction::Replace("allocation: dra", r#"runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#),
     },
     run,
 };

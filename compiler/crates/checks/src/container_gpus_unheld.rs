@@ -2,32 +2,22 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `gpusPerContainer` is not enforced.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2203",
         name: "container-gpus-unheld",
         severity: Severity::Error,
         summary: "nothing in the cluster enforces `gpusPerContainer`",
-        explain: "### What it checks
-
-Whether a LimitRange or the policies of `admission` reject a container that requests more GPUs than
+        checks: "Whether a LimitRange or the policies of `admission` reject a container that requests more GPUs than
 `gpusPerContainer` of its team. gpuc creates no LimitRange for GPUs with `queueing: kueue`, with
-Karpenter, and on clouds that tolerate GPU taints for every pod that names a GPU resource.
-
-### Why it matters
-
-Kubernetes uses the maximum of a LimitRange as a default for containers without a limit. Every
+Karpenter, and on clouds that tolerate GPU taints for every pod that names a GPU resource.",
+        reason: "Kubernetes uses the maximum of a LimitRange as a default for containers without a limit. Every
 container without GPUs would therefore request 0 of them. Because of that request, Kueue keeps a job
 to the nodes of a flavor, and Karpenter may create GPU nodes. The admission controller
-`ExtendedResourceToleration` adds the toleration of GPU nodes to the pod.
-
-### How to fix it
-
-Add `admission: {guard: enforce}`: its policies check only the number.
-",
+`ExtendedResourceToleration` adds the toleration of GPU nodes to the pod.",
+        remedy: "Add `admission: {guard: enforce}`: its policies check only the number.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,22 +33,10 @@ queueing: kueue
 teams:
   - {name: research, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 4}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
+        correction: Correction::Replace("]}}
+", "]}}
 admission: {guard: enforce}
-"#,
+"),
     },
     run,
 };

@@ -4,30 +4,20 @@ use gpuc_schema::config::Guard;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The guard only warns about containers that exceed `gpusPerContainer`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2206",
         name: "container-gpus-warned",
         severity: Severity::Warning,
         summary: "containers that exceed `gpusPerContainer` are not rejected",
-        explain: "### What it checks
-
-Whether the policies of `admission` reject containers that exceed `gpusPerContainer`, if only these
+        checks: "Whether the policies of `admission` reject containers that exceed `gpusPerContainer`, if only these
 policies enforce it. With `guard: warn`, the default, they only warn. In a namespace of `exempt`
-they do not apply.
-
-### Why it matters
-
-A container that exceeds the maximum of its team gets at most a warning, and runs.
-
-### How to fix it
-
-Write `guard: enforce`, and remove the team's namespaces from `exempt`. If a warning is enough, add
-the name of this finding to `allow`.
-",
+they do not apply.",
+        reason: "A container that exceeds the maximum of its team gets at most a warning, and runs.",
+        remedy: "Write `guard: enforce`, and remove the team's namespaces from `exempt`. If a warning is enough, add
+the name of this finding to `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,22 +34,7 @@ teams:
   - {name: research, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
 admission: {guard: warn}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 4}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
-admission: {guard: enforce}
-"#,
+        correction: Correction::Replace("guard: warn", "guard: enforce"),
     },
     run,
 };

@@ -3,29 +3,19 @@
 use gpuc_kubernetes::names::image;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// An entry of `digests` is not an image with a tag, or not a digest.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2120",
         name: "digest-malformed",
         severity: Severity::Error,
         summary: "an entry of `digests` is invalid",
-        explain: "### What it checks
-
-Whether each key of `digests` is an image with its tag, and each value is `sha256:` followed by 64
-hexadecimal digits.
-
-### Why it matters
-
-gpuc appends the digest to the image's tag. A registry cannot resolve an invalid digest.
-
-### How to fix it
-
-Write the digest that the registry reports: `crane digest IMAGE`, or `docker buildx imagetools
-inspect IMAGE`.
-",
+        checks: "Whether each key of `digests` is an image with its tag, and each value is `sha256:` followed by 64
+hexadecimal digits.",
+        reason: "gpuc appends the digest to the image's tag. A registry cannot resolve an invalid digest.",
+        remedy: "Write the digest that the registry reports: `crane digest IMAGE`, or `docker buildx imagetools
+inspect IMAGE`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,19 +28,8 @@ nodePools:
 charts: {kueue: {}}
 digests: {"registry.k8s.io/kueue/kueue:v0.19.2": "sha256:0123"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 2}
-charts: {kueue: {}}
-digests:
-  "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-"#,
+        correction: Correction::Replace(r#" {"registry.k8s.io/kueue/kueue:v0.19.2": "sha256:0123"}"#, r#"
+  "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"#),
     },
     run,
 };

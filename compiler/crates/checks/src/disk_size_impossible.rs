@@ -2,32 +2,22 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The size of the boot disk is not supported.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2122",
         name: "disk-size-impossible",
         severity: Severity::Error,
         summary: "the size of the boot disk is not supported",
-        explain: "### What it checks
-
-Whether `diskGiB` is between the smallest and the largest boot disk of a node. On EKS that is 20
+        checks: "Whether `diskGiB` is between the smallest and the largest boot disk of a node. On EKS that is 20
 with Amazon Linux 2023 to 65536, or to 59000 if Karpenter creates the nodes; on GKE 10 to 65536; on
-AKS 30 to 2048.
-
-### Why it matters
-
-The cloud rejects a disk that is smaller than the node's image when it creates the first node. With
+AKS 30 to 2048.",
+        reason: "The cloud rejects a disk that is smaller than the node's image when it creates the first node. With
 an autoscaler, that is when a pod waits for the node. The cloud also rejects a disk that exceeds its
-maximum.
-
-### How to fix it
-
-Remove `diskGiB` for 100 GiB. Images with CUDA are large: plan space for all images that run on a
-node.
-",
+maximum.",
+        remedy: "Remove `diskGiB` for 100 GiB. Images with CUDA are large: plan space for all images that run on a
+node.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,15 +27,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, diskGiB: 10}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, diskGiB: 20}
-"#,
+        correction: Correction::Replace("diskGiB: 10", "diskGiB: 20"),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, DevicePlugin};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// `devicePlugin` is set for GPUs that are allocated through DRA.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2111",
         name: "dra-beside-device-plugin",
         severity: Severity::Error,
         summary: "`devicePlugin` is set for GPUs that are allocated through DRA",
-        explain: "### What it checks
-
-Whether `stack.devicePlugin` is set for a pool with `allocation: dra`, or for a cluster in which all
-pools with GPUs have it.
-
-### Why it matters
-
-A device plugin and the DRA driver would allocate the same GPUs without knowing of each other. gpuc
-installs only one of them, so `devicePlugin` would have no effect.
-
-### How to fix it
-
-Remove one of the two keys.
-",
+        checks: "Whether `stack.devicePlugin` is set for a pool with `allocation: dra`, or for a cluster in which all
+pools with GPUs have it.",
+        reason: "A device plugin and the DRA driver would allocate the same GPUs without knowing of each other. gpuc
+installs only one of them, so `devicePlugin` would have no effect.",
+        remedy: "Remove one of the two keys.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,18 +31,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(", devicePlugin: nvidia", ""),
     },
     run,
 };

@@ -2,32 +2,22 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
-/// Pools with `allocation: dra` have NVIDIA's driver in different directories.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2116",
         name: "dra-driver-roots-differ",
         severity: Severity::Error,
         summary: "pools with `allocation: dra` have NVIDIA's driver in different directories",
-        explain: "### What it checks
-
-Whether NVIDIA's driver is installed in the same directory on the nodes of every pool with
-`allocation: dra`.
-
-### Why it matters
-
-One Helm release of the DRA driver serves all these pools, because two releases cannot own the same
+        checks: "Whether NVIDIA's driver is installed in the same directory on the nodes of every pool with
+`allocation: dra`.",
+        reason: "One Helm release of the DRA driver serves all these pools, because two releases cannot own the same
 DeviceClasses. The DRA driver searches one directory for NVIDIA's driver, and would not find it on
-nodes that have it elsewhere.
-
-### How to fix it
-
-Use the same kind of node image and the same `driver` for these pools, or write `allocation:
-devicePlugin` for some of them.
-",
+nodes that have it elsewhere.",
+        remedy: "Use the same kind of node image and the same `driver` for these pools, or write `allocation:
+devicePlugin` for some of them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,7 +32,7 @@ nodePools:
     existing: {selector: {eks.amazonaws.com/nodegroup: old}}
     stack: {allocation: dra}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
+        correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
@@ -55,7 +45,7 @@ nodePools:
     nodes: {count: 1}
     os: {family: Ubuntu2404}
     existing: {selector: {eks.amazonaws.com/nodegroup: old}}
-"#,
+"#),
     },
     run,
 };

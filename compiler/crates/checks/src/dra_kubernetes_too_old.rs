@@ -2,29 +2,19 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, KubernetesVersion};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `allocation: dra` requires a newer Kubernetes version.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2110",
         name: "dra-kubernetes-too-old",
         severity: Severity::Error,
         summary: "`allocation: dra` requires a newer Kubernetes version",
-        explain: "### What it checks
-
-Whether Kubernetes is 1.34 or newer if a pool with GPUs has `allocation: dra`.
-
-### Why it matters
-
-The API server serves `resource.k8s.io/v1` since Kubernetes 1.34. Earlier versions have beta
+        checks: "Whether Kubernetes is 1.34 or newer if a pool with GPUs has `allocation: dra`.",
+        reason: "The API server serves `resource.k8s.io/v1` since Kubernetes 1.34. Earlier versions have beta
 versions of this API, which are off by default and which managed clusters do not enable. The DRA
-driver could not publish its GPUs.
-
-### How to fix it
-
-Write a newer version, or `allocation: devicePlugin`.
-",
+driver could not publish its GPUs.",
+        remedy: "Write a newer version, or `allocation: devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,18 +27,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#"version: "1.33""#, r#"version: "1.34""#),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// No component creates the MIG devices of a pool with `allocation: dra`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2112",
         name: "dra-mig-nobody-cuts",
         severity: Severity::Error,
         summary: "no component creates the MIG devices of a pool with `allocation: dra`",
-        explain: "### What it checks
-
-Whether a component creates the MIG devices of a pool with `sharing.mig` and `allocation: dra`. Some
+        checks: "Whether a component creates the MIG devices of a pool with `sharing.mig` and `allocation: dra`. Some
 clouds do when they create the nodes. gpuc-runtime, which creates MIG devices elsewhere, runs only
-where a device plugin does. Existing pools are not checked.
-
-### Why it matters
-
-The DRA driver publishes the MIG devices that it finds when it starts. It would find none, and pods
+where a device plugin does. Existing pools are not checked.",
+        reason: "The DRA driver publishes the MIG devices that it finds when it starts. It would find none, and pods
 with claims for them would stay pending. Its own support for creating MIG devices is alpha
-(`DynamicMIG`, off by default, not on the A100), and accepts no MIG geometry.
-
-### How to fix it
-
-Write `allocation: devicePlugin` with `devicePlugin: gpuc`, or remove `sharing.mig`.
-",
+(`DynamicMIG`, off by default, not on the A100), and accepts no MIG geometry.",
+        remedy: "Write `allocation: devicePlugin` with `devicePlugin: gpuc`, or remove `sharing.mig`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
-"#,
+        correction: Correction::Replace("allocation: dra", r#"devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#),
     },
     run,
 };

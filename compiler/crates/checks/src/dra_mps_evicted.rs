@@ -4,29 +4,19 @@ use gpuc_schema::config::TaintEffect;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A taint evicts the MPS control daemons of a pool with `allocation: dra`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2118",
         name: "dra-mps-evicted",
         severity: Severity::Error,
         summary: "a taint evicts the MPS control daemons of a pool with `allocation: dra`",
-        explain: "### What it checks
-
-Whether a pool with `allocation: dra` and `sharing.mps` has a taint with the effect `NoExecute`.
-
-### Why it matters
-
-For each claim with MPS, the DRA driver starts a control daemon on the node. The daemon has no
+        checks: "Whether a pool with `allocation: dra` and `sharing.mps` has a taint with the effect `NoExecute`.",
+        reason: "For each claim with MPS, the DRA driver starts a control daemon on the node. The daemon has no
 tolerations, and the driver has no setting for them. It is bound to its node without the scheduler,
-so that other taints do not matter. This effect evicts it, and the claim never becomes ready.
-
-### How to fix it
-
-Write `NoSchedule`.
-",
+so that other taints do not matter. This effect evicts it, and the claim never becomes ready.",
+        remedy: "Write `NoSchedule`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,20 +31,7 @@ nodePools:
     taints: [{key: maintenance, value: "yes", effect: NoExecute}]
     sharing: {mps: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    taints: [{key: maintenance, value: "yes", effect: NoSchedule}]
-    sharing: {mps: {replicas: 4}}
-"#,
+        correction: Correction::Replace("NoExecute", "NoSchedule"),
     },
     run,
 };

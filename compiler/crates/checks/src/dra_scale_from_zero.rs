@@ -4,30 +4,20 @@ use gpuc_schema::config::Autoscaler;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The Cluster Autoscaler cannot add the first node of a pool with `allocation: dra`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2113",
         name: "dra-scale-from-zero",
         severity: Severity::Error,
         summary: "the Cluster Autoscaler cannot add the first node of a pool with `allocation: dra`",
-        explain: "### What it checks
-
-Whether the minimum number of nodes of a pool with `allocation: dra` is above 0 if `autoscaler` is
-`clusterAutoscaler`.
-
-### Why it matters
-
-The Cluster Autoscaler learns the devices of a node from an existing node. It knows the devices of
+        checks: "Whether the minimum number of nodes of a pool with `allocation: dra` is above 0 if `autoscaler` is
+`clusterAutoscaler`.",
+        reason: "The Cluster Autoscaler learns the devices of a node from an existing node. It knows the devices of
 an empty pool only on a few clouds, and on none of those where gpuc installs it
-(kubernetes/autoscaler, `docs/dra_support.md`). Pods with claims would stay pending.
-
-### How to fix it
-
-Keep one node: `min: 1`.
-",
+(kubernetes/autoscaler, `docs/dra_support.md`). Pods with claims would stay pending.",
+        remedy: "Keep one node: `min: 1`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +29,7 @@ nodePools:
   - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - {name: gpu, machine: g6.xlarge, nodes: {min: 0, max: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {allocation: dra}
-autoscaler: clusterAutoscaler
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - {name: gpu, machine: g6.xlarge, nodes: {min: 1, max: 4}}
-"#,
+        correction: Correction::Replace("{min: 0", "{min: 1"),
     },
     run,
 };

@@ -4,30 +4,20 @@ use gpuc_schema::config::Autoscaler;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The cloud's autoscaler may not add the first node of a pool with `allocation: dra`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2114",
         name: "dra-scale-from-zero-managed",
         severity: Severity::Warning,
         summary: "the cloud's autoscaler may not add the first node of a pool with `allocation: dra`",
-        explain: "### What it checks
-
-Whether the minimum number of nodes of a pool with `allocation: dra` is above 0 if `autoscaler` is
-`managed`.
-
-### Why it matters
-
-The autoscalers of clouds are based on the Cluster Autoscaler, which learns the devices of a node
+        checks: "Whether the minimum number of nodes of a pool with `allocation: dra` is above 0 if `autoscaler` is
+`managed`.",
+        reason: "The autoscalers of clouds are based on the Cluster Autoscaler, which learns the devices of a node
 from an existing node. Their support for empty pools differs and is not documented. An empty GKE
-pool with DRA was observed to stay empty (modelplaneai/modelplane#306).
-
-### How to fix it
-
-Keep one node: `min: 1`.
-",
+pool with DRA was observed to stay empty (modelplaneai/modelplane#306).",
+        remedy: "Keep one node: `min: 1`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,16 +28,7 @@ nodePools:
   - {name: system, machine: e2-standard-4, nodes: {count: 1}}
   - {name: gpu, machine: g2-standard-8, nodes: {min: 0, max: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {allocation: dra}
-nodePools:
-  - {name: system, machine: e2-standard-4, nodes: {count: 1}}
-  - {name: gpu, machine: g2-standard-8, nodes: {min: 1, max: 4}}
-"#,
+        correction: Correction::Replace("{min: 0", "{min: 1"),
     },
     run,
 };

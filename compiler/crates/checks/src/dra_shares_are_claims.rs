@@ -7,7 +7,7 @@ use gpuc_schema::config::Sharing;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// Replicas of GPUs are configured for a pool with `allocation: dra`.
 pub(super) static RULE: Rule = Rule {
@@ -16,25 +16,16 @@ pub(super) static RULE: Rule = Rule {
         name: "dra-shares-are-claims",
         severity: Severity::Error,
         summary: "replicas are counted or renamed in a pool with `allocation: dra`",
-        explain: "### What it checks
-
-Whether a pool with `allocation: dra` has `sharing.timeSlicing`, or `rename` in `sharing.mps`.
-
-### Why it matters
-
-A device plugin advertises a number of replicas under a resource name. A ResourceClaim is for a full
+        checks: "Whether a pool with `allocation: dra` has `sharing.timeSlicing`, or `rename` in `sharing.mps`.",
+        reason: "A device plugin advertises a number of replicas under a resource name. A ResourceClaim is for a full
 GPU, and pods that share the GPU reference the same claim: there is no number to set and no name to
 change. Containers that share a claim are time-sliced without any setting. With `mps`, `replicas`
 still determines the part of a GPU that each client gets.
 
 The NVIDIA DRA driver also has `TimeSlicing` in the configuration of a claim, behind the alpha
 feature gate `TimeSlicingSettings`. Its only setting is the interval, the length of a time slice. It
-has no setting for the number of clients, so `replicas` would have no effect.
-
-### How to fix it
-
-Write `sharing: none` and let pods share a claim; or use `mps`; or write `allocation: devicePlugin`.
-",
+has no setting for the number of clients, so `replicas` would have no effect.",
+        remedy: "Write `sharing: none` and let pods share a claim; or use `mps`; or write `allocation: devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,19 +39,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {timeSlicing: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mps: {replicas: 4}}
-"#,
+        correction: Correction::Replace("timeSlicing:", "mps:"),
     },
     run,
 };

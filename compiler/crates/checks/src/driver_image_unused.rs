@@ -3,30 +3,20 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::DriverOwner;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 use super::queries::unused;
 
-/// `driverImage` is set, but no DaemonSet installs the driver.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2037",
         name: "driver-image-unused",
         severity: Severity::Error,
         summary: "`driverImage` is set, but no DaemonSet installs the driver",
-        explain: "### What it checks
-
-Whether `driverImage` is set only where `driver` is `daemonSet`.
-
-### Why it matters
-
-The image would not run anywhere.
-
-### How to fix it
-
-Remove the key, or write `driver: daemonSet` where the cloud supports it.
-",
+        checks: "Whether `driverImage` is set only where `driver` is `daemonSet`.",
+        reason: "The image would not run anywhere.",
+        remedy: "Remove the key, or write `driver: daemonSet` where the cloud supports it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +29,11 @@ nodePools:
     nodes: {count: 1}
     stack: {driverImage: "registry.example.com/driver:1.0.0"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
+        correction: Correction::Replace(
+            r#"    stack: {driverImage: "registry.example.com/driver:1.0.0"}
 "#,
+            "",
+        ),
     },
     run,
 };

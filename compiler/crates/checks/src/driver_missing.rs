@@ -4,30 +4,20 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::OsFacts;
 use gpuc_schema::config::DriverOwner;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{word, words};
 
-/// The node image has no driver, and no component installs one.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2030",
         name: "driver-missing",
         severity: Severity::Error,
         summary: "the node image has no driver, and no component installs one",
-        explain: "### What it checks
-
-Whether the node image of a pool with GPUs contains a driver if `stack.driver` is `preinstalled`, on
-clouds that create the machines. Existing pools are not checked.
-
-### Why it matters
-
-The nodes would have no driver, and no container would see a GPU.
-
-### How to fix it
-
-Choose an operating system whose image contains a driver, or change `driver`.
-",
+        checks: "Whether the node image of a pool with GPUs contains a driver if `stack.driver` is `preinstalled`, on
+clouds that create the machines. Existing pools are not checked.",
+        reason: "The nodes would have no driver, and no container would see a GPU.",
+        remedy: "Choose an operating system whose image contains a driver, or change `driver`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,18 +30,7 @@ nodePools:
     nodes: {count: 1}
     os: {family: Ubuntu2204}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    os: {family: AmazonLinux2023}
-"#,
+        correction: Correction::Replace("Ubuntu2204", "AmazonLinux2023"),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::driver_versions;
 
-/// The driver no longer supports the GPU model.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2034",
         name: "driver-too-new",
         severity: Severity::Error,
         summary: "the driver no longer supports the GPU model",
-        explain: "### What it checks
-
-Whether the branch of `driverVersion` supports the GPU model of the pool. 580 is the last branch for
-Pascal and Volta.
-
-### Why it matters
-
-NVIDIA's later drivers and CUDA 13 do not support these architectures. The driver would be installed
-and find no GPU.
-
-### How to fix it
-
-Write the branch that the help names.
-",
+        checks: "Whether the branch of `driverVersion` supports the GPU model of the pool. 580 is the last branch for
+Pascal and Volta.",
+        reason: "NVIDIA's later drivers and CUDA 13 do not support these architectures. The driver would be installed
+and find no GPU.",
+        remedy: "Write the branch that the help names.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "580"}
-nodePools:
-  - name: gpu
-    gpu: {model: v100-sxm2-16gb, perNode: 1}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#"driverVersion: "595""#, r#"driverVersion: "580""#),
     },
     run,
 };

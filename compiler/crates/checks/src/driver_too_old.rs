@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::driver_versions;
 
-/// The driver is too old for the GPU model.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2033",
         name: "driver-too-old",
         severity: Severity::Warning,
         summary: "the driver is too old for the GPU model",
-        explain: "### What it checks
-
-Whether the branch of `driverVersion` supports the GPU model of the pool.
-
-### Why it matters
-
-An older driver does not find the GPU: `nvidia-smi` reports no devices.
-
-### How to fix it
-
-Write the branch that the help names, or a later one. The first branch for each GPU model is common
-knowledge; if yours supports it, write `allow: [driver-too-old]`.
-",
+        checks: "Whether the branch of `driverVersion` supports the GPU model of the pool.",
+        reason: "An older driver does not find the GPU: `nvidia-smi` reports no devices.",
+        remedy: "Write the branch that the help names, or a later one. The first branch for each GPU model is common
+knowledge; if yours supports it, write `allow: [driver-too-old]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "580"}
-nodePools:
-  - name: gpu
-    gpu: {model: b200-sxm6-180gb, perNode: 8}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#"driverVersion: "535""#, r#"driverVersion: "580""#),
     },
     run,
 };

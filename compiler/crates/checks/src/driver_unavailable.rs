@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{one_of, word};
 use super::queries::{Once, drivers};
 
-/// The cloud does not support this way to install the driver.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2028",
         name: "driver-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not support this value of `driver`",
-        explain: "### What it checks
-
-Whether the cloud supports the value of `stack.driver`.
-
-### Why it matters
-
-A driver that is installed twice breaks the node. So does a driver that is installed in a directory
-where the image has its own.
-
-### How to fix it
-
-Write a value that the help lists, or remove the key.
-",
+        checks: "Whether the cloud supports the value of `stack.driver`.",
+        reason: "A driver that is installed twice breaks the node. So does a driver that is installed in a directory
+where the image has its own.",
+        remedy: "Write a value that the help lists, or remove the key.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     nodes: {count: 1}
     stack: {driver: daemonSet}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: Standard_NC4as_T4_v3
-    nodes: {count: 1}
-    stack: {driver: preinstalled}
-"#,
+        correction: Correction::Replace("daemonSet", "preinstalled"),
     },
     run,
 };

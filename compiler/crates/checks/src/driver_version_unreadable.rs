@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::gpu::cuda::DriverVersion;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::queries::stacks;
 
-/// A driver version is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2035",
         name: "driver-version-unreadable",
         severity: Severity::Error,
         summary: "a driver version is invalid",
-        explain: r#"### What it checks
-
-Whether `driverVersion` is a branch, such as "580", or a version, such as "580.95.05". Where the
-cloud installs the driver, it can also be one of the cloud's keywords.
-
-### Why it matters
-
-Packages and images are selected by this version.
-
-### How to fix it
-
-Write a branch or a version, in quotes.
-"#,
+        checks: r#"Whether `driverVersion` is a branch, such as "580", or a version, such as "580.95.05". Where the
+cloud installs the driver, it can also be one of the cloud's keywords."#,
+        reason: r#"Packages and images are selected by this version."#,
+        remedy: r#"Write a branch or a version, in quotes."#,
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "580"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#"driverVersion: "v580""#, r#"driverVersion: "580""#),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::DriverOwner;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::unused;
 
-/// `driverVersion` is set, but gpuc does not install the driver.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2036",
         name: "driver-version-unused",
         severity: Severity::Error,
         summary: "`driverVersion` is set, but gpuc does not install the driver",
-        explain: "### What it checks
-
-Whether `driverVersion` is set only where a component that gpuc deploys installs the driver: not
-where `driver` is `preinstalled`.
-
-### Why it matters
-
-The nodes would have the driver of the image or of the cloud, in whatever version it has.
-
-### How to fix it
-
-Remove the key, or set `driver` to the component that installs this version.
-",
+        checks: "Whether `driverVersion` is set only where a component that gpuc deploys installs the driver: not
+where `driver` is `preinstalled`.",
+        reason: "The nodes would have the driver of the image or of the cloud, in whatever version it has.",
+        remedy: "Remove the key, or set `driver` to the component that installs this version.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "580"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("preinstalled", "host"),
     },
     run,
 };

@@ -5,30 +5,20 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// An existing pool has keys that have no effect.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2042",
         name: "existing-pool-key-unused",
         severity: Severity::Error,
         summary: "an existing pool has keys that have no effect",
-        explain: "### What it checks
-
-Whether a pool with `existing` has keys that only have an effect when gpuc creates the pool:
+        checks: "Whether a pool with `existing` has keys that only have an effect when gpuc creates the pool:
 `labels`, `tags`, `zones`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
-where it does not make the cloud taint the nodes.
-
-### Why it matters
-
-gpuc generates no cloud commands for such a pool. The keys would be accepted and ignored.
-
-### How to fix it
-
-Remove them. Describe the actual nodes of the pool with `taints`, `sharing`, `os` and
-`existing.selector`.
-",
+where it does not make the cloud taint the nodes.",
+        reason: "gpuc generates no cloud commands for such a pool. The keys would be accepted and ignored.",
+        remedy: "Remove them. Describe the actual nodes of the pool with `taints`, `sharing`, `os` and
+`existing.selector`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,18 +32,8 @@ nodePools:
     existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
     labels: {team: research}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
-"#,
+        correction: Correction::Replace("    labels: {team: research}
+", ""),
     },
     run,
 };

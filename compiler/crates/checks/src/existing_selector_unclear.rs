@@ -4,30 +4,20 @@ use gpuc_schema::config::TextMap;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The selector of an existing pool does not identify its nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2009",
         name: "existing-selector-unclear",
         severity: Severity::Error,
         summary: "the selector of an existing pool does not identify its nodes",
-        explain: "### What it checks
-
-Whether `existing.selector` has a label, and whether two existing pools select different nodes. A
-selector must not equal the selector of another pool, or extend it by more labels.
-
-### Why it matters
-
-gpuc finds the nodes of such a pool by these labels. An empty selector would match all nodes of the
-cluster. If two pools match one node, two device plugins run there.
-
-### How to fix it
-
-Write labels that only the nodes of this pool have, such as the label with the name of the cloud's
-node pool.
-",
+        checks: "Whether `existing.selector` has a label, and whether two existing pools select different nodes. A
+selector must not equal the selector of another pool, or extend it by more labels.",
+        reason: "gpuc finds the nodes of such a pool by these labels. An empty selector would match all nodes of the
+cluster. If two pools match one node, two device plugins run there.",
+        remedy: "Write labels that only the nodes of this pool have, such as the label with the name of the cloud's
+node pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,22 +34,7 @@ nodePools:
     nodes: {count: 1}
     existing: {selector: {gpu: l4, size: small}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    existing: {selector: {gpu: l4}}
-  - name: old
-    machine: g5.xlarge
-    nodes: {count: 1}
-    existing: {selector: {gpu: a10g}}
-"#,
+        correction: Correction::Replace("l4, size: small", "a10g"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, DevicePlugin, Exporter};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// `exporter: gpuc` is set, but gpuc-runtime does not run on a pool with GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2070",
         name: "exporter-without-runtime",
         severity: Severity::Error,
         summary: "`exporter: gpuc` is set, but gpuc-runtime does not run on a pool with GPUs",
-        explain: "### What it checks
-
-Whether every pool with GPUs has `devicePlugin: gpuc`, and none has `allocation: dra`, if
-`monitoring.exporter` is `gpuc`.
-
-### Why it matters
-
-gpuc-runtime measures the GPUs of the nodes that it runs on, and runs where it advertises them. The
-GPUs of another pool would not be measured, and their alerts would never fire.
-
-### How to fix it
-
-Write `exporter: dcgm`, which runs next to any device plugin, or `devicePlugin: gpuc` for the pool.
-",
+        checks: "Whether every pool with GPUs has `devicePlugin: gpuc`, and none has `allocation: dra`, if
+`monitoring.exporter` is `gpuc`.",
+        reason: "gpuc-runtime measures the GPUs of the nodes that it runs on, and runs where it advertises them. The
+GPUs of another pool would not be measured, and their alerts would never fire.",
+        remedy: "Write `exporter: dcgm`, which runs next to any device plugin, or `devicePlugin: gpuc` for the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,20 +32,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {devicePlugin: nvidia}
-monitoring:
-  exporter: dcgm
-  prometheus: {existing: {release: kube-prometheus-stack}}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("exporter: gpuc", "exporter: dcgm"),
     },
     run,
 };

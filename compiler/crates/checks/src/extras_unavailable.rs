@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::DevicePlugin;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{word, words};
 
-/// The device plugin does not support `extras`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2063",
         name: "extras-unavailable",
         severity: Severity::Error,
         summary: "the device plugin does not support `extras`",
-        explain: "### What it checks
-
-Whether gpuc-runtime or NVIDIA's device plugin advertises the GPUs of every pool that has `extras`,
-its own or those of the cluster.
-
-### Why it matters
-
-The device plugins of clouds and operating systems only allocate GPUs. Containers would not get
-GDRCopy, GPUDirect Storage, network devices or IMEX channels.
-
-### How to fix it
-
-Write `extras: []` in the pool's `stack`, or another `devicePlugin`.
-",
+        checks: "Whether gpuc-runtime or NVIDIA's device plugin advertises the GPUs of every pool that has `extras`,
+its own or those of the cluster.",
+        reason: "The device plugins of clouds and operating systems only allocate GPUs. Containers would not get
+GDRCopy, GPUDirect Storage, network devices or IMEX channels.",
+        remedy: "Write `extras: []` in the pool's `stack`, or another `devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,10 @@ nodePools:
     nodes: {count: 1}
     os: {family: Bottlerocket}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {extras: [gdrcopy]}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    os: {family: Bottlerocket}
+        correction: Correction::Replace("Bottlerocket}
+", "Bottlerocket}
     stack: {extras: []}
-"#,
+"),
     },
     run,
 };

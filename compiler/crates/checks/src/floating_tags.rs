@@ -3,7 +3,7 @@
 use gpuc_kubernetes::names::{floats, image};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::images;
 
@@ -14,19 +14,10 @@ pub(crate) static RULE: Rule = Rule {
         name: "floating-tags",
         severity: Severity::Warning,
         summary: "the tag of an image can move to another image",
-        explain: "### What it checks
-
-Whether each image has a digest, or a tag other than `latest`.
-
-### Why it matters
-
-Nodes that pull at different times would run different programs, and the committed tree would not
-show which.
-
-### How to fix it
-
-Write a tag that names a version, or better a digest.
-",
+        checks: "Whether each image has a digest, or a tag other than `latest`.",
+        reason: "Nodes that pull at different times would run different programs, and the committed tree would not
+show which.",
+        remedy: "Write a tag that names a version, or better a digest.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +29,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""registry.example.com/gpuc-runtime:latest""#, r#""registry.example.com/gpuc-runtime:0.1.0""#),
     },
     run,
 };

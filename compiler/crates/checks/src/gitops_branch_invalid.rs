@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The branch in `gitops` is not a valid Git branch name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2082",
         name: "gitops-branch-invalid",
         severity: Severity::Error,
         summary: "the branch in `gitops` is not a valid Git branch name",
-        explain: "### What it checks
-
-Whether `branch` is a valid branch name according to `git check-ref-format`.
-
-### Why it matters
-
-Such a branch cannot exist, and Flux or Argo CD would report that only in the cluster.
-
-### How to fix it
-
-Write the name as `git branch` prints it.
-",
+        checks: "Whether `branch` is a valid branch name according to `git check-ref-format`.",
+        reason: "Such a branch cannot exist, and Flux or Argo CD would report that only in the cluster.",
+        remedy: "Write the name as `git branch` prints it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,19 +26,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: "main..", path: clusters/demo}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
-"#,
+        correction: Correction::Replace(r#""main..""#, "main"),
     },
     run,
 };

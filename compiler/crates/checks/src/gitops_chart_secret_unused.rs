@@ -4,28 +4,18 @@ use gpuc_schema::config::Gitops;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `chartSecret` is set, but charts have no mirror.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2095",
         name: "gitops-chart-secret-unused",
         severity: Severity::Error,
         summary: "`chartSecret` is set, but charts have no mirror",
-        explain: "### What it checks
-
-Whether `mirror.charts` is set if `gitops.flux` has a `chartSecret`.
-
-### Why it matters
-
-Without a mirror, each chart comes from the public registry of its publisher. The Secret of another
-registry has no use there, and Flux fails if the Secret does not exist in the cluster.
-
-### How to fix it
-
-Write the registry that the Secret is for as `mirror.charts`, or remove `chartSecret`.
-",
+        checks: "Whether `mirror.charts` is set if `gitops.flux` has a `chartSecret`.",
+        reason: "Without a mirror, each chart comes from the public registry of its publisher. The Secret of another
+registry has no use there, and Flux fails if the Secret does not exist in the cluster.",
+        remedy: "Write the registry that the Secret is for as `mirror.charts`, or remove `chartSecret`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,10 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo, chartSecret: mirror}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo, chartSecret: mirror}}
+        correction: Correction::Replace("mirror}}
+", r#"mirror}}
 mirror: {charts: "oci://registry.example.com/charts"}
-"#,
+"#),
     },
     run,
 };

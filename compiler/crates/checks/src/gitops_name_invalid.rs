@@ -6,30 +6,20 @@ use gpuc_schema::config::Gitops;
 use gpuc_kubernetes::names::{is_dns_label, is_dns_subdomain};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A name in `gitops` is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2083",
         name: "gitops-name-invalid",
         severity: Severity::Error,
         summary: "a name in `gitops` is invalid",
-        explain: "### What it checks
-
-Whether `namespace` is a DNS label, `secret` and `chartSecret` are DNS names, and `cluster` is not
-empty.
-
-### Why it matters
-
-The objects that deploy the tree are created in this namespace, and reference this Secret and this
-cluster. The API server rejects other names.
-
-### How to fix it
-
-Write the name as `kubectl get namespaces`, `kubectl get secrets` or `argocd cluster list` prints
-it.
-",
+        checks: "Whether `namespace` is a DNS label, `secret` and `chartSecret` are DNS names, and `cluster` is not
+empty.",
+        reason: "The objects that deploy the tree are created in this namespace, and reference this Secret and this
+cluster. The API server rejects other names.",
+        remedy: "Write the name as `kubectl get namespaces`, `kubectl get secrets` or `argocd cluster list` prints
+it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,19 +33,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo, namespace: Flux}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo, namespace: flux}}
-"#,
+        correction: Correction::Replace("namespace: Flux", "namespace: flux"),
     },
     run,
 };

@@ -2,33 +2,23 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::gitops_path_invalid;
 
-/// The path in `gitops` does not end with the name of the cluster.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2084",
         name: "gitops-path-elsewhere",
         severity: Severity::Warning,
         summary: "the path in `gitops` does not end with the name of the cluster",
-        explain: "### What it checks
-
-Whether the last directory of `path` has the name of the cluster. The root of a repository, `.`, has
-no name, and passes.
-
-### Why it matters
-
-`gpuc build` writes the tree to a directory with the name of the cluster. Flux or Argo CD would read
+        checks: "Whether the last directory of `path` has the name of the cluster. The root of a repository, `.`, has
+no name, and passes.",
+        reason: "`gpuc build` writes the tree to a directory with the name of the cluster. Flux or Argo CD would read
 another directory. If several clusters inherit `gitops` from one base, all of them would read the
-same one.
-
-### How to fix it
-
-End the path with the name of the cluster; with a base, give each cluster its own path. If the tree
-is moved after it is built, write `allow: [gitops-path-elsewhere]`.
-",
+same one.",
+        remedy: "End the path with the name of the cluster; with a base, give each cluster its own path. If the tree
+is moved after it is built, write `allow: [gitops-path-elsewhere]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,19 +32,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/production}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
-"#,
+        correction: Correction::Replace("clusters/production", "clusters/demo"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The path in `gitops` is not a directory inside the repository.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2081",
         name: "gitops-path-invalid",
         severity: Severity::Error,
         summary: "the path in `gitops` is not a directory inside the repository",
-        explain: "### What it checks
-
-Whether `path` is a directory inside the repository: relative to its root, without `..`, with `/`
-between directories; `.` for the root itself.
-
-### Why it matters
-
-The path is a part of every path that Flux or Argo CD deploys. Both reject paths outside the
-repository, but only in the cluster.
-
-### How to fix it
-
-Write the directory of the cluster relative to the root of the repository: `clusters/ml-prod`.
-",
+        checks: "Whether `path` is a directory inside the repository: relative to its root, without `..`, with `/`
+between directories; `.` for the root itself.",
+        reason: "The path is a part of every path that Flux or Argo CD deploys. Both reject paths outside the
+repository, but only in the cluster.",
+        remedy: "Write the directory of the cluster relative to the root of the repository: `clusters/ml-prod`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,19 +28,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: ../clusters/demo}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
-"#,
+        correction: Correction::Replace("../clusters/demo", "clusters/demo"),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_schema::config::Gitops;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The repository in `gitops` is not a supported URL.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2080",
         name: "gitops-repository-invalid",
         severity: Severity::Error,
         summary: "the repository in `gitops` is not a supported URL",
-        explain: "### What it checks
-
-Whether `repository` is a URL of a Git repository: `https://` or `ssh://`, for Argo CD also
-`git@host:path`. It must have a host and a path, no password or token, and no `?` or `#`.
-
-### Why it matters
-
-Flux does not support Git's short form of SSH URLs, and rejects the objects only in the cluster. A
+        checks: "Whether `repository` is a URL of a Git repository: `https://` or `ssh://`, for Argo CD also
+`git@host:path`. It must have a host and a path, no password or token, and no `?` or `#`.",
+        reason: "Flux does not support Git's short form of SSH URLs, and rejects the objects only in the cluster. A
 password in the URL would be committed with the tree. So would a token after `?`, which Git ignores.
-Git also ignores a branch after `#`.
-
-### How to fix it
-
-Write the full URL: `ssh://git@host/path` for `git@host:path`. Put credentials in a Secret:
-`gitops.flux.secret`, or a repository that is registered with Argo CD.
-",
+Git also ignores a branch after `#`.",
+        remedy: "Write the full URL: `ssh://git@host/path` for `git@host:path`. Put credentials in a Secret:
+`gitops.flux.secret`, or a repository that is registered with Argo CD.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,19 +32,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "git@git.example.com:acme/gitops.git", branch: main, path: clusters/demo, secret: deploy-key}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-gitops: {flux: {repository: "ssh://git@git.example.com/acme/gitops.git", branch: main, path: clusters/demo, secret: deploy-key}}
-"#,
+        correction: Correction::Replace(r#""git@git.example.com:acme/gitops.git""#, r#""ssh://git@git.example.com/acme/gitops.git""#),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// gpuc cannot set up GPUDirect for the machines of a pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2190",
         name: "gpudirect-unavailable",
         severity: Severity::Error,
         summary: "gpuc cannot set up GPUDirect for the machines of a pool",
-        explain: "### What it checks
-
-Whether the machines of a pool with `network.gpudirect` have GPUDirect-TCPXO or -TCPX:
-`a3-megagpu-8g` and `a3-highgpu-8g` on GKE.
-
-### Why it matters
-
-Other machines have no network interfaces for it, or use another protocol. `a3-ultragpu-8g`,
+        checks: "Whether the machines of a pool with `network.gpudirect` have GPUDirect-TCPXO or -TCPX:
+`a3-megagpu-8g` and `a3-highgpu-8g` on GKE.",
+        reason: "Other machines have no network interfaces for it, or use another protocol. `a3-ultragpu-8g`,
 `a4-highgpu-8g` and later machines have GPUDirect RDMA. The NCCL settings for it differ by machine
 and by release of Google's plugin, and a script on the node sets them. gpuc cannot write them into a
-workload, and a workload without them fails.
-
-### How to fix it
-
-Follow the help. EKS has `efa`; AKS and your own hosts have `rdma`.
-",
+workload, and a workload without them fails.",
+        remedy: "Follow the help. EKS has `efa`; AKS and your own hosts have `rdma`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +29,8 @@ nodePools:
     nodes: {count: 2}
     network: {gpudirect: {interfaces: [{network: gpu-0, subnetwork: gpu-0}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 2}
-"#,
+        correction: Correction::Replace("    network: {gpudirect: {interfaces: [{network: gpu-0, subnetwork: gpu-0}]}}
+", ""),
     },
     run,
 };

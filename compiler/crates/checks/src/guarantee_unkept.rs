@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Guaranteed GPUs can be taken by another team and are not reclaimed.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2164",
         name: "guarantee-unkept",
         severity: Severity::Warning,
         summary: "guaranteed GPUs can be taken by another team and are not reclaimed",
-        explain: "### What it checks
-
-Whether the limits of all teams exceed the GPUs of a pool at its maximum number of nodes, and no
-queue reclaims usage beyond a guarantee.
-
-### Why it matters
-
-A `ResourceQuota` is only an upper limit. A team keeps GPUs beyond its guarantee until its pods end,
-and the teams with the guarantee wait.
-
-### How to fix it
-
-Use `queueing: kueue`: Kueue lends idle GPUs and reclaims them. Or lower the limits. Or set
-`overcommit: true` in the pool, so that the first team that requests the GPUs gets them.
-",
+        checks: "Whether the limits of all teams exceed the GPUs of a pool at its maximum number of nodes, and no
+queue reclaims usage beyond a guarantee.",
+        reason: "A `ResourceQuota` is only an upper limit. A team keeps GPUs beyond its guarantee until its pods end,
+and the teams with the guarantee wait.",
+        remedy: "Use `queueing: kueue`: Kueue lends idle GPUs and reclaims them. Or lower the limits. Or set
+`overcommit: true` in the pool, so that the first team that requests the GPUs gets them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,23 +33,7 @@ teams:
   - name: vision
     quota: {gpus: [{pool: gpu, guaranteed: 2}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 2, limit: 2}]}
-  - name: vision
-    quota: {gpus: [{pool: gpu, guaranteed: 2}]}
-"#,
+        correction: Correction::Replace("limit: 4", "limit: 2"),
     },
     run,
 };

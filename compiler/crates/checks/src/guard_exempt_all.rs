@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `admission.exempt` contains every namespace of the teams.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2193",
         name: "guard-exempt-all",
         severity: Severity::Warning,
         summary: "`admission.exempt` contains every namespace of the teams",
-        explain: "### What it checks
-
-Whether `admission.exempt` leaves any namespace of the teams guarded.
-
-### Why it matters
-
-The guard is installed but checks no pods. Mistakes that it would reject are noticed only on the
-cluster.
-
-### How to fix it
-
-Remove a namespace from `exempt`, or remove `admission` if no namespace needs the guard.
-",
+        checks: "Whether `admission.exempt` leaves any namespace of the teams guarded.",
+        reason: "The guard is installed but checks no pods. Mistakes that it would reject are noticed only on the
+cluster.",
+        remedy: "Remove a namespace from `exempt`, or remove `admission` if no namespace needs the guard.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +26,7 @@ teams:
   - {name: research, namespaces: [research, research-dev]}
 admission: {exempt: [research, research-dev]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-1], nodes: {count: 1}}
-teams:
-  - {name: research, namespaces: [research, research-dev]}
-admission: {exempt: [research-dev]}
-"#,
+        correction: Correction::Replace("exempt: [research, research-dev", "exempt: [research-dev"),
     },
     run,
 };

@@ -5,30 +5,20 @@ use gpuc_schema::Spanned;
 use gpuc_kubernetes::names::is_dns_label;
 use gpuc_model::check::Rule;
 use gpuc_model::{CHART_NAMESPACES, Cluster};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 use gpuc_syntax::source::Span;
 
-/// `admission.exempt` contains a namespace that is never guarded.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2211",
         name: "guard-exempt-wrong",
         severity: Severity::Error,
         summary: "`admission.exempt` contains a namespace that is never guarded",
-        explain: "### What it checks
-
-Whether the guard applies to each namespace in `admission.exempt`. It applies to the namespaces of
+        checks: "Whether the guard applies to each namespace in `admission.exempt`. It applies to the namespaces of
 teams. In a cluster without teams, it applies to all namespaces except those of Kubernetes, of
-charts, and of gpuc.
-
-### Why it matters
-
-The entry has no effect. If the name is misspelled, the intended namespace is guarded.
-
-### How to fix it
-
-Correct the name, or remove the entry.
-",
+charts, and of gpuc.",
+        reason: "The entry has no effect. If the name is misspelled, the intended namespace is guarded.",
+        remedy: "Correct the name, or remove the entry.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,18 +31,7 @@ teams:
   - {name: research, namespaces: [research, research-dev]}
 admission: {exempt: [research-devel]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-1], nodes: {count: 1}}
-teams:
-  - {name: research, namespaces: [research, research-dev]}
-admission: {exempt: [research-dev]}
-"#,
+        correction: Correction::Replace("research-devel", "research-dev"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `admission` is set, but no pool has GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2210",
         name: "guard-without-gpus",
         severity: Severity::Error,
         summary: "`admission` is set, but no pool has GPUs",
-        explain: "### What it checks
-
-Whether a cluster with `admission` has a pool with GPUs.
-
-### Why it matters
-
-The policies compare the requests of pods with the resources that the pools advertise. If no pool
-has GPUs, they would reject every pod that requests one.
-
-### How to fix it
-
-Remove `admission`, or add a pool with GPUs.
-",
+        checks: "Whether a cluster with `admission` has a pool with GPUs.",
+        reason: "The policies compare the requests of pods with the resources that the pools advertise. If no pool
+has GPUs, they would reject every pod that requests one.",
+        remedy: "Remove `admission`, or add a pool with GPUs.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,17 +24,8 @@ nodePools:
   - {name: cpu, hosts: [node-1], nodes: {count: 1}}
 admission: {guard: enforce}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-admission: {guard: enforce}
-"#,
+        correction: Correction::Replace("admission:", "  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+admission:"),
     },
     run,
 };

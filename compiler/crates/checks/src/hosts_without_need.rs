@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A pool has `hosts`, but the cloud creates the machines.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2043",
         name: "hosts-without-need",
         severity: Severity::Error,
         summary: "a pool has `hosts`, but the cloud creates the machines",
-        explain: "### What it checks
-
-Whether `hosts` is set only for on-premises clusters.
-
-### Why it matters
-
-The cloud names the machines that it creates; the key would have no effect.
-
-### How to fix it
-
-Remove `hosts`. Describe existing nodes with `existing`.
-",
+        checks: "Whether `hosts` is set only for on-premises clusters.",
+        reason: "The cloud names the machines that it creates; the key would have no effect.",
+        remedy: "Remove `hosts`. Describe existing nodes with `existing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,17 +25,11 @@ nodePools:
     nodes: {count: 1}
     hosts: [node-1]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "    hosts: [node-1]
+",
+            "",
+        ),
     },
     run,
 };

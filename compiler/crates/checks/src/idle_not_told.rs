@@ -4,31 +4,21 @@ use gpuc_schema::config::Exporter;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Idle alerts are configured, but the exporter cannot measure MIG devices.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2086",
         name: "idle-not-told",
         severity: Severity::Warning,
         summary: "idle alerts are configured, but the exporter cannot measure MIG devices",
-        explain: "### What it checks
-
-Whether `monitoring.alerts` has `idlePercent` or `idleMinutes` if `monitoring.exporter` is `gpuc`
-and every GPU of a pool is partitioned into MIG devices.
-
-### Why it matters
-
-gpuc-runtime queries the driver, which does not report the utilization of MIG devices. Such a pool
+        checks: "Whether `monitoring.alerts` has `idlePercent` or `idleMinutes` if `monitoring.exporter` is `gpuc`
+and every GPU of a pool is partitioned into MIG devices.",
+        reason: "gpuc-runtime queries the driver, which does not report the utilization of MIG devices. Such a pool
 has no alert `GpuIdle`, whatever the thresholds are, and its panels `Busy` stay empty. Memory,
-temperature, power and errors are reported as on other pools.
-
-### How to fix it
-
-Write `exporter: dcgm`, which measures MIG devices as well. If you do not need the alert, remove the
-thresholds or allow this warning.
-",
+temperature, power and errors are reported as on other pools.",
+        remedy: "Write `exporter: dcgm`, which measures MIG devices as well. If you do not need the alert, remove the
+thresholds or allow this warning.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,23 +36,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-monitoring:
-  exporter: dcgm
-  alerts: {idleMinutes: 30}
-  prometheus: {existing: {release: kube-prometheus-stack}}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 1}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
-"#,
+        correction: Correction::Replace("exporter: gpuc", "exporter: dcgm"),
     },
     run,
 };

@@ -5,29 +5,19 @@ use gpuc_schema::gpu::NVLINK_RACKS;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// IMEX channels are requested for a GPU model without multi-node NVLink.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2064",
         name: "imex-unavailable",
         severity: Severity::Error,
         summary: "IMEX channels are requested for a GPU model without multi-node NVLink",
-        explain: "### What it checks
-
-Whether every pool with `extras: [imex]`, its own or the cluster's, has a GPU model whose NVLink
-connects several nodes: GB200 and GB300.
-
-### Why it matters
-
-Through an IMEX channel, a process uses the memory of GPUs in other nodes over NVLink. If NVLink
-connects only the GPUs of one node, the driver creates no channels, and containers would get none.
-
-### How to fix it
-
-Write the pool's own `extras` without `imex`.
-",
+        checks: "Whether every pool with `extras: [imex]`, its own or the cluster's, has a GPU model whose NVLink
+connects several nodes: GB200 and GB300.",
+        reason: "Through an IMEX channel, a process uses the memory of GPUs in other nodes over NVLink. If NVLink
+connects only the GPUs of one node, the driver creates no channels, and containers would get none.",
+        remedy: "Write the pool's own `extras` without `imex`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,19 +31,7 @@ nodePools:
     nodes: {count: 1}
     stack: {extras: [gdrcopy, imex]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: h100-sxm5-80gb, perNode: 8}
-    hosts: [node-1]
-    nodes: {count: 1}
-    stack: {extras: [gdrcopy]}
-"#,
+        correction: Correction::Replace("gdrcopy, imex", "gdrcopy"),
     },
     run,
 };

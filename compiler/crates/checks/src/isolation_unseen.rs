@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// It is unknown whether the cluster's network enforces the isolation of a team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2167",
         name: "isolation-unseen",
         severity: Severity::Warning,
         summary: "it is unknown whether the cluster's network enforces the isolation of a team",
-        explain: "### What it checks
-
-Whether gpuc creates the cluster if a team has `network: isolated`.
-
-### Why it matters
-
-Kubernetes accepts a `NetworkPolicy` whether or not the network plugin enforces it. Without
+        checks: "Whether gpuc creates the cluster if a team has `network: isolated`.",
+        reason: "Kubernetes accepts a `NetworkPolicy` whether or not the network plugin enforces it. Without
 enforcement, all pods can still reach each other, and no error is reported. gpuc creates clusters
-whose network enforces policies; for other clusters it cannot tell.
-
-### How to fix it
-
-Check for the component that the help names. If the cluster enforces policies, allow this warning.
-Otherwise enable enforcement in the network plugin, or write `network: open`.
-",
+whose network enforces policies; for other clusters it cannot tell.",
+        remedy: "Check for the component that the help names. If the cluster enforces policies, allow this warning.
+Otherwise enable enforcement in the network plugin, or write `network: open`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,20 +30,7 @@ nodePools:
 teams:
   - {name: research, network: isolated}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, network: open}
-"#,
+        correction: Correction::Replace("isolated", "open"),
     },
     run,
 };

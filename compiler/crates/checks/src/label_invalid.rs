@@ -5,30 +5,20 @@ use gpuc_schema::Spanned;
 use gpuc_kubernetes::names::{key_problem, value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The key or the value of a label is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2004",
         name: "label-invalid",
         severity: Severity::Error,
         summary: "the key or the value of a label is invalid",
-        explain: "### What it checks
-
-Whether keys and values of `labels` and `existing.selector`, and the value of `dedicatedTo`, have
+        checks: "Whether keys and values of `labels` and `existing.selector`, and the value of `dedicatedTo`, have
 the syntax of Kubernetes labels: an optional DNS name and `/`, then at most 63 letters, digits, `-`,
-`_` and `.`, beginning and ending with a letter or a digit.
-
-### Why it matters
-
-Some clouds accept such a label and create nodes that cannot join; others reject the pool after the
-cluster is created.
-
-### How to fix it
-
-Change the key or the value according to the help.
-",
+`_` and `.`, beginning and ending with a letter or a digit.",
+        reason: "Some clouds accept such a label and create nodes that cannot join; others reject the pool after the
+cluster is created.",
+        remedy: "Change the key or the value according to the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,18 +31,7 @@ nodePools:
     nodes: {count: 1}
     labels: {team: research & development}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    labels: {team: research}
-"#,
+        correction: Correction::Replace(" & development", ""),
     },
     run,
 };

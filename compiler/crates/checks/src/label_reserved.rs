@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A label is reserved.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2005",
         name: "label-reserved",
         severity: Severity::Error,
         summary: "a label is reserved",
-        explain: "### What it checks
-
-Whether a pool's `labels` contain reserved labels. Reserved are labels of gpuc (`gpuc.dev/`), labels
-of the cloud, and labels that the kubelet or the cloud sets on each node, such as the machine type.
-
-### Why it matters
-
-Clouds reject labels with their own prefixes, some only after the cluster is created. The DaemonSets
+        checks: "Whether a pool's `labels` contain reserved labels. Reserved are labels of gpuc (`gpuc.dev/`), labels
+of the cloud, and labels that the kubelet or the cloud sets on each node, such as the machine type.",
+        reason: "Clouds reject labels with their own prefixes, some only after the cluster is created. The DaemonSets
 of gpuc select their nodes by its own labels. A label that is overridden tells pods something
-different from the file.
-
-### How to fix it
-
-Remove the label, or choose a key with your own prefix.
-",
+different from the file.",
+        remedy: "Remove the label, or choose a key with your own prefix.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
     nodes: {count: 1}
     labels: {gpuc.dev/pool: infer}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    labels: {example.com/pool: infer}
-"#,
+        correction: Correction::Replace("gpuc.dev/pool:", "example.com/pool:"),
     },
     run,
 };

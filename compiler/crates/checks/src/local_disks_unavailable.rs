@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{one_of, word};
 
-/// A pool has no local disks, or does not support this use of them.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2106",
         name: "local-disks-unavailable",
         severity: Severity::Error,
         summary: "a pool has no local disks, or does not support this use of them",
-        explain: "### What it checks
-
-Whether the machine of a pool is known to have local NVMe disks, and whether its cloud and node
-image support the value of `localDisks`.
-
-### Why it matters
-
-Nodes would have only their boot disk, and pods that expect fast scratch space would fill it.
-
-### How to fix it
-
-Write a value that the help lists, or remove `localDisks`. On EKS `scratch` is for `AmazonLinux2023`
-and `Bottlerocket`.
-",
+        checks: "Whether the machine of a pool is known to have local NVMe disks, and whether its cloud and node
+image support the value of `localDisks`.",
+        reason: "Nodes would have only their boot disk, and pods that expect fast scratch space would fill it.",
+        remedy: "Write a value that the help lists, or remove `localDisks`. On EKS `scratch` is for `AmazonLinux2023`
+and `Bottlerocket`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, localDisks: block}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, localDisks: scratch}
-"#,
+        correction: Correction::Replace("localDisks: block", "localDisks: scratch"),
     },
     run,
 };

@@ -3,29 +3,19 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::machines;
 
-/// A machine type is in preview.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2018",
         name: "machine-preview",
         severity: Severity::Warning,
         summary: "a machine type is in preview",
-        explain: "### What it checks
-
-Whether the cloud offers a machine type only as a preview.
-
-### Why it matters
-
-A preview is available only after sign-up, and its name and size may still change.
-
-### How to fix it
-
-Sign up with the cloud and write `allow: [machine-preview]`, or choose another machine type.
-",
+        checks: "Whether the cloud offers a machine type only as a preview.",
+        reason: "A preview is available only after sign-up, and its name and size may still change.",
+        remedy: "Sign up with the cloud and write `allow: [machine-preview]`, or choose another machine type.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,17 +27,10 @@ nodePools:
     machine: Standard_NC144ds_xl_RTXPRO6000BSE_v6
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: Standard_NC40ads_H100_v5
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "Standard_NC144ds_xl_RTXPRO6000BSE_v6",
+            "Standard_NC40ads_H100_v5",
+        ),
     },
     run,
 };

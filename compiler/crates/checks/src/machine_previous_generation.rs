@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::machines;
 
-/// A machine type belongs to a previous generation.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2017",
         name: "machine-previous-generation",
         severity: Severity::Warning,
         summary: "a machine type belongs to a previous generation",
-        explain: "### What it checks
-
-Whether a machine type belongs to a generation that the cloud still offers, but no longer develops.
-
-### Why it matters
-
-New images, regions and features drop such machines first, and at some point they are no longer
-available.
-
-### How to fix it
-
-Choose a newer machine type, or write `allow: [machine-previous-generation]`.
-",
+        checks: "Whether a machine type belongs to a generation that the cloud still offers, but no longer develops.",
+        reason: "New images, regions and features drop such machines first, and at some point they are no longer
+available.",
+        remedy: "Choose a newer machine type, or write `allow: [machine-previous-generation]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +28,7 @@ nodePools:
     machine: Standard_ND40rs_v2
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: Standard_ND96asr_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("Standard_ND40rs_v2", "Standard_ND96asr_v4"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::queries::machines;
 
-/// A machine type is no longer available.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2016",
         name: "machine-retired",
         severity: Severity::Error,
         summary: "a machine type is no longer available",
-        explain: "### What it checks
-
-Whether the cloud still offers the machine type of a pool.
-
-### Why it matters
-
-The cloud's command accepts the name, and fails when it creates the machines, after the cluster is
-created.
-
-### How to fix it
-
-Write a replacement; the help names those that gpuc knows. An existing pool can be described with
-`existing`.
-",
+        checks: "Whether the cloud still offers the machine type of a pool.",
+        reason: "The cloud's command accepts the name, and fails when it creates the machines, after the cluster is
+created.",
+        remedy: "Write a replacement; the help names those that gpuc knows. An existing pool can be described with
+`existing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +29,7 @@ nodePools:
     machine: Standard_NC6s_v3
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: Standard_NC4as_T4_v3
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("Standard_NC6s_v3", "Standard_NC4as_T4_v3"),
     },
     run,
 };

@@ -4,29 +4,19 @@ use gpuc_schema::config::DevicePlugin;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// No component creates the MIG devices of a pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2051",
         name: "mig-nobody-cuts",
         severity: Severity::Error,
         summary: "no component creates the MIG devices of a pool",
-        explain: "### What it checks
-
-Whether a component creates the MIG devices of a pool with `sharing.mig`. gpuc-runtime does where it
-advertises the GPUs, and some clouds do when they create the nodes. NVIDIA's device plugin does not.
-
-### Why it matters
-
-The plugin advertises the MIG devices that it finds. It would find none: with `mixed`, the nodes
-would advertise full GPUs; with `single`, the plugin would not start.
-
-### How to fix it
-
-Write `devicePlugin: gpuc`. Existing pools are not checked.
-",
+        checks: "Whether a component creates the MIG devices of a pool with `sharing.mig`. gpuc-runtime does where it
+advertises the GPUs, and some clouds do when they create the nodes. NVIDIA's device plugin does not.",
+        reason: "The plugin advertises the MIG devices that it finds. It would find none: with `mixed`, the nodes
+would advertise full GPUs; with `single`, the plugin would not start.",
+        remedy: "Write `devicePlugin: gpuc`. Existing pools are not checked.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
-"#,
+        correction: Correction::Replace("devicePlugin: nvidia", r#"devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#),
     },
     run,
 };

@@ -4,28 +4,18 @@ use gpuc_schema::config::Sharing;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// MIG is not supported on a virtual GPU.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2021",
         name: "mig-on-fraction",
         severity: Severity::Error,
         summary: "MIG is not supported on a virtual GPU",
-        explain: "### What it checks
-
-Whether a pool with `sharing: {mig: …}` has full GPUs.
-
-### Why it matters
-
-A machine with a fraction of a GPU gets a virtual GPU. Only the host that partitioned the GPU can
-partition it again.
-
-### How to fix it
-
-Choose a machine with full GPUs, or share the virtual GPU through time-slicing.
-",
+        checks: "Whether a pool with `sharing: {mig: …}` has full GPUs.",
+        reason: "A machine with a fraction of a GPU gets a virtual GPU. Only the host that partitioned the GPU can
+partition it again.",
+        remedy: "Choose a machine with full GPUs, or share the virtual GPU through time-slicing.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,18 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.24gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
+        correction: Correction::Replace(r#"allow: [gke-fraction]
 kubernetes: {version: "1.34"}
 cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
-    machine: g4-standard-48
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.24gb, count: 4}]}]}}
-"#,
+    machine: g4-standard-6"#, r#"kubernetes: {version: "1.34"}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g4-standard-48"#),
     },
     run,
 };

@@ -4,30 +4,20 @@ use gpuc_schema::config::MigStrategy;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MigGpu, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The MIG devices of a pool with the strategy `single` differ.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2023",
         name: "mig-single-unequal",
         severity: Severity::Error,
         summary: "the MIG devices of a pool with the strategy `single` differ",
-        explain: "### What it checks
-
-Whether every GPU of a node is partitioned, and all MIG devices have the same profile, if
-`sharing.mig.strategy` is `single`.
-
-### Why it matters
-
-With this strategy all MIG devices are advertised as `nvidia.com/gpu`, so a pod could not select one
-of them. Device plugins advertise nothing if MIG devices differ or a GPU is not partitioned.
-
-### How to fix it
-
-Partition all GPUs in the same way, or write `strategy: mixed`, which advertises each profile under
-its own name.
-",
+        checks: "Whether every GPU of a node is partitioned, and all MIG devices have the same profile, if
+`sharing.mig.strategy` is `single`.",
+        reason: "With this strategy all MIG devices are advertised as `nvidia.com/gpu`, so a pod could not select one
+of them. Device plugins advertise nothing if MIG devices differ or a GPU is not partitioned.",
+        remedy: "Partition all GPUs in the same way, or write `strategy: mixed`, which advertises each profile under
+its own name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,19 +31,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: single, perGpu: [{gpus: "0", layout: [{profile: 2g.12gb, count: 2}]}, {gpus: "1", layout: [{profile: 1g.6gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{gpus: "0", layout: [{profile: 2g.12gb, count: 2}]}, {gpus: "1", layout: [{profile: 1g.6gb, count: 4}]}]}}
-"#,
+        correction: Correction::Replace("strategy: single", "strategy: mixed"),
     },
     run,
 };

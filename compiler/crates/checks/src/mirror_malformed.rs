@@ -3,29 +3,19 @@
 use gpuc_kubernetes::names::image;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The registry in `mirror.images` is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2121",
         name: "mirror-malformed",
         severity: Severity::Error,
         summary: "the registry in `mirror.images` is invalid",
-        explain: "### What it checks
-
-Whether `mirror.images` is the host of a registry, with an optional port and path: the part before
-the name of an image.
-
-### Why it matters
-
-gpuc puts it in front of the name of every image. With `https://`, a tag or a space in it, no node
-could pull an image.
-
-### How to fix it
-
-Write only the host and the path.
-",
+        checks: "Whether `mirror.images` is the host of a registry, with an optional port and path: the part before
+the name of an image.",
+        reason: "gpuc puts it in front of the name of every image. With `https://`, a tag or a space in it, no node
+could pull an image.",
+        remedy: "Write only the host and the path.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
 charts: {kueue: {}}
 mirror: {images: "https://registry.example.com/hub"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 2}
-charts: {kueue: {}}
-mirror: {images: registry.example.com/hub}
-"#,
+        correction: Correction::Replace(r#""https://registry.example.com/hub""#, "registry.example.com/hub"),
     },
     run,
 };

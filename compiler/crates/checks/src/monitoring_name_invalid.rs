@@ -6,29 +6,19 @@ use gpuc_schema::config::Prometheus;
 use gpuc_kubernetes::names::{is_dns_subdomain, value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A name in `monitoring` is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2073",
         name: "monitoring-name-invalid",
         severity: Severity::Error,
         summary: "a name in `monitoring` is invalid",
-        explain: "### What it checks
-
-Whether `prometheus.existing.release` is a valid label value, and whether `grafana.adminSecret` and
-`storage.class` are valid object names.
-
-### Why it matters
-
-The API server rejects the objects, or the pods wait for a Secret or a volume that cannot exist.
-
-### How to fix it
-
-Write the name as `helm list` or `kubectl get` prints it. Object names consist of lower-case
-letters, digits, `-` and `.`. Label values consist of at most 63 letters, digits, `-`, `_` and `.`.
-",
+        checks: "Whether `prometheus.existing.release` is a valid label value, and whether `grafana.adminSecret` and
+`storage.class` are valid object names.",
+        reason: "The API server rejects the objects, or the pods wait for a Secret or a volume that cannot exist.",
+        remedy: "Write the name as `helm list` or `kubectl get` prints it. Object names consist of lower-case
+letters, digits, `-` and `.`. Label values consist of at most 63 letters, digits, `-`, `_` and `.`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,19 +32,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-monitoring:
-  prometheus: {existing: {release: kube-prometheus}}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""kube prometheus""#, "kube-prometheus"),
     },
     run,
 };

@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `monitoring` is set, but no pool has GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2072",
         name: "monitoring-without-gpus",
         severity: Severity::Warning,
         summary: "`monitoring` is set, but no pool has GPUs",
-        explain: "### What it checks
-
-Whether a pool has GPUs if the file has `monitoring`.
-
-### Why it matters
-
-gpuc generates monitoring of GPUs only: without GPUs there are no exporters and no alerts for them.
-
-### How to fix it
-
-Add a pool with GPUs, or remove `monitoring`.
-",
+        checks: "Whether a pool has GPUs if the file has `monitoring`.",
+        reason: "gpuc generates monitoring of GPUs only: without GPUs there are no exporters and no alerts for them.",
+        remedy: "Add a pool with GPUs, or remove `monitoring`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,19 +25,19 @@ nodePools:
     machine: m7i.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+        correction: Correction::Replace(
+            "monitoring:
+  prometheus: {existing: {release: kube-prometheus-stack}}
+nodePools:
+  - name: cpu
+    machine: m7i.xlarge",
+            r#"stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 monitoring:
   prometheus: {existing: {release: kube-prometheus-stack}}
 nodePools:
   - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+    machine: g6.xlarge"#,
+        ),
     },
     run,
 };

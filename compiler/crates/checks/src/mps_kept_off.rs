@@ -4,30 +4,20 @@ use gpuc_schema::config::DevicePlugin;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MPS_CAPABLE, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// An existing pool lacks the label that NVIDIA's MPS daemon requires.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2052",
         name: "mps-kept-off",
         severity: Severity::Error,
         summary: "an existing pool lacks the label that NVIDIA's MPS daemon requires",
-        explain: r#"### What it checks
-
-Whether the nodes of an existing pool have the label `nvidia.com/mps.capable: "true"` if NVIDIA's
-device plugin shares their GPUs through MPS.
-
-### Why it matters
-
-The control daemon of the plugin's chart has a node selector for this label, and the plugin waits
+        checks: r#"Whether the nodes of an existing pool have the label `nvidia.com/mps.capable: "true"` if NVIDIA's
+device plugin shares their GPUs through MPS."#,
+        reason: r#"The control daemon of the plugin's chart has a node selector for this label, and the plugin waits
 for the daemon. Without the label, the nodes advertise nothing. gpuc sets the label on the nodes
-that it creates, but does not change existing nodes.
-
-### How to fix it
-
-Label the nodes and add the label to `existing.selector`; or write `devicePlugin: gpuc`.
-"#,
+that it creates, but does not change existing nodes."#,
+        remedy: r#"Label the nodes and add the label to `existing.selector`; or write `devicePlugin: gpuc`."#,
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,19 +31,10 @@ nodePools:
     existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
     sharing: {mps: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}}
-stack: {devicePlugin: nvidia}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a, nvidia.com/mps.capable: "true"}}
-    sharing: {mps: {replicas: 4}}
-"#,
+        correction: Correction::Replace(
+            "eks.amazonaws.com/nodegroup: gpu-a",
+            r#"eks.amazonaws.com/nodegroup: gpu-a, nvidia.com/mps.capable: "true""#,
+        ),
     },
     run,
 };

@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The maximum node count of a pool exceeds the cloud's limit.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2041",
         name: "nodes-too-many",
         severity: Severity::Error,
         summary: "the maximum node count of a pool exceeds the cloud's limit",
-        explain: "### What it checks
-
-Whether `nodes.max` (or `nodes.count`) of each pool is within the cloud's limit for one node pool.
-
-### Why it matters
-
-The cloud rejects the pool, after the cluster is already created.
-
-### How to fix it
-
-Lower the number, or spread the nodes over several pools.
-",
+        checks: "Whether `nodes.max` (or `nodes.count`) of each pool is within the cloud's limit for one node pool.",
+        reason: "The cloud rejects the pool, after the cluster is already created.",
+        remedy: "Lower the number, or spread the nodes over several pools.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,17 +24,7 @@ nodePools:
     machine: Standard_NC4as_T4_v3
     nodes: {min: 1, max: 2000}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: Standard_NC4as_T4_v3
-    nodes: {min: 1, max: 1000}
-"#,
+        correction: Correction::Replace("max: 2000", "max: 1000"),
     },
     run,
 };

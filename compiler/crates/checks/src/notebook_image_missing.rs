@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::notebooks_on_pools;
 
-/// A notebook with a GPU uses the chart's sample image.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2143",
         name: "notebook-image-missing",
         severity: Severity::Warning,
         summary: "a notebook with a GPU uses the chart's sample image",
-        explain: "### What it checks
-
-Whether each notebook profile on a pool with GPUs has an image: its own, or the `image` of all
-notebooks.
-
-### Why it matters
-
-The chart's sample image contains Jupyter and little else: neither CUDA nor a framework. Nothing in
-the notebook can use the GPU until the user installs both, at every start.
-
-### How to fix it
-
-Set `image` to an image with `jupyterhub-singleuser` and the framework that the users need.
-",
+        checks: "Whether each notebook profile on a pool with GPUs has an image: its own, or the `image` of all
+notebooks.",
+        reason: "The chart's sample image contains Jupyter and little else: neither CUDA nor a framework. Nothing in
+the notebook can use the GPU until the user installs both, at every start.",
+        remedy: "Set `image` to an image with `jupyterhub-singleuser` and the framework that the users need.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,24 +34,8 @@ notebooks:
       - {name: One A30, pool: gpu, gpus: 1}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("profiles:", r#"image: "registry.example.com/notebook:1.0.0"
+    profiles:"#),
     },
     run,
 };

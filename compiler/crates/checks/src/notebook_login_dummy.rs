@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Fragment;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::chart_values;
 
-/// The notebooks accept a login under any name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2145",
         name: "notebook-login-dummy",
         severity: Severity::Warning,
         summary: "the notebooks accept a login under any name",
-        explain: "### What it checks
-
-Whether the chart `jupyterhub` is configured with its dummy authenticator.
-
-### Why it matters
-
-The dummy authenticator accepts any name, with any password or with one password that all users
-share. Every user can read the files of every other user. It is meant for trials only.
-
-### How to fix it
-
-Choose another authenticator: `hub.config.JupyterHub.authenticator_class` in
-`charts.jupyterhub.values`.
-",
+        checks: "Whether the chart `jupyterhub` is configured with its dummy authenticator.",
+        reason: "The dummy authenticator accepts any name, with any password or with one password that all users
+share. Every user can read the files of every other user. It is meant for trials only.",
+        remedy: "Choose another authenticator: `hub.config.JupyterHub.authenticator_class` in
+`charts.jupyterhub.values`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,24 +36,7 @@ notebooks:
       - {name: One A30, pool: gpu, gpus: 1}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: dummy}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("authenticator_class: dummy", "authenticator_class: github"),
     },
     run,
 };

@@ -3,33 +3,23 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Fragment;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::chart_values;
 
-/// No authenticator is configured for the notebooks.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2144",
         name: "notebook-login-missing",
         severity: Severity::Error,
         summary: "no authenticator is configured for the notebooks",
-        explain: "### What it checks
-
-Whether the values of the chart `jupyterhub` choose an authenticator.
-
-### Why it matters
-
-By default the chart accepts any name with any password. Anyone who can reach the hub can read the
-files of all users, and use the GPUs.
-
-### How to fix it
-
-Set `hub.config.JupyterHub.authenticator_class` below `charts.jupyterhub.values`, and the settings
+        checks: "Whether the values of the chart `jupyterhub` choose an authenticator.",
+        reason: "By default the chart accepts any name with any password. Anyone who can reach the hub can read the
+files of all users, and use the GPUs.",
+        remedy: "Set `hub.config.JupyterHub.authenticator_class` below `charts.jupyterhub.values`, and the settings
 that the authenticator needs: `github`, `google`, `azuread`, `generic-oauth`,
 `ldapauthenticator.LDAPAuthenticator`. Keep secrets out of the file: `hub.extraEnv` can read
-`OAUTH_CLIENT_SECRET` from a Secret.
-",
+`OAUTH_CLIENT_SECRET` from a Secret.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,24 +37,10 @@ notebooks:
     profiles:
       - {name: One A30, pool: gpu, gpus: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
+        correction: Correction::Replace("gpus: 1}
+", "gpus: 1}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+"),
     },
     run,
 };

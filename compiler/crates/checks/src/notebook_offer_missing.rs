@@ -4,35 +4,25 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Devices, Offer, Pool, Sharing};
 use gpuc_schema::Span;
 use gpuc_schema::config::{Allocation, MigStrategy, NotebookProfile};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 use super::queries::notebooks_on_pools;
 
-/// A notebook requests resources that its pool does not advertise.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2141",
         name: "notebook-offer-missing",
         severity: Severity::Error,
         summary: "a notebook requests resources that its pool does not advertise",
-        explain: "### What it checks
-
-Whether the nodes of a profile's pool advertise the requested resources: as many GPUs, replicas or
+        checks: "Whether the nodes of a profile's pool advertise the requested resources: as many GPUs, replicas or
 MIG devices on one node, and MIG devices of this profile under a resource name of their own. They
 must be advertised by a device plugin. On a pool with GPUs, a profile that does not set `gpus`
-requests one.
-
-### Why it matters
-
-The notebook stays pending indefinitely. The hub reports only that it did not start in time.
-
-### How to fix it
-
-Request resources that the pool advertises, as listed in the help, or choose another pool. MIG
+requests one.",
+        reason: "The notebook stays pending indefinitely. The hub reports only that it did not start in time.",
+        remedy: "Request resources that the pool advertises, as listed in the help, or choose another pool. MIG
 devices have resource names of their own only with `strategy: mixed`. With `allocation: dra`, GPUs
-are allocated through DRA, which notebooks do not support.
-",
+are allocated through DRA, which notebooks do not support.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,24 +41,7 @@ notebooks:
       - {name: Four A30, pool: gpu, gpus: 4}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: Two A30, pool: gpu, gpus: 2}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("Four A30, pool: gpu, gpus: 4", "Two A30, pool: gpu, gpus: 2"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A notebook profile names a pool that is dedicated to a team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2213",
         name: "notebook-pool-dedicated",
         severity: Severity::Warning,
         summary: "a notebook profile names a pool that is dedicated to a team",
-        explain: "### What it checks
-
-Whether the pool of a notebook profile is `dedicatedTo` a team.
-
-### Why it matters
-
-Every user of the hub can choose any profile. The notebook tolerates the taint that keeps other pods
-off the pool, and takes GPUs that the team relies on.
-
-### How to fix it
-
-Name another pool, or remove `dedicatedTo` if notebooks may use the pool.
-",
+        checks: "Whether the pool of a notebook profile is `dedicatedTo` a team.",
+        reason: "Every user of the hub can choose any profile. The notebook tolerates the taint that keeps other pods
+off the pool, and takes GPUs that the team relies on.",
+        remedy: "Name another pool, or remove `dedicatedTo` if notebooks may use the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,24 +32,7 @@ notebooks:
       - {name: One GPU, pool: gpu, gpus: 1}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [gpu-1], nodes: {count: 1}, dedicatedTo: research}
-  - {name: desk, gpu: {model: L4, perNode: 2}, hosts: [gpu-2], nodes: {count: 1}}
-teams:
-  - {name: research}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One GPU, pool: desk, gpus: 1}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("pool: gpu", "pool: desk"),
     },
     run,
 };

@@ -4,32 +4,22 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::NotebookProfile;
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// A notebook profile does not name its pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2140",
         name: "notebook-pool-missing",
         severity: Severity::Error,
         summary: "a notebook profile does not name its pool",
-        explain: "### What it checks
-
-Whether each notebook profile names an existing pool, if it names one. Whether it names a pool if it
-requests GPUs or MIG devices. Whether it sets anything but its name.
-
-### Why it matters
-
-The resource name of a GPU, and the taints and labels of its nodes, follow from the pool. Users
-would choose a notebook that never starts.
-
-### How to fix it
-
-Set `pool` to the name of one of the pools. A notebook without GPUs needs no pool: set `cpu` and
-`memory`.
-",
+        checks: "Whether each notebook profile names an existing pool, if it names one. Whether it names a pool if it
+requests GPUs or MIG devices. Whether it sets anything but its name.",
+        reason: "The resource name of a GPU, and the taints and labels of its nodes, follow from the pool. Users
+would choose a notebook that never starts.",
+        remedy: "Set `pool` to the name of one of the pools. A notebook without GPUs needs no pool: set `cpu` and
+`memory`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,24 +38,7 @@ notebooks:
       - {name: One A30, pool: gpus, gpus: 1}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("pool: gpus", "pool: gpu"),
     },
     run,
 };

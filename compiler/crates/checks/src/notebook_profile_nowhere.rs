@@ -5,28 +5,18 @@ use gpuc_schema::config::{NotebookProfile, TaintEffect};
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{Answer, Demand, verdict};
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A notebook does not fit on any node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2192",
         name: "notebook-profile-nowhere",
         severity: Severity::Error,
         summary: "a notebook does not fit on any node",
-        explain: "### What it checks
-
-Whether the `cpu` and `memory` of each notebook profile fit on the nodes of its pool, or of any pool
-if it names none.
-
-### Why it matters
-
-Users would choose a notebook that stays pending indefinitely, and an autoscaler would not help.
-
-### How to fix it
-
-Request amounts that fit on a node, or name another pool.
-",
+        checks: "Whether the `cpu` and `memory` of each notebook profile fit on the nodes of its pool, or of any pool
+if it names none.",
+        reason: "Users would choose a notebook that stays pending indefinitely, and an autoscaler would not help.",
+        remedy: "Request amounts that fit on a node, or name another pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,24 +35,7 @@ notebooks:
       - {name: One L4, pool: gpu, cpu: 32}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - {name: gpu, machine: g6.4xlarge, nodes: {count: 2}}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    secret: hub
-    profiles:
-      - {name: One L4, pool: gpu, cpu: 12}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("cpu: 32", "cpu: 12"),
     },
     run,
 };

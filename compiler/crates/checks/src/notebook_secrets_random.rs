@@ -3,36 +3,26 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Fragment, Gitops};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::queries::chart_values;
 
-/// Argo CD regenerates the notebooks' secrets at each sync.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2146",
         name: "notebook-secrets-random",
         severity: Severity::Error,
         summary: "Argo CD regenerates the notebooks' secrets at each sync",
-        explain: "### What it checks
-
-Where Argo CD installs the chart `jupyterhub`: whether its values set the chart's three secrets, and
-the `apiToken` of each entry in `hub.services`. An empty value counts as unset.
-
-### Why it matters
-
-The chart generates the secrets that are not in its values, and keeps them by reading the existing
+        checks: "Where Argo CD installs the chart `jupyterhub`: whether its values set the chart's three secrets, and
+the `apiToken` of each entry in `hub.services`. An empty value counts as unset.",
+        reason: "The chart generates the secrets that are not in its values, and keeps them by reading the existing
 Secret from the cluster. Argo CD renders charts without access to the cluster. Each sync generates
-new secrets: the hub restarts, the proxy rejects it, and all users are logged out.
-
-### How to fix it
-
-Set all three in `charts.jupyterhub.values`, each from `openssl rand -hex 32`, and restrict read
+new secrets: the hub restarts, the proxy rejects it, and all users are logged out.",
+        remedy: "Set all three in `charts.jupyterhub.values`, each from `openssl rand -hex 32`, and restrict read
 access to the repository. With `secret`, the entries `hub.config.JupyterHub.cookie_secret` and
 `hub.config.CryptKeeper.keys` of that Secret take precedence over the values. Those values may then
 be any but must not change. The proxy's token and the tokens of services always come from the
-values. Flux and `install.sh` need none of this.
-",
+values. Flux and `install.sh` need none of this.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,31 +42,13 @@ notebooks:
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
-charts:
+        correction: Correction::Replace(" {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}", r#"
   jupyterhub:
     values:
       hub:
         config: {JupyterHub: {authenticator_class: github}, CryptKeeper: {keys: ["0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f"]}}
         cookieSecret: "1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e1e"
-      proxy: {secretToken: "2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d"}
-gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/demo}}
-"#,
+      proxy: {secretToken: "2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d2d""#),
     },
     run,
 };

@@ -3,32 +3,22 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
 use gpuc_schema::config::MigStrategy;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::notebooks_on_pools;
 
-/// A notebook requests several replicas or MIG devices.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2142",
         name: "notebook-shares-several",
         severity: Severity::Error,
         summary: "a notebook requests several replicas or MIG devices",
-        explain: "### What it checks
-
-Whether a profile requests more than one replica of a GPU, or more than one MIG device.
-
-### Why it matters
-
-Two replicas are no more than one: they may be of the same GPU, where containers take turns in
+        checks: "Whether a profile requests more than one replica of a GPU, or more than one MIG device.",
+        reason: "Two replicas are no more than one: they may be of the same GPU, where containers take turns in
 either case. NVIDIA's device plugin and gpuc-runtime reject such a pod. A CUDA program uses a single
-MIG device, however many its container has.
-
-### How to fix it
-
-Set `gpus: 1`. For more GPU capacity, choose a larger MIG profile or a pool whose GPUs are not
-shared.
-",
+MIG device, however many its container has.",
+        remedy: "Set `gpus: 1`. For more GPU capacity, choose a larger MIG profile or a pool whose GPUs are not
+shared.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,25 +38,7 @@ notebooks:
       - {name: Shares, pool: gpu, gpus: 2}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4}}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: A share, pool: gpu, gpus: 1}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("Shares, pool: gpu, gpus: 2", "A share, pool: gpu, gpus: 1"),
     },
     run,
 };

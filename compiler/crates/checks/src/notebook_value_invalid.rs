@@ -8,31 +8,21 @@ use gpuc_schema::config::{NotebookProfile, Quantity};
 use gpuc_kubernetes::names::is_dns_subdomain;
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, slug};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A name or quantity of the notebooks is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2147",
         name: "notebook-value-invalid",
         severity: Severity::Error,
         summary: "a name or quantity of the notebooks is invalid",
-        explain: "### What it checks
-
-Whether the profile names contain letters or digits and differ in them. Whether `secret` and
+        checks: "Whether the profile names contain letters or digits and differ in them. Whether `secret` and
 `storage.class` are valid object names, `cpu` and `memory` are valid quantities, and `idleMinutes`
-and `sizeGiB` are within their ranges. Whether there is at least one profile.
-
-### Why it matters
-
-The hub identifies profiles by the letters and digits of their names. Of two profiles that are equal
+and `sizeGiB` are within their ranges. Whether there is at least one profile.",
+        reason: "The hub identifies profiles by the letters and digits of their names. Of two profiles that are equal
 in them, users would always get the first. Other invalid values make the chart's installation or the
-start of a notebook fail.
-
-### How to fix it
-
-Correct the value as described in the help.
-",
+start of a notebook fail.",
+        remedy: "Correct the value as described in the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,25 +42,7 @@ notebooks:
       - {name: one-a30, pool: gpu, gpus: 2}
 charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-notebooks:
-  jupyterHub:
-    image: "registry.example.com/notebook:1.0.0"
-    profiles:
-      - {name: One A30, pool: gpu, gpus: 1}
-      - {name: two-a30, pool: gpu, gpus: 2}
-charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
-"#,
+        correction: Correction::Replace("one-a30", "two-a30"),
     },
     run,
 };

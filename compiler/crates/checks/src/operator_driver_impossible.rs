@@ -4,33 +4,23 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::OsFacts;
 use gpuc_schema::config::DriverOwner;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{one_of, word, words};
 use super::queries::drivers;
 
-/// The GPU Operator cannot install a driver on a node image.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2090",
         name: "operator-driver-impossible",
         severity: Severity::Error,
         summary: "the GPU Operator cannot install a driver on a node image",
-        explain: "### What it checks
-
-For each pool whose driver the GPU Operator installs: whether its node image contains no driver yet,
-and has an operating system for which NVIDIA publishes driver containers.
-
-### Why it matters
-
-Two drivers load the same kernel modules, and the second one fails. Without a driver container for
+        checks: "For each pool whose driver the GPU Operator installs: whether its node image contains no driver yet,
+and has an operating system for which NVIDIA publishes driver containers.",
+        reason: "Two drivers load the same kernel modules, and the second one fails. Without a driver container for
 the operating system, the operator waits for an image that does not exist. In both cases the nodes
-never advertise a GPU.
-
-### How to fix it
-
-Choose one of the images in the help, or another value for `driver`.
-",
+never advertise a GPU.",
+        remedy: "Choose one of the images in the help, or another value for `driver`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,16 +31,7 @@ nodePools:
   - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, os: {family: AmazonLinux2023}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {driver: operator, devicePlugin: operator}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}, os: {family: Ubuntu2404}}
-"#,
+        correction: Correction::Replace("AmazonLinux2023", "Ubuntu2404"),
     },
     run,
 };

@@ -4,32 +4,22 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::cuda::DriverVersion;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::Once;
 
-/// A driver version does not name a driver container of NVIDIA.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2092",
         name: "operator-driver-version",
         severity: Severity::Error,
         summary: "a driver version does not name a driver container of NVIDIA",
-        explain: "### What it checks
-
-Whether `driverVersion` is a complete version such as `595.91.07`, if the GPU Operator installs the
-driver.
-
-### Why it matters
-
-The operator pulls an image whose tag contains the complete version. No image exists for a branch or
-a keyword, and the driver is never installed.
-
-### How to fix it
-
-Write a complete version for which NVIDIA publishes a driver container, or remove `driverVersion`:
-gpuc chooses the newest version that supports the pool's GPU model.
-",
+        checks: "Whether `driverVersion` is a complete version such as `595.91.07`, if the GPU Operator installs the
+driver.",
+        reason: "The operator pulls an image whose tag contains the complete version. No image exists for a branch or
+a keyword, and the driver is never installed.",
+        remedy: "Write a complete version for which NVIDIA publishes a driver container, or remove `driverVersion`:
+gpuc chooses the newest version that supports the pool's GPU model.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,15 +29,7 @@ stack: {driver: operator, devicePlugin: operator, driverVersion: "595"}
 nodePools:
   - {name: gpu, gpu: {model: L4, perNode: 1}, hosts: [node-1], nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {driver: operator, devicePlugin: operator, driverVersion: "595.91.07"}
-nodePools:
-  - {name: gpu, gpu: {model: L4, perNode: 1}, hosts: [node-1], nodes: {count: 1}}
-"#,
+        correction: Correction::Replace(r#"driverVersion: "595""#, r#"driverVersion: "595.91.07""#),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Label, operator};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// An existing pool lacks the labels that configure the GPU Operator on its nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2094",
         name: "operator-label-missing",
         severity: Severity::Error,
         summary: "an existing pool lacks the labels that configure the GPU Operator on its nodes",
-        explain: "### What it checks
-
-In a cluster where gpuc installs the GPU Operator: whether `existing.selector` contains the labels
+        checks: "In a cluster where gpuc installs the GPU Operator: whether `existing.selector` contains the labels
 that limit the operator to its configured tasks on that pool. gpuc adds these labels to the pools
-that it creates.
-
-### Why it matters
-
-The operator runs on every node with an NVIDIA GPU. Without these labels it installs a second driver
-or a second device plugin there, or shares the GPUs differently from the configuration.
-
-### How to fix it
-
-Add the labels in the help to the pool's nodes and to `existing.selector`.
-",
+that it creates.",
+        reason: "The operator runs on every node with an NVIDIA GPU. Without these labels it installs a second driver
+or a second device plugin there, or shares the GPUs differently from the configuration.",
+        remedy: "Add the labels in the help to the pool's nodes and to `existing.selector`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,24 +34,7 @@ nodePools:
     existing: {selector: {rack: b}}
     stack: {driver: preinstalled}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: L4, perNode: 1}
-    hosts: [node-1]
-    nodes: {count: 1}
-    stack: {driver: operator, devicePlugin: operator}
-  - name: old
-    gpu: {model: L4, perNode: 1}
-    nodes: {count: 2}
-    existing: {selector: {rack: b, nvidia.com/gpu.deploy.operands: "false"}}
-    stack: {driver: preinstalled}
-"#,
+        correction: Correction::Replace("rack: b", r#"rack: b, nvidia.com/gpu.deploy.operands: "false""#),
     },
     run,
 };

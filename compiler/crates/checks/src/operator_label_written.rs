@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, operator};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A label of the GPU Operator is set in the configuration.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2093",
         name: "operator-label-written",
         severity: Severity::Error,
         summary: "a label of the GPU Operator is set in the configuration",
-        explain: "### What it checks
-
-In a cluster where gpuc installs the GPU Operator: whether a pool's `labels` contain a label by
+        checks: "In a cluster where gpuc installs the GPU Operator: whether a pool's `labels` contain a label by
 which the operator selects nodes or their configuration: `nvidia.com/gpu.deploy.*`,
-`nvidia.com/device-plugin.config` and `nvidia.com/mig.config`.
-
-### Why it matters
-
-gpuc derives these labels from `driver`, `devicePlugin` and `sharing`. Labels set by hand can
-contradict them: then two drivers or two device plugins run on a node, or none.
-
-### How to fix it
-
-Remove the label, and configure the pool with `stack` and `sharing`.
-",
+`nvidia.com/device-plugin.config` and `nvidia.com/mig.config`.",
+        reason: "gpuc derives these labels from `driver`, `devicePlugin` and `sharing`. Labels set by hand can
+contradict them: then two drivers or two device plugins run on a node, or none.",
+        remedy: "Remove the label, and configure the pool with `stack` and `sharing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,19 +29,7 @@ nodePools:
     nodes: {count: 1}
     labels: {nvidia.com/gpu.deploy.driver: "false"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {driver: operator, devicePlugin: operator}
-nodePools:
-  - name: gpu
-    gpu: {model: L4, perNode: 1}
-    hosts: [node-1]
-    nodes: {count: 1}
-    stack: {driver: host}
-"#,
+        correction: Correction::Replace(r#"labels: {nvidia.com/gpu.deploy.driver: "false""#, "stack: {driver: host"),
     },
     run,
 };

@@ -2,34 +2,24 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Operands, Pool, operator};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// Pools need conflicting values of a cluster-wide setting of the GPU Operator.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2091",
         name: "operator-setting-split",
         severity: Severity::Error,
         summary: "pools need conflicting values of a cluster-wide setting of the GPU Operator",
-        explain: "### What it checks
-
-Whether all pools that the GPU Operator manages work with the same cluster-wide settings: the
+        checks: "Whether all pools that the GPU Operator manages work with the same cluster-wide settings: the
 driver's directory, and the provider of the NVIDIA container toolkit (the operator or the node
-image).
-
-### Why it matters
-
-These settings of the operator apply to all nodes. If the directory is wrong for a pool, its device
+image).",
+        reason: "These settings of the operator apply to all nodes. If the directory is wrong for a pool, its device
 plugin does not find the driver. If the toolkit setting is wrong, containers are started through a
-program that does not exist there.
-
-### How to fix it
-
-Use the same `driver` for all these pools, or remove one of them from the operator: give it another
-`driver` and another `devicePlugin`.
-",
+program that does not exist there.",
+        remedy: "Use the same `driver` for all these pools, or remove one of them from the operator: give it another
+`driver` and another `devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,17 +31,7 @@ nodePools:
   - {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 1}, stack: {driver: operator}}
   - {name: serve, machine: Standard_NC4as_T4_v3, nodes: {count: 1}, stack: {driver: preinstalled}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {devicePlugin: operator}
-nodePools:
-  - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
-  - {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 1}, stack: {driver: operator}}
-  - {name: serve, machine: Standard_NC4as_T4_v3, nodes: {count: 1}, stack: {driver: operator}}
-"#,
+        correction: Correction::Replace("preinstalled", "operator"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{word, words};
 
-/// The cloud has no node image of this family.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2010",
         name: "os-family-unavailable",
         severity: Severity::Error,
         summary: "the cloud has no node image of this family",
-        explain: "### What it checks
-
-Whether `os.family` is one of the families for which the cloud has node images.
-
-### Why it matters
-
-Images differ in how the driver is installed and how containers access their devices. A family of
-another cloud is unknown here.
-
-### How to fix it
-
-Write one of the families in the help, or remove `os` to use the default.
-",
+        checks: "Whether `os.family` is one of the families for which the cloud has node images.",
+        reason: "Images differ in how the driver is installed and how containers access their devices. A family of
+another cloud is unknown here.",
+        remedy: "Write one of the families in the help, or remove `os` to use the default.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
     nodes: {count: 1}
     os: {family: AzureLinux}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    os: {family: AmazonLinux2023}
-"#,
+        correction: Correction::Replace("AzureLinux", "AmazonLinux2023"),
     },
     run,
 };

@@ -2,32 +2,22 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{word, words};
 
-/// A node image is not available for this Kubernetes version.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2011",
         name: "os-kubernetes-mismatch",
         severity: Severity::Error,
         summary: "a node image is not available for this Kubernetes version",
-        explain: "### What it checks
-
-Whether the cloud has node images of the pool's operating system for `kubernetes.version`.
-
-### Why it matters
-
-Clouds stop building images of an old family at some Kubernetes version, and start a new family at
-another. The cloud would reject the pool after the cluster is created.
-
-### How to fix it
-
-Choose another family from the help, or another Kubernetes version. Some families that appear in
+        checks: "Whether the cloud has node images of the pool's operating system for `kubernetes.version`.",
+        reason: "Clouds stop building images of an old family at some Kubernetes version, and start a new family at
+another. The cloud would reject the pool after the cluster is created.",
+        remedy: "Choose another family from the help, or another Kubernetes version. Some families that appear in
 tutorials ended before the oldest version that gpuc supports, such as `AmazonLinux2` and
-`Ubuntu2004` on EKS. They are replaced by `AmazonLinux2023` and `Ubuntu2404`.
-",
+`Ubuntu2004` on EKS. They are replaced by `AmazonLinux2023` and `Ubuntu2404`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,18 +30,7 @@ nodePools:
     nodes: {count: 1}
     os: {family: AmazonLinux2}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    os: {family: AmazonLinux2023}
-"#,
+        correction: Correction::Replace("AmazonLinux2", "AmazonLinux2023"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Resolved};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `overcommit` is set on a pool that is not overcommitted.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2165",
         name: "overcommit-unused",
         severity: Severity::Warning,
         summary: "`overcommit` is set on a pool that is not overcommitted",
-        explain: "### What it checks
-
-Whether the quotas of a pool with `overcommit: true` exceed its capacity at its maximum node count.
-
-### Why it matters
-
-`overcommit: true` revokes every guarantee of the pool. If it is not needed today, it hides a later
-change that does need it.
-
-### How to fix it
-
-Remove `overcommit`.
-",
+        checks: "Whether the quotas of a pool with `overcommit: true` exceed its capacity at its maximum node count.",
+        reason: "`overcommit: true` revokes every guarantee of the pool. If it is not needed today, it hides a later
+change that does need it.",
+        remedy: "Remove `overcommit`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,8 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpu, guaranteed: 4}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 4}]}
-"#,
+        correction: Correction::Replace("    overcommit: true
+", ""),
     },
     run,
 };

@@ -4,29 +4,19 @@ use gpuc_schema::config::texts;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A value is still a placeholder of a starter file.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2060",
         name: "placeholder-left",
         severity: Severity::Warning,
         summary: "a value is still a placeholder of a starter file",
-        explain: "### What it checks
-
-Whether a value contains `replace-me`, or is an account or id that consists of zeros. `gpuc init`
-writes these placeholders for values that it cannot know.
-
-### Why it matters
-
-A file with placeholders compiles, but its output does not work: the scripts stop because they are
-connected to another account, and nodes cannot pull the image.
-
-### How to fix it
-
-Write your own value on each of these lines. In CI, `--deny placeholder-left` enforces this.
-",
+        checks: "Whether a value contains `replace-me`, or is an account or id that consists of zeros. `gpuc init`
+writes these placeholders for values that it cannot know.",
+        reason: "A file with placeholders compiles, but its output does not work: the scripts stop because they are
+connected to another account, and nodes cannot pull the image.",
+        remedy: "Write your own value on each of these lines. In CI, `--deny placeholder-left` enforces this.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
-"#,
+        correction: Correction::Replace(r#""000000000000""#, r#""123456789012""#),
     },
     run,
 };

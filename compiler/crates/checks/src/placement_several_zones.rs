@@ -4,29 +4,19 @@ use gpuc_schema::config::Placement;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A pool with compact placement spans several zones.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2212",
         name: "placement-several-zones",
         severity: Severity::Warning,
         summary: "a pool with compact placement spans several zones",
-        explain: "### What it checks
-
-Whether a pool with `network.placement: compact` is in one zone. In a regional cluster, a pool that
-sets no `zones` spans several zones.
-
-### Why it matters
-
-Compact placement applies within a zone. Between zones the network latency stays the same, and a job
-on several nodes, such as one with GPUDirect, waits for the slowest connection.
-
-### How to fix it
-
-Set exactly one zone in `zones`, and use one pool for each zone.
-",
+        checks: "Whether a pool with `network.placement: compact` is in one zone. In a regional cluster, a pool that
+sets no `zones` spans several zones.",
+        reason: "Compact placement applies within a zone. Between zones the network latency stays the same, and a job
+on several nodes, such as one with GPUDirect, waits for the slowest connection.",
+        remedy: "Set exactly one zone in `zones`, and use one pool for each zone.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     zones: [us-central1-a, us-central1-c]
     network: {placement: compact}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: a2-highgpu-8g
-    nodes: {count: 2}
-    zones: [us-central1-a]
-    network: {placement: compact}
-"#,
+        correction: Correction::Replace(", us-central1-c", ""),
     },
     run,
 };

@@ -4,32 +4,22 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::Injection;
 use gpuc_schema::config::DevicePlugin;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// NVIDIA's device plugin runs on nodes without NVIDIA's container runtime.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2050",
         name: "plugin-cannot-inject",
         severity: Severity::Error,
         summary: "NVIDIA's device plugin runs on nodes without NVIDIA's container runtime",
-        explain: r"### What it checks
-
-Whether `devicePlugin: nvidia` is set for a node image without the NVIDIA container runtime and
-without CDI, such as GKE's.
-
-### Why it matters
-
-NVIDIA's device plugin passes the GPUs of a container as an environment variable or as CDI devices,
+        checks: r"Whether `devicePlugin: nvidia` is set for a node image without the NVIDIA container runtime and
+without CDI, such as GKE's.",
+        reason: r"NVIDIA's device plugin passes the GPUs of a container as an environment variable or as CDI devices,
 and relies on the container runtime for the rest. If the runtime supports neither, the device plugin
-does not find the driver. A container with a GPU would have neither device nodes nor libraries.
-
-### How to fix it
-
-Set `devicePlugin: gpuc`, which passes device nodes and mounts the driver there, or `cloud`.
-",
+does not find the driver. A container with a GPU would have neither device nodes nor libraries.",
+        remedy: r"Set `devicePlugin: gpuc`, which passes device nodes and mounts the driver there, or `cloud`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,17 +31,7 @@ nodePools:
     machine: g2-standard-8
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("devicePlugin: nvidia", "devicePlugin: cloud"),
     },
     run,
 };

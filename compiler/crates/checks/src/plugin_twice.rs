@@ -3,32 +3,22 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, DevicePlugin};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// Two device plugins would run on a node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2032",
         name: "plugin-twice",
         severity: Severity::Error,
         summary: "two device plugins would run on a node",
-        explain: "### What it checks
-
-Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises its
+        checks: "Whether `devicePlugin` is `cloud` (the default there) on an operating system that advertises its
 GPUs itself. The same applies to `allocation: dra`: the DRA driver would allocate the same GPUs
-again.
-
-### Why it matters
-
-Two device plugins for `nvidia.com/gpu` compete for the registration with the kubelet. Each restart
-of one takes the GPUs from the other, and a GPU may be allocated to two containers.
-
-### How to fix it
-
-Set `devicePlugin: cloud` in the pool's `stack`, or choose another operating system.
-",
+again.",
+        reason: "Two device plugins for `nvidia.com/gpu` compete for the registration with the kubelet. Each restart
+of one takes the GPUs from the other, and a GPU may be allocated to two containers.",
+        remedy: "Set `devicePlugin: cloud` in the pool's `stack`, or choose another operating system.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,22 +35,7 @@ nodePools:
     os: {family: Bottlerocket}
     stack: {devicePlugin: gpuc}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-  - name: rocket
-    machine: g6.xlarge
-    nodes: {count: 1}
-    os: {family: Bottlerocket}
-    stack: {devicePlugin: cloud}
-"#,
+        correction: Correction::Replace("devicePlugin: gpuc", "devicePlugin: cloud"),
     },
     run,
 };

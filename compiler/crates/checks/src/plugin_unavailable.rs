@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{one_of, word};
 use super::queries::Once;
 
-/// The device plugin is not available on this cloud.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2029",
         name: "plugin-unavailable",
         severity: Severity::Error,
         summary: "the device plugin is not available on this cloud",
-        explain: "### What it checks
-
-Whether `stack.devicePlugin` can run on the cloud's nodes.
-
-### Why it matters
-
-Without a device plugin the nodes advertise no GPUs, and pods that request GPUs stay pending
-indefinitely.
-
-### How to fix it
-
-Write one of the values in the help, or remove the key to use gpuc-runtime.
-",
+        checks: "Whether `stack.devicePlugin` can run on the cloud's nodes.",
+        reason: "Without a device plugin the nodes advertise no GPUs, and pods that request GPUs stay pending
+indefinitely.",
+        remedy: "Write one of the values in the help, or remove the key to use gpuc-runtime.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {devicePlugin: nvidia}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("devicePlugin: cloud", "devicePlugin: nvidia"),
     },
     run,
 };

@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Two pools have the same name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2003",
         name: "pool-name-duplicate",
         severity: Severity::Error,
         summary: "two pools have the same name",
-        explain: "### What it checks
-
-Whether each pool has a unique name.
-
-### Why it matters
-
-The name identifies the pool everywhere: in the cloud, in the node label, in quotas and workloads.
-
-### How to fix it
-
-Rename one of the pools.
-",
+        checks: "Whether each pool has a unique name.",
+        reason: "The name identifies the pool everywhere: in the cloud, in the node label, in quotas and workloads.",
+        remedy: "Rename one of the pools.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,20 +27,12 @@ nodePools:
     machine: g6.2xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-  - name: large
-    machine: g6.2xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "1}
+  - name: gpu",
+            "1}
+  - name: large",
+        ),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_kubernetes::names::{LONGEST_RELEASE, is_dns_label};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::NameRule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A pool name is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2001",
         name: "pool-name-invalid",
         severity: Severity::Error,
         summary: "a pool name is invalid",
-        explain: "### What it checks
-
-Whether each pool's name is valid as the name of a node pool in the cloud, and as a part of the
-names of Kubernetes objects: lower-case letters, digits and `-`; at most 32.
-
-### Why it matters
-
-The name is used for the node pool in the cloud and for the node label `gpuc.dev/pool`. It is also a
+        checks: "Whether each pool's name is valid as the name of a node pool in the cloud, and as a part of the
+names of Kubernetes objects: lower-case letters, digits and `-`; at most 32.",
+        reason: "The name is used for the node pool in the cloud and for the node label `gpuc.dev/pool`. It is also a
 part of the names of objects and Helm releases. Helm accepts 53 characters, and
 `nvidia-device-plugin-` precedes the pool's name. The clouds' own commands do not check the name
-before they start.
-
-### How to fix it
-
-Rename the pool. The help suggests a name. Update all references to the pool as well.
-",
+before they start.",
+        remedy: "Rename the pool. The help suggests a name. Update all references to the pool as well.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,17 +30,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu-l4
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("name: gpu.l4", "name: gpu-l4"),
     },
     run,
 };
@@ -148,7 +128,7 @@ mod tests {
     #[test]
     fn maximum_length_matches_the_explanation() {
         assert_eq!(MAX_IN_OBJECTS, 32);
-        assert!(RULE.code.explain.contains("at most 32."));
+        assert!(RULE.code.explanation().contains("at most 32."));
         assert!(is_valid_in_objects(&"a".repeat(32)) && !is_valid_in_objects(&"a".repeat(33)));
     }
 }

@@ -4,29 +4,19 @@ use gpuc_kubernetes::names::is_dns_subdomain;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Span;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A priority class is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2158",
         name: "priority-invalid",
         severity: Severity::Error,
         summary: "a priority class is invalid",
-        explain: "### What it checks
-
-Whether each name in `priorities` is a valid object name, is unique and does not start with
+        checks: "Whether each name in `priorities` is a valid object name, is unique and does not start with
 `system-`. Whether all values are at most 1000000000: Kubernetes reserves higher values. Whether at
-most one class is the default.
-
-### Why it matters
-
-Kubernetes rejects the object. Of two defaults it uses the lower one.
-
-### How to fix it
-
-Correct the value as described in the help.
-",
+most one class is the default.",
+        reason: "Kubernetes rejects the object. Of two defaults it uses the lower one.",
+        remedy: "Correct the value as described in the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     nodes: {count: 2}
 priorities: [{name: production, value: 2000000000}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-priorities: [{name: production, value: 1000000000}]
-"#,
+        correction: Correction::Replace("2000000000", "1000000000"),
     },
     run,
 };

@@ -6,35 +6,25 @@ use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{Load, What, contention, excesses};
 use gpuc_model::{Cluster, Devices, Promise};
 use gpuc_schema::Span;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::queries::notebooks_on_pools;
 
-/// A workload or notebook without a team takes GPUs that teams are guaranteed.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2132",
         name: "promise-taken",
         severity: Severity::Warning,
         summary: "a workload or notebook without a team takes GPUs that teams are guaranteed",
-        explain: "### What it checks
-
-Whether enough GPUs, MIG devices or replicas remain for a workload without a `team`, or for a
+        checks: "Whether enough GPUs, MIG devices or replicas remain for a workload without a `team`, or for a
 notebook, in addition to those that teams are guaranteed. The check uses the pools that the pods fit
 on, at their maximum node count. Services without a team count together, and each job is added to
-them.
-
-### Why it matters
-
-A quota limits its team only. Pods without a team are not counted, and take GPUs that a team is
-guaranteed. The team's pods stay pending.
-
-### How to fix it
-
-Set the workload's `team`, lower the guarantees, give the pool more nodes, or name another pool.
+them.",
+        reason: "A quota limits its team only. Pods without a team are not counted, and take GPUs that a team is
+guaranteed. The team's pods stay pending.",
+        remedy: "Set the workload's `team`, lower the guarantees, give the pool more nodes, or name another pool.
 With `overcommit: true` in the pool, GPUs are allocated first come, first served, and gpuc does not
-report this.
-",
+report this.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,23 +42,7 @@ teams:
 workloads:
   - {name: chat, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 3}]}
-workloads:
-  - {name: chat, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("guaranteed: 4", "guaranteed: 3"),
     },
     run,
 };

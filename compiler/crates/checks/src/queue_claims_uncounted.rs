@@ -4,31 +4,21 @@ use gpuc_schema::config::Allocation;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Kueue does not count GPUs that are allocated through DRA.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2173",
         name: "queue-claims-uncounted",
         severity: Severity::Error,
         summary: "Kueue does not count GPUs that are allocated through DRA",
-        explain: "### What it checks
-
-With `queueing: kueue`: whether a device plugin advertises the GPUs of every pool for which a team
-has a quota.
-
-### Why it matters
-
-Kueue counts the requests of a job's containers. It counts ResourceClaims of Dynamic Resource
+        checks: "With `queueing: kueue`: whether a device plugin advertises the GPUs of every pool for which a team
+has a quota.",
+        reason: "Kueue counts the requests of a job's containers. It counts ResourceClaims of Dynamic Resource
 Allocation only behind a feature gate that is off by default and still changes. Jobs would start
-regardless of the quota.
-
-### How to fix it
-
-Use a device plugin for the pool (`stack: {allocation: devicePlugin}`), remove its quota, or set
-`queueing: none`: a ResourceQuota does count claims.
-",
+regardless of the quota.",
+        remedy: "Use a device plugin for the pool (`stack: {allocation: devicePlugin}`), remove its quota, or set
+`queueing: none`: a ResourceQuota does count claims.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,20 +33,7 @@ queueing: kueue
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: none
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-"#,
+        correction: Correction::Replace("queueing: kueue", "queueing: none"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team lends more than its guaranteed quota.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2178",
         name: "queue-lends-too-much",
         severity: Severity::Error,
         summary: "a team lends more than its guaranteed quota",
-        explain: "### What it checks
-
-Whether `lend` is at most the guaranteed quota.
-
-### Why it matters
-
-A team can lend only a part of its quota. Kueue rejects the queue.
-
-### How to fix it
-
-Lower `lend` to at most the guaranteed quota. Without `lend`, a team lends all GPUs that it leaves
-idle.
-",
+        checks: "Whether `lend` is at most the guaranteed quota.",
+        reason: "A team can lend only a part of its quota. Kueue rejects the queue.",
+        remedy: "Lower `lend` to at most the guaranteed quota. Without `lend`, a team lends all GPUs that it leaves
+idle.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,20 +28,7 @@ queueing: kueue
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 4, lend: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 4, lend: 4}]}}
-"#,
+        correction: Correction::Replace("lend: 8", "lend: 4"),
     },
     run,
 };

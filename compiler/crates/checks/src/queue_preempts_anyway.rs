@@ -4,34 +4,24 @@ use gpuc_schema::config::Preempting;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A priority with `preempts: false` preempts jobs in queues.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2179",
         name: "queue-preempts-anyway",
         severity: Severity::Warning,
         summary: "a priority with `preempts: false` preempts jobs in queues",
-        explain: "### What it checks
-
-With `queueing: kueue` and preemption enabled: whether a priority with `preempts: false` is higher
-than another priority.
-
-### Why it matters
-
-`preempts: false` prevents the Kubernetes scheduler from evicting pods. Kueue compares only the
+        checks: "With `queueing: kueue` and preemption enabled: whether a priority with `preempts: false` is higher
+than another priority.",
+        reason: "`preempts: false` prevents the Kubernetes scheduler from evicting pods. Kueue compares only the
 values of the priorities: a job of this priority preempts jobs of lower priorities in its team's
-queue, and reclaims GPUs that the team lent.
-
-### How to fix it
-
-Set `kueue: {preempt: never}` to disable preemption within a team, give the priorities the same
+queue, and reclaims GPUs that the team lent.",
+        remedy: "Set `kueue: {preempt: never}` to disable preemption within a team, give the priorities the same
 value, or allow the warning.
 
 Source: kubernetes-sigs/kueue `apis/kueue/v1beta2/workloadpriorityclass_types.go`: such a class has
-a value and no policy.
-",
+a value and no policy.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,22 +37,8 @@ priorities: [{name: urgent, value: 1000, preempts: false}, {name: usual, value: 
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-kueue: {preempt: never}
-priorities: [{name: urgent, value: 1000, preempts: false}, {name: usual, value: 0}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-"#,
+        correction: Correction::Replace("priorities:", "kueue: {preempt: never}
+priorities:"),
     },
     run,
 };

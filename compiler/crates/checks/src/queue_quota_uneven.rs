@@ -5,28 +5,18 @@ use gpuc_schema::config::{Quantity, Quota};
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Only some teams have a quota of CPU or memory in queues.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2172",
         name: "queue-quota-uneven",
         severity: Severity::Error,
         summary: "only some teams have a quota of CPU or memory in queues",
-        explain: "### What it checks
-
-With `queueing: kueue`: whether all teams or none have a quota of CPU, and likewise of memory.
-
-### Why it matters
-
-Kueue counts a resource in all queues or in none. Every job requests CPU, so that it stays pending
-indefinitely in a queue without a quota of it.
-
-### How to fix it
-
-Set the quota for every team, or for none.
-",
+        checks: "With `queueing: kueue`: whether all teams or none have a quota of CPU, and likewise of memory.",
+        reason: "Kueue counts a resource in all queues or in none. Every job requests CPU, so that it stays pending
+indefinitely in a queue without a quota of it.",
+        remedy: "Set the quota for every team, or for none.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,21 +32,7 @@ teams:
   - {name: research, quota: {cpu: 64, gpus: [{pool: gpu, guaranteed: 4}]}}
   - {name: serving, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, quota: {cpu: 64, gpus: [{pool: gpu, guaranteed: 4}]}}
-  - {name: serving, quota: {cpu: 32, gpus: [{pool: gpu, guaranteed: 4}]}}
-"#,
+        correction: Correction::Replace("quota: {gpus:", "quota: {cpu: 32, gpus:"),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// The setting that enables queues.
 const QUEUES: &str = "queueing: kueue";
@@ -10,26 +10,16 @@ const QUEUES: &str = "queueing: kueue";
 /// The setting that enables weights.
 const FAIR: &str = "kueue: {fairSharing: true}";
 
-/// A queue setting has no effect without queues.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2171",
         name: "queue-setting-unused",
         severity: Severity::Error,
         summary: "a queue setting has no effect without queues",
-        explain: "### What it checks
-
-Whether `kueue`, `teams[].weight` and `lend` are set only with `queueing: kueue`, and `weight` only
-with `kueue.fairSharing`.
-
-### Why it matters
-
-gpuc does not accept keys that have no effect.
-
-### How to fix it
-
-Set `queueing: kueue`, or remove the setting.
-",
+        checks: "Whether `kueue`, `teams[].weight` and `lend` are set only with `queueing: kueue`, and `weight` only
+with `kueue.fairSharing`.",
+        reason: "gpuc does not accept keys that have no effect.",
+        remedy: "Set `queueing: kueue`, or remove the setting.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,20 +33,8 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8, lend: 4}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8, lend: 4}]}}
-"#,
+        correction: Correction::Replace("teams:", "queueing: kueue
+teams:"),
     },
     run,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant, Team, groups};
-use gpuc_syntax::diag::{Code, Report, Reported, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Reported, Severity};
 
 /// `maxItems` of `resourceGroups`.
 const GROUPS: usize = 16;
@@ -18,32 +18,22 @@ const RESOURCES: usize = 64;
 /// `maxItems` of a flavor's `tolerations`.
 const TAINTS: usize = 8;
 
-/// A queue exceeds a limit of Kueue.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2174",
         name: "queue-too-large",
         severity: Severity::Error,
         summary: "a queue exceeds a limit of Kueue",
-        explain: "### What it checks
-
-Whether each team's queue is within Kueue's limits: 16 resource groups, 64 pools and 64 resources in
+        checks: "Whether each team's queue is within Kueue's limits: 16 resource groups, 64 pools and 64 resources in
 each group, and 8 taints on a pool. A resource group is a set of pools that advertise a common
 resource, with all resources of these pools. The limits also apply to all teams together, because a
-shared queue holds the GPUs that are not guaranteed.
-
-### Why it matters
-
-The API server rejects the objects, after all previous objects are created.
+shared queue holds the GPUs that are not guaranteed.",
+        reason: "The API server rejects the objects, after all previous objects are created.
 
 Source: the limits of `ClusterQueue` and `ResourceFlavor` in kubernetes-sigs/kueue@v0.19.2
-`config/components/crd`.
-
-### How to fix it
-
-Merge similar pools, use fewer different MIG profiles in a team's pools, or replace several taints
-with one.
-",
+`config/components/crd`.",
+        remedy: "Merge similar pools, use fewer different MIG profiles in a team's pools, or replace several taints
+with one.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,22 +50,7 @@ queueing: kueue
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-    taints: [{key: t1, value: a, effect: NoSchedule}, {key: t2, value: a, effect: NoSchedule}, {key: t3, value: a, effect: NoSchedule}, {key: t4, value: a, effect: NoSchedule}, {key: t5, value: a, effect: NoSchedule}, {key: t6, value: a, effect: NoSchedule}, {key: t7, value: a, effect: NoSchedule}, {key: t8, value: a, effect: NoSchedule}]
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-"#,
+        correction: Correction::Replace(", {key: t9, value: a, effect: NoSchedule}", ""),
     },
     run,
 };

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::QueueTopology;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
@@ -15,35 +15,25 @@ const LEVELS: usize = 16;
 /// The label of the narrowest level that Kueue accepts.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// A pool cannot be used with Topology Aware Scheduling.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2175",
         name: "queue-topology-wrong",
         severity: Severity::Error,
         summary: "a pool cannot be used with Topology Aware Scheduling",
-        explain: "### What it checks
-
-Whether a team has a quota of each pool in `kueue.topology`, and the pool has a fixed number of
+        checks: "Whether a team has a quota of each pool in `kueue.topology`, and the pool has a fixed number of
 nodes. Whether it is known which node labels describe the network topology. Whether the teams'
 quotas contain neither CPU nor memory. Whether `levels` has unique entries, at most 16, with
-`kubernetes.io/hostname` last.
-
-### Why it matters
-
-Kueue counts existing nodes only, so that a job never scales up an empty pool. Kueue ignores nodes
+`kubernetes.io/hostname` last.",
+        reason: "Kueue counts existing nodes only, so that a job never scales up an empty pool. Kueue ignores nodes
 without the labels. A team's CPU and memory are counted in every pool that it uses, and a job with
 topology-aware placement must take all its requests from one pool.
 
 Source: `checkPodSetAndFlavorMatchForTAS` in kubernetes-sigs/kueue@03b5f360
-`pkg/scheduler/flavorassigner/tas_flavorassigner.go`.
-
-### How to fix it
-
-Set the pool's `nodes.count`, or remove the pool from the list. Set `levels` if the cloud has no
+`pkg/scheduler/flavorassigner/tas_flavorassigner.go`.",
+        remedy: "Set the pool's `nodes.count`, or remove the pool from the list. Set `levels` if the cloud has no
 topology labels: your own labels, from the widest part of the network to the node. Remove CPU and
-memory from the teams' quotas.
-",
+memory from the teams' quotas.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,21 +49,7 @@ kueue: {topology: {pools: [gpu]}}
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-kueue: {topology: {pools: [gpu], levels: [example.com/rack, kubernetes.io/hostname]}}
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-"#,
+        correction: Correction::Replace("pools: [gpu]", "pools: [gpu], levels: [example.com/rack, kubernetes.io/hostname]"),
     },
     run,
 };

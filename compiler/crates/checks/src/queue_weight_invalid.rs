@@ -4,31 +4,21 @@ use std::ops::RangeInclusive;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// The range of weights, as in the JSON schema.
 const WEIGHTS: RangeInclusive<u32> = 1..=1000;
 
-/// A team's weight is out of range.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2176",
         name: "queue-weight-invalid",
         severity: Severity::Error,
         summary: "a team's weight is out of range",
-        explain: "### What it checks
-
-Whether each team's `weight` is between 1 and 1000.
-
-### Why it matters
-
-Idle GPUs are divided among the teams in proportion to their weights. A team with weight 0 would
-always be the last to borrow and the first to give back.
-
-### How to fix it
-
-Write a number between 1 and 1000. Only the ratio of the weights matters.
-",
+        checks: "Whether each team's `weight` is between 1 and 1000.",
+        reason: "Idle GPUs are divided among the teams in proportion to their weights. A team with weight 0 would
+always be the last to borrow and the first to give back.",
+        remedy: "Write a number between 1 and 1000. Only the ratio of the weights matters.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ kueue: {fairSharing: true}
 teams:
   - {name: research, weight: 0, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-kueue: {fairSharing: true}
-teams:
-  - {name: research, weight: 1, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-"#,
+        correction: Correction::Replace("weight: 0", "weight: 1"),
     },
     run,
 };

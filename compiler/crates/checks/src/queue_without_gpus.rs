@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team's queue has no quota of GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2177",
         name: "queue-without-gpus",
         severity: Severity::Warning,
         summary: "a team's queue has no quota of GPUs",
-        explain: "### What it checks
-
-With `queueing: kueue`: whether every team has a quota of a pool.
-
-### Why it matters
-
-With queues, a team can use only GPUs for which it has a quota. Its jobs that request GPUs stay
-pending indefinitely.
-
-### How to fix it
-
-Add a quota of a pool to the team. With `{pool: gpu, guaranteed: 0, limit: 8}` it can borrow only.
-Allow the warning for a team that needs no GPUs.
-",
+        checks: "With `queueing: kueue`: whether every team has a quota of a pool.",
+        reason: "With queues, a team can use only GPUs for which it has a quota. Its jobs that request GPUs stay
+pending indefinitely.",
+        remedy: "Add a quota of a pool to the team. With `{pool: gpu, guaranteed: 0, limit: 8}` it can borrow only.
+Allow the warning for a team that needs no GPUs.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,7 @@ teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
   - {name: serving}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.12xlarge
-    nodes: {count: 2}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
-  - {name: serving, quota: {gpus: [{pool: gpu, guaranteed: 0, limit: 4}]}}
-"#,
+        correction: Correction::Replace("serving", "serving, quota: {gpus: [{pool: gpu, guaranteed: 0, limit: 4}]}"),
     },
     run,
 };

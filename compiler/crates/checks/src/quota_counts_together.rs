@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A quota adds up the GPUs of several pools.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2161",
         name: "quota-counts-together",
         severity: Severity::Warning,
         summary: "a quota adds up the GPUs of several pools",
-        explain: "### What it checks
-
-Without queues: whether the entries of a quota refer to pools that advertise the same resource.
-
-### Why it matters
-
-A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. A quota of 16 GPUs of one
-pool and 4 of another becomes a quota of 20 GPUs of either pool.
-
-### How to fix it
-
-If this is intended, allow the warning. Otherwise, give the pools different resource names: share
+        checks: "Without queues: whether the entries of a quota refer to pools that advertise the same resource.",
+        reason: "A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. A quota of 16 GPUs of one
+pool and 4 of another becomes a quota of 20 GPUs of either pool.",
+        remedy: "If this is intended, allow the warning. Otherwise, give the pools different resource names: share
 one of them with `rename: true`, or partition it with `strategy: mixed`. Or set `queueing: kueue`,
-which counts each pool separately.
-",
+which counts each pool separately.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,26 +35,8 @@ teams:
   - name: research
     quota: {gpus: [{pool: train, guaranteed: 2}, {pool: infer, guaranteed: 1}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-allow: [quota-counts-together]
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: train
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-  - name: infer
-    gpu: {model: L4, perNode: 4}
-    hosts: [node-2]
-    nodes: {count: 1}
-teams:
-  - name: research
-    quota: {gpus: [{pool: train, guaranteed: 2}, {pool: infer, guaranteed: 1}]}
-"#,
+        correction: Correction::Replace("kubernetes:", "allow: [quota-counts-together]
+kubernetes:"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A quota limit exceeds the capacity of a pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2163",
         name: "quota-limit-unreachable",
         severity: Severity::Warning,
         summary: "a quota limit exceeds the capacity of a pool",
-        explain: "### What it checks
-
-Whether the `limit` of each quota is at most the capacity of the pool at its maximum node count, if
+        checks: "Whether the `limit` of each quota is at most the capacity of the pool at its maximum node count, if
 it is higher than the guarantee. With queues, also whether the GPUs that other teams lend and those
-that are not guaranteed are enough to borrow that many.
-
-### Why it matters
-
-The limit is never reached. Readers of the configuration may rely on GPUs that do not exist.
-
-### How to fix it
-
-Lower the limit to at most the capacity of the pool. Remove `limit` if it equals the guarantee.
-",
+that are not guaranteed are enough to borrow that many.",
+        reason: "The limit is never reached. Readers of the configuration may rely on GPUs that do not exist.",
+        remedy: "Lower the limit to at most the capacity of the pool. Remove `limit` if it equals the guarantee.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,7 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpu, guaranteed: 2, limit: 5}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 2, limit: 4}]}
-"#,
+        correction: Correction::Replace("limit: 5", "limit: 4"),
     },
     run,
 };

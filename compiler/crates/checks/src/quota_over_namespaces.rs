@@ -4,31 +4,21 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
 use gpuc_schema::Span;
 use gpuc_schema::config::Quota;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A quota cannot be enforced across namespaces.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2159",
         name: "quota-over-namespaces",
         severity: Severity::Error,
         summary: "a quota cannot be enforced across namespaces",
-        explain: "### What it checks
-
-Whether each team's quota can be enforced: by a ResourceQuota for one namespace, or by Kueue for all
-namespaces of a team. Whether each namespace has at most one quota.
-
-### Why it matters
-
-A ResourceQuota counts its own namespace only. The same quota in two namespaces would be twice as
-much, and gpuc cannot know how to divide it.
-
-### How to fix it
-
-Set the quota of each namespace in `namespaceQuotas`. With `queueing: kueue`, Kueue counts GPUs,
+        checks: "Whether each team's quota can be enforced: by a ResourceQuota for one namespace, or by Kueue for all
+namespaces of a team. Whether each namespace has at most one quota.",
+        reason: "A ResourceQuota counts its own namespace only. The same quota in two namespaces would be twice as
+much, and gpuc cannot know how to divide it.",
+        remedy: "Set the quota of each namespace in `namespaceQuotas`. With `queueing: kueue`, Kueue counts GPUs,
 CPU, memory and pods of jobs in all namespaces together: set them in `quota`. It does not count
-storage.
-",
+storage.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,24 +35,9 @@ teams:
     namespaces: [research, research-dev]
     quota: {gpus: [{pool: gpu, guaranteed: 4}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    namespaces: [research, research-dev]
-    namespaceQuotas:
+        correction: Correction::Replace("quota: {gpus: [{pool: gpu, guaranteed: 4}]", "namespaceQuotas:
       - {namespace: research, quota: {gpus: [{pool: gpu, guaranteed: 3}]}}
-      - {namespace: research-dev, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
-"#,
+      - {namespace: research-dev, quota: {gpus: [{pool: gpu, guaranteed: 1}]}"),
     },
     run,
 };

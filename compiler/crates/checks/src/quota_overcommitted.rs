@@ -3,30 +3,20 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant};
 use gpuc_syntax::diag::words::counted;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The guarantees of a pool exceed its capacity.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2162",
         name: "quota-overcommitted",
         severity: Severity::Error,
         summary: "the guarantees of a pool exceed its capacity",
-        explain: "### What it checks
-
-Whether the guarantees of all teams in a pool are at most its capacity at its maximum node count:
-GPUs, MIG devices of each profile, or replicas.
-
-### Why it matters
-
-Guarantees beyond the capacity cannot be met. The last team waits for nodes that the pool never
-gets.
-
-### How to fix it
-
-Lower the guarantees, raise the pool's maximum node count, or set `overcommit: true` in the pool:
-then GPUs are allocated first come, first served.
-",
+        checks: "Whether the guarantees of all teams in a pool are at most its capacity at its maximum node count:
+GPUs, MIG devices of each profile, or replicas.",
+        reason: "Guarantees beyond the capacity cannot be met. The last team waits for nodes that the pool never
+gets.",
+        remedy: "Lower the guarantees, raise the pool's maximum node count, or set `overcommit: true` in the pool:
+then GPUs are allocated first come, first served.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,21 +32,7 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpu, guaranteed: 5}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 4}]}
-"#,
+        correction: Correction::Replace("guaranteed: 5", "guaranteed: 4"),
     },
     run,
 };

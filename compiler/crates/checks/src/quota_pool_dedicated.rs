@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team has a quota of a pool that is dedicated to another team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2168",
         name: "quota-pool-dedicated",
         severity: Severity::Warning,
         summary: "a team has a quota of a pool that is dedicated to another team",
-        explain: "### What it checks
-
-Whether a pool with `dedicatedTo` is dedicated to the teams that have a quota of it.
-
-### Why it matters
-
-The pool's taint repels all pods that do not tolerate it. The team's jobs stay pending although its
-quota allows the GPUs.
-
-### How to fix it
-
-Dedicate the pool to the team, remove `dedicatedTo`, or remove the quota. Allow the warning if the
-team's pods set the toleration themselves.
-",
+        checks: "Whether a pool with `dedicatedTo` is dedicated to the teams that have a quota of it.",
+        reason: "The pool's taint repels all pods that do not tolerate it. The team's jobs stay pending although its
+quota allows the GPUs.",
+        remedy: "Dedicate the pool to the team, remove `dedicatedTo`, or remove the quota. Allow the warning if the
+team's pods set the toleration themselves.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,7 @@ nodePools:
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-    dedicatedTo: research
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 4}]}}
-"#,
+        correction: Correction::Replace("dedicatedTo: vision", "dedicatedTo: research"),
     },
     run,
 };

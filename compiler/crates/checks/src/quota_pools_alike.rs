@@ -2,33 +2,23 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A quota cannot distinguish two pools.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2160",
         name: "quota-pools-alike",
         severity: Severity::Error,
         summary: "a quota cannot distinguish two pools",
-        explain: "### What it checks
-
-Without queues: whether a team with a quota of a pool has a quota of every pool that advertises the
-same resource.
-
-### Why it matters
-
-A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. It also counts GPUs of a
+        checks: "Without queues: whether a team with a quota of a pool has a quota of every pool that advertises the
+same resource.",
+        reason: "A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. It also counts GPUs of a
 pool for which the team has no quota, so that the team can use them. With DRA, a DeviceClass selects
 devices only by GPU model: the class of one pool also matches GPUs of another pool with the same
-model.
-
-### How to fix it
-
-Add an entry for the other pool if the team may use it. Otherwise, give the pools different resource
+model.",
+        remedy: "Add an entry for the other pool if the team may use it. Otherwise, give the pools different resource
 names: share one of them with `rename: true`, or partition it with `strategy: mixed`. Or set
-`queueing: kueue`, which counts each pool separately.
-",
+`queueing: kueue`, which counts each pool separately.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,26 +38,8 @@ teams:
   - name: research
     quota: {gpus: [{pool: train, guaranteed: 2}]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: train
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-  - name: infer
-    gpu: {model: L4, perNode: 4}
-    hosts: [node-2]
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4, rename: true}}
-teams:
-  - name: research
-    quota: {gpus: [{pool: train, guaranteed: 2}]}
-"#,
+        correction: Correction::Replace("teams:", "    sharing: {timeSlicing: {replicas: 4, rename: true}}
+teams:"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A pool has no NVIDIA network adapters for RDMA.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2119",
         name: "rdma-unavailable",
         severity: Severity::Error,
         summary: "a pool has no NVIDIA network adapters for RDMA",
-        explain: "### What it checks
-
-Whether the nodes of a pool with `network.rdma` have network adapters that NVIDIA's Network Operator
-can advertise, according to the cloud's machine catalog.
-
-### Why it matters
-
-The operator would find no devices to advertise, and pods that request them would stay pending
-indefinitely.
-
-### How to fix it
-
-Follow the help. Clouds with their own RDMA networks have separate keys or guides for them.
-",
+        checks: "Whether the nodes of a pool with `network.rdma` have network adapters that NVIDIA's Network Operator
+can advertise, according to the cloud's machine catalog.",
+        reason: "The operator would find no devices to advertise, and pods that request them would stay pending
+indefinitely.",
+        remedy: "Follow the help. Clouds with their own RDMA networks have separate keys or guides for them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,19 +28,7 @@ nodePools:
     nodes: {count: 2}
     network: {rdma: {infiniband: {}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: p5.48xlarge
-    zones: [us-east-1a]
-    nodes: {count: 2}
-    network: {efa: {}}
-"#,
+        correction: Correction::Replace("rdma: {infiniband: {}", "efa: {"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// The region is not a known region of the cloud.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2062",
         name: "region-unknown",
         severity: Severity::Warning,
         summary: "the region is not a known region of the cloud",
-        explain: "### What it checks
-
-Whether the cluster's region, or the region of its zone, is a region of the cloud that gpuc knows.
-Another rule reports a name that does not have the form of a region.
-
-### Why it matters
-
-A typo such as us-esat-1 has the form of a region, so that it is found only when the cloud's command
-fails.
-
-### How to fix it
-
-Correct the region's name. If the region exists and gpuc does not know it yet, allow the warning.
-",
+        checks: "Whether the cluster's region, or the region of its zone, is a region of the cloud that gpuc knows.
+Another rule reports a name that does not have the form of a region.",
+        reason: "A typo such as us-esat-1 has the form of a region, so that it is found only when the cloud's command
+fails.",
+        remedy: "Correct the region's name. If the region exists and gpuc does not know it yet, allow the warning.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,15 +24,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
-"#,
+        correction: Correction::Replace("us-esat-1", "us-east-1"),
     },
     run,
 };

@@ -4,29 +4,19 @@ use gpuc_schema::config::DevicePlugin;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The number of GPU replicas is out of range.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2022",
         name: "replicas-out-of-range",
         severity: Severity::Error,
         summary: "the number of GPU replicas is out of range",
-        explain: "### What it checks
-
-Whether a shared GPU has at least two replicas, and at most the supported number: 48 with
+        checks: "Whether a shared GPU has at least two replicas, and at most the supported number: 48 with
 time-slicing. With MPS, the GPU model determines the maximum: 48 since Volta and 16 before. NVIDIA's
-device plugin allows 16 below compute capability 7.5.
-
-### Why it matters
-
-The device plugin would not start, or would advertise replicas that fail when a container uses them.
-
-### How to fix it
-
-Write a number in the range that the help gives.
-",
+device plugin allows 16 below compute capability 7.5.",
+        reason: "The device plugin would not start, or would advertise replicas that fail when a container uses them.",
+        remedy: "Write a number in the range that the help gives.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mps: {replicas: 20}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {devicePlugin: nvidia}
-nodePools:
-  - name: gpu
-    gpu: {model: v100-sxm2-16gb, perNode: 1}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {mps: {replicas: 16}}
-"#,
+        correction: Correction::Replace("replicas: 20", "replicas: 16"),
     },
     run,
 };

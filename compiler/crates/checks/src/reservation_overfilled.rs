@@ -2,33 +2,23 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::reserved;
 
-/// Pools that share a reservation need more machines than it contains.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2126",
         name: "reservation-overfilled",
         severity: Severity::Error,
         summary: "pools that share a reservation need more machines than it contains",
-        explain: "### What it checks
-
-Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
+        checks: "Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
 or Capacity Block. Whether it has enough machines for the minimum node counts of these pools. The
-reservation contains `count` machines; if pools set different numbers, the largest applies.
-
-### Why it matters
-
-Each pool alone fits, so that no other check reports it. The last pool waits for machines that the
-reservation does not have. Its nodes never start, and the jobs that need them stay pending.
-
-### How to fix it
-
-Lower `nodes` of one of the pools, use another reservation for one of them, or correct `count` if
-more machines are reserved. `count` is the size of the whole reservation, not the part of one pool.
-",
+reservation contains `count` machines; if pools set different numbers, the largest applies.",
+        reason: "Each pool alone fits, so that no other check reports it. The last pool waits for machines that the
+reservation does not have. Its nodes never start, and the jobs that need them stay pending.",
+        remedy: "Lower `nodes` of one of the pools, use another reservation for one of them, or correct `count` if
+more machines are reserved. `count` is the size of the whole reservation, not the part of one pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,27 +40,7 @@ nodePools:
     zones: [us-east-1a]
     capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: cpu
-    machine: m7i.large
-    nodes: {count: 1}
-  - name: train
-    machine: p5.48xlarge
-    nodes: {count: 2}
-    zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
-  - name: serve
-    machine: p5.48xlarge
-    nodes: {count: 2}
-    zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
-"#,
+        correction: Correction::Replace("{count: 4", "{count: 2"),
     },
     run,
 };

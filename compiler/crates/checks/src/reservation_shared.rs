@@ -2,34 +2,24 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::reserved;
 
-/// Pools that share a reservation cannot all reach their maximum node count.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2127",
         name: "reservation-shared",
         severity: Severity::Warning,
         summary: "pools that share a reservation cannot all reach their maximum node count",
-        explain: "### What it checks
-
-Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
+        checks: "Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
 or Capacity Block. Whether it has enough machines for the maximum node counts of these pools.
-GPUC2126 reports pools that exceed it at their minimum node counts.
-
-### Why it matters
-
-An autoscaler requests nodes for one pool that another pool occupies. Jobs wait for them although
+GPUC2126 reports pools that exceed it at their minimum node counts.",
+        reason: "An autoscaler requests nodes for one pool that another pool occupies. Jobs wait for them although
 each pool alone may still grow. Quotas assume the maximum node count of each pool, so that the same
-machines are guaranteed twice.
-
-### How to fix it
-
-Lower `max` until all pools fit, or correct `count` if more machines are reserved. If the pools take
-turns, set `allow: [reservation-shared]`, and guarantee teams no more than the reservation contains.
-",
+machines are guaranteed twice.",
+        remedy: "Lower `max` until all pools fit, or correct `count` if more machines are reserved. If the pools take
+turns, set `allow: [reservation-shared]`, and guarantee teams no more than the reservation contains.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,28 +42,7 @@ nodePools:
     zones: [us-east-1a]
     capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-autoscaler: clusterAutoscaler
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: cpu
-    machine: m7i.large
-    nodes: {count: 1}
-  - name: train
-    machine: p5.48xlarge
-    nodes: {min: 0, max: 2}
-    zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
-  - name: serve
-    machine: p5.48xlarge
-    nodes: {min: 0, max: 2}
-    zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
-"#,
+        correction: Correction::Replace(" max: 4", " max: 2"),
     },
     run,
 };

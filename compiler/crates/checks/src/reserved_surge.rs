@@ -4,31 +4,21 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// An upgrade starts more nodes than machines are reserved.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2104",
         name: "reserved-surge",
         severity: Severity::Error,
         summary: "an upgrade starts more nodes than machines are reserved",
-        explain: "### What it checks
-
-Whether `upgrade.maxSurge` of a pool with reserved machines fits into the reservation: the pool's
+        checks: "Whether `upgrade.maxSurge` of a pool with reserved machines fits into the reservation: the pool's
 maximum node count plus the surge nodes must be at most `count`. Without `count`, gpuc assumes that
-every reserved machine is in use.
-
-### Why it matters
-
-A surge upgrade starts a node of the new version before it stops an old one. If no reserved machine
-is free, the new node never starts, and the upgrade waits until it times out.
-
-### How to fix it
-
-Remove `upgrade`: by default gpuc replaces one node at a time without a surge node. If the
-reservation has spare machines, set its size as `count`.
-",
+every reserved machine is in use.",
+        reason: "A surge upgrade starts a node of the new version before it stops an old one. If no reserved machine
+is free, the new node never starts, and the upgrade waits until it times out.",
+        remedy: "Remove `upgrade`: by default gpuc replaces one node at a time without a surge node. If the
+reservation has spare machines, set its size as `count`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,22 +35,7 @@ nodePools:
     capacity: {reservation: {id: held, count: 2}}
     upgrade: {maxSurge: 1, maxUnavailable: 0}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: e2-standard-4
-    nodes: {count: 1}
-  - name: gpu
-    machine: a2-highgpu-1g
-    nodes: {count: 2}
-    capacity: {reservation: {id: held, count: 2}}
-    upgrade: {maxSurge: 0, maxUnavailable: 1}
-"#,
+        correction: Correction::Replace("1, maxUnavailable: 0", "0, maxUnavailable: 1"),
     },
     run,
 };

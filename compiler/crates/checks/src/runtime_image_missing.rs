@@ -4,28 +4,18 @@ use gpuc_schema::config::DevicePlugin;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The image of gpuc-runtime is not set.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2025",
         name: "runtime-image-missing",
         severity: Severity::Error,
         summary: "the image of gpuc-runtime is not set",
-        explain: "### What it checks
-
-Whether `stack.runtimeImage` is set if `devicePlugin` is `gpuc` (the default) for a pool with GPUs.
-
-### Why it matters
-
-gpuc-runtime is pulled from your own registry. A default name could belong to a third party.
-
-### How to fix it
-
-Set the image with its tag or digest, for the cluster or for the pool. Or choose another
-`devicePlugin`.
-",
+        checks: "Whether `stack.runtimeImage` is set if `devicePlugin` is `gpuc` (the default) for a pool with GPUs.",
+        reason: "gpuc-runtime is pulled from your own registry. A default name could belong to a third party.",
+        remedy: "Set the image with its tag or digest, for the cluster or for the pool. Or choose another
+`devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,17 +26,8 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("nodePools:", r#"stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:"#),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::{Allocation, DevicePlugin};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 use super::queries::unused;
 
-/// `runtimeImage` is set but gpuc-runtime is not used.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2038",
         name: "runtime-image-unused",
         severity: Severity::Warning,
         summary: "`runtimeImage` is set but gpuc-runtime is not used",
-        explain: "### What it checks
-
-Whether at least one pool with GPUs has `devicePlugin: gpuc` if `runtimeImage` is set.
-
-### Why it matters
-
-Readers of the configuration may assume that gpuc-runtime runs there.
-
-### How to fix it
-
-Remove the key, or set `devicePlugin: gpuc`.
-",
+        checks: "Whether at least one pool with GPUs has `devicePlugin: gpuc` if `runtimeImage` is set.",
+        reason: "Readers of the configuration may assume that gpuc-runtime runs there.",
+        remedy: "Remove the key, or set `devicePlugin: gpuc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +28,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("devicePlugin: nvidia", "devicePlugin: gpuc"),
     },
     run,
 };

@@ -4,32 +4,22 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Span;
 use gpuc_schema::config::DevicePlugin;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 use super::queries::unused;
 
-/// A setting of gpuc-runtime is set but gpuc-runtime is not used.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2065",
         name: "runtime-setting-unused",
         severity: Severity::Error,
         summary: "a setting of gpuc-runtime is set but gpuc-runtime is not used",
-        explain: r"### What it checks
-
-Whether gpuc-runtime advertises the GPUs of each pool that sets `placement` in `sharing`. Whether it
-advertises the GPUs of at least one pool if `stack` sets `nodeLabels`.
-
-### Why it matters
-
-Other device plugins choose GPUs and label nodes in their own way, so that the keys would have no
-effect.
-
-### How to fix it
-
-Remove the key, or set `devicePlugin: gpuc`.
-",
+        checks: r"Whether gpuc-runtime advertises the GPUs of each pool that sets `placement` in `sharing`. Whether it
+advertises the GPUs of at least one pool if `stack` sets `nodeLabels`.",
+        reason: r"Other device plugins choose GPUs and label nodes in their own way, so that the keys would have no
+effect.",
+        remedy: r"Remove the key, or set `devicePlugin: gpuc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,18 +32,10 @@ nodePools:
     nodes: {count: 1}
     sharing: {timeSlicing: {replicas: 4, placement: packed}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4, placement: packed}}
-"#,
+        correction: Correction::Replace(
+            "devicePlugin: nvidia",
+            r#"devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#,
+        ),
     },
     run,
 };

@@ -3,35 +3,25 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Offer};
 use gpuc_schema::config::{Autoscaler, DevicePlugin};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::GPU;
 
-/// The autoscaler cannot predict the resources of an empty pool's nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2014",
         name: "scale-from-zero",
         severity: Severity::Warning,
         summary: "the autoscaler cannot predict the resources of an empty pool's nodes",
-        explain: "### What it checks
-
-Whether an autoscaler that adds the first node of an empty pool knows the resources that the node
+        checks: "Whether an autoscaler that adds the first node of an empty pool knows the resources that the node
 will advertise. It derives them from the machine type: a number of full GPUs as `nvidia.com/gpu`.
 MIG devices, replicas and virtual GPUs are not included, unless gpuc can add them to a template that
-the autoscaler reads.
-
-### Why it matters
-
-A pod that requests `nvidia.com/mig-1g.5gb` or `nvidia.com/gpu.shared` stays pending indefinitely
+the autoscaler reads.",
+        reason: "A pod that requests `nvidia.com/mig-1g.5gb` or `nvidia.com/gpu.shared` stays pending indefinitely
 next to an empty pool. If replicas are advertised as `nvidia.com/gpu`, the autoscaler starts too
 many nodes (Azure/AKS#3427). A pod that requests more of them than the machine has GPUs is never
-scheduled (kubernetes/autoscaler#8129).
-
-### How to fix it
-
-Keep one node: `min: 1`. Then the autoscaler uses the resources that a real node advertises.
-",
+scheduled (kubernetes/autoscaler#8129).",
+        remedy: "Keep one node: `min: 1`. Then the autoscaler uses the resources that a real node advertises.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,19 +35,7 @@ nodePools:
     nodes: {min: 0, max: 3}
     sharing: {timeSlicing: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: n1-standard-8
-    gpu: {model: T4, perNode: 1}
-    nodes: {min: 1, max: 3}
-    sharing: {timeSlicing: {replicas: 4}}
-"#,
+        correction: Correction::Replace("{min: 0", "{min: 1"),
     },
     run,
 };

@@ -7,35 +7,25 @@ use gpuc_model::check::Rule;
 use gpuc_model::scheduling::contention::loads;
 use gpuc_model::scheduling::{Load, crowded, spent};
 use gpuc_model::{Cluster, GpuAsk};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-/// A rolling update of a service has no free capacity.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2209",
         name: "service-update-stuck",
         severity: Severity::Warning,
         summary: "a rolling update of a service has no free capacity",
-        explain: "### What it checks
-
-For a deployment whose rolling update creates a new pod before it deletes an old one: whether there
+        checks: "For a deployment whose rolling update creates a new pod before it deletes an old one: whether there
 is free capacity for one more pod. It must fit into the team's quota and on the nodes of its pools,
 in addition to all services of the file. By default Kubernetes does this for a deployment of less
 than four pods. For deployments with GPUs, gpuc configures the update to delete an old pod first,
-unless a `patch` overrides it.
-
-### Why it matters
-
-The new pod is rejected or stays pending indefinitely. The update does not complete, and the old
-version keeps running.
-
-### How to fix it
-
-Set `spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}` or `type: Recreate` with a
-`patch`. Or leave free capacity for one more pod.
-",
+unless a `patch` overrides it.",
+        reason: "The new pod is rejected or stays pending indefinitely. The update does not complete, and the old
+version keeps running.",
+        remedy: "Set `spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}` or `type: Recreate` with a
+`patch`. Or leave free capacity for one more pod.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,25 +42,10 @@ teams:
 workloads:
   - {name: web, team: research, deployment: {image: "registry.example.com/web:1.0.0", replicas: 3}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, quota: {pods: 3}}
-workloads:
-  - name: web
+        correction: Correction::Replace(r#"{name: web, team: research, deployment: {image: "registry.example.com/web:1.0.0", replicas: 3"#, r#"name: web
     team: research
     deployment: {image: "registry.example.com/web:1.0.0", replicas: 3}
-    patch: {spec: {strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}}
-"#,
+    patch: {spec: {strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"#),
     },
     run,
 };

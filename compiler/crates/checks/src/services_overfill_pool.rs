@@ -3,32 +3,22 @@
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{contention, crowded};
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The services on a pool need more nodes than its maximum.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2202",
         name: "services-overfill-pool",
         severity: Severity::Error,
         summary: "the services on a pool need more nodes than its maximum",
-        explain: "### What it checks
-
-Whether all deployments, stateful sets and leader-worker sets of the file fit together on their
+        checks: "Whether all deployments, stateful sets and leader-worker sets of the file fit together on their
 pools. They count with their fixed number of pods, and the pools with their maximum node count. The
 check covers GPUs, MIG devices and replicas, CPU and memory. Two pods that each need more than half
 of a node cannot share it. For CPU and memory gpuc assumes the upper bound of what a node can
-allocate to pods. Slightly less than a reported total may be too much already.
-
-### Why it matters
-
-Services run until they are deleted, and an autoscaler stops at the pool's maximum node count. Some
-pods would stay pending indefinitely, and no capacity is left for jobs.
-
-### How to fix it
-
-Give the pool more nodes, run fewer pods, or move some of them to another pool.
-",
+allocate to pods. Slightly less than a reported total may be too much already.",
+        reason: "Services run until they are deleted, and an autoscaler stops at the pool's maximum node count. Some
+pods would stay pending indefinitely, and no capacity is left for jobs.",
+        remedy: "Give the pool more nodes, run fewer pods, or move some of them to another pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ workloads:
   - {name: chat, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1, replicas: 3}}
   - {name: search, deployment: {image: "registry.example.com/model:1.0.0", gpus: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: chat, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1, replicas: 2}}
-  - {name: search, deployment: {image: "registry.example.com/model:1.0.0", gpus: 2}}
-"#,
+        correction: Correction::Replace("replicas: 3", "replicas: 2"),
     },
     run,
 };

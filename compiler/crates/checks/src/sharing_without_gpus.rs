@@ -3,27 +3,17 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::shares;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `sharing` is set on a pool without GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2020",
         name: "sharing-without-gpus",
         severity: Severity::Error,
         summary: "`sharing` is set on a pool without GPUs",
-        explain: "### What it checks
-
-Whether a pool with `sharing` has GPUs.
-
-### Why it matters
-
-The key has no effect. Usually the machine type is not the intended one.
-
-### How to fix it
-
-Correct the machine type, or remove `sharing`.
-",
+        checks: "Whether a pool with `sharing` has GPUs.",
+        reason: "The key has no effect. Usually the machine type is not the intended one.",
+        remedy: "Correct the machine type, or remove `sharing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,11 @@ nodePools:
     nodes: {count: 1}
     sharing: {timeSlicing: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "    sharing: {timeSlicing: {replicas: 4}}
+",
+            "",
+        ),
     },
     run,
 };

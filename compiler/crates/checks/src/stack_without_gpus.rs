@@ -5,27 +5,17 @@ use gpuc_schema::{Span, Spanned};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `stack` is set on a pool without GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2046",
         name: "stack-without-gpus",
         severity: Severity::Error,
         summary: "`stack` is set on a pool without GPUs",
-        explain: "### What it checks
-
-Whether a pool with a `stack` has GPUs.
-
-### Why it matters
-
-There is no driver to install and there are no GPUs to advertise. The keys have no effect.
-
-### How to fix it
-
-Remove `stack` from the pool, or correct its machine type.
-",
+        checks: "Whether a pool with a `stack` has GPUs.",
+        reason: "There is no driver to install and there are no GPUs to advertise. The keys have no effect.",
+        remedy: "Remove `stack` from the pool, or correct its machine type.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,20 +31,11 @@ nodePools:
     nodes: {count: 1}
     stack: {driver: preinstalled}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "    stack: {driver: preinstalled}
+",
+            "",
+        ),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_kubernetes::names::is_dns_label;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The name of a bucket or of its volume is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2131",
         name: "storage-bucket-name",
         severity: Severity::Error,
         summary: "the name of a bucket or of its volume is invalid",
-        explain: "### What it checks
-
-Whether the name of a bucket's volume is valid and unique, the namespace is a valid name, and the
-bucket is given by its name only.
-
-### Why it matters
-
-Persistent volumes are cluster-scoped: of two with the same name only the first is created. The CSI
-driver does not accept a URL as a bucket.
-
-### How to fix it
-
-Use names of lower-case letters, digits and `-`, one for each volume. Write the bucket without
-`gs://` and without directories.
-",
+        checks: "Whether the name of a bucket's volume is valid and unique, the namespace is a valid name, and the
+bucket is given by its name only.",
+        reason: "Persistent volumes are cluster-scoped: of two with the same name only the first is created. The CSI
+driver does not accept a URL as a bucket.",
+        remedy: "Use names of lower-case letters, digits and `-`, one for each volume. Write the bucket without
+`gs://` and without directories.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,16 +27,7 @@ storage: {buckets: [{name: datasets, namespace: research, bucket: "gs://acme-dat
 nodePools:
   - {name: system, machine: e2-standard-4, zones: [us-central1-a], nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage: {buckets: [{name: datasets, namespace: research, bucket: acme-datasets}]}
-nodePools:
-  - {name: system, machine: e2-standard-4, zones: [us-central1-a], nodes: {count: 1}}
-"#,
+        correction: Correction::Replace(r#""gs://acme-datasets""#, "acme-datasets"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The name of a storage class is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2101",
         name: "storage-class-name",
         severity: Severity::Error,
         summary: "the name of a storage class is invalid",
-        explain: "### What it checks
-
-Whether the name of a storage class is valid and unique, and is not the name of a storage class that
-the cloud creates itself.
-
-### Why it matters
-
-Most fields of an existing StorageClass are immutable. Applying one with the name of a class of the
-cloud fails. Of two with the same name only the first is created.
-
-### How to fix it
-
-Choose another name: lower-case letters, digits, `-` and `.`.
-",
+        checks: "Whether the name of a storage class is valid and unique, and is not the name of a storage class that
+the cloud creates itself.",
+        reason: "Most fields of an existing StorageClass are immutable. Applying one with the name of a class of the
+cloud fails. Of two with the same name only the first is created.",
+        remedy: "Choose another name: lower-case letters, digits, `-` and `.`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage:
-  classes:
-    - {name: fast, volumes: {disk: {}}}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("name: gp2", "name: fast"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// The default storage class does not exist in the configuration.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2103",
         name: "storage-default-unknown",
         severity: Severity::Error,
         summary: "the default storage class does not exist in the configuration",
-        explain: "### What it checks
-
-Whether `storage.default` is the name of one of `storage.classes`.
-
-### Why it matters
-
-The default class is marked by an annotation on the class itself, and gpuc annotates only its own
-classes.
-
-### How to fix it
-
-Write the name of one of the classes, or remove `default` to keep the cluster's default.
-",
+        checks: "Whether `storage.default` is the name of one of `storage.classes`.",
+        reason: "The default class is marked by an annotation on the class itself, and gpuc annotates only its own
+classes.",
+        remedy: "Write the name of one of the classes, or remove `default` to keep the cluster's default.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage:
-  classes:
-    - {name: fast, volumes: {disk: {}}}
-  default: fast
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("default: slow", "default: fast"),
     },
     run,
 };

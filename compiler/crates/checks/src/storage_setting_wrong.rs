@@ -6,30 +6,20 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::storage::{Parameter, VolumeType};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A setting of a storage class is missing or not supported.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2102",
         name: "storage-setting-wrong",
         severity: Severity::Error,
         summary: "a setting of a storage class is missing or not supported",
-        explain: "### What it checks
-
-Whether the volume type of a class supports the settings that the class sets: `iops` and
+        checks: "Whether the volume type of a class supports the settings that the class sets: `iops` and
 `throughputMiB`, an existing file system `id`, or a `subnet` and `securityGroup` for a new one.
-Whether all required settings are set.
-
-### Why it matters
-
-The CSI driver cannot create a volume with a setting that its type does not support, or without a
-required one. Pods that use it stay pending indefinitely.
-
-### How to fix it
-
-Remove or add the setting as described in the help, or choose a volume type that supports it.
-",
+Whether all required settings are set.",
+        reason: "The CSI driver cannot create a volume with a setting that its type does not support, or without a
+required one. Pods that use it stay pending indefinitely.",
+        remedy: "Remove or add the setting as described in the help, or choose a volume type that supports it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,20 +34,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage:
-  classes:
-    - {name: fast, volumes: {disk: {type: io2, iops: 10000}}}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("type: io2", "type: io2, iops: 10000"),
     },
     run,
 };

@@ -3,29 +3,19 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Volumes;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// The cloud does not have this type of volume.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2100",
         name: "storage-unavailable",
         severity: Severity::Error,
         summary: "the cloud does not have this type of volume",
-        explain: "### What it checks
-
-Whether the cloud has volumes of the type of a storage class, and gpuc supports them.
-
-### Why it matters
-
-Kubernetes accepts a class of an unknown type, and every volume of it stays pending indefinitely.
-
-### How to fix it
-
-Choose one of the types in the help. On premises, use an existing storage class.
-",
+        checks: "Whether the cloud has volumes of the type of a storage class, and gpuc supports them.",
+        reason: "Kubernetes accepts a class of an unknown type, and every volume of it stays pending indefinitely.",
+        remedy: "Choose one of the types in the help. On premises, use an existing storage class.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,20 +30,7 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage:
-  classes:
-    - {name: fast, volumes: {disk: {type: gp3}}}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("type: pd-ssd", "type: gp3"),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_schema::config::{Autoscaler, TaintEffect};
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool, PoolTaint, SetBy};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// No pool of a new cluster accepts system pods.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2047",
         name: "system-pods-nowhere",
         severity: Severity::Warning,
         summary: "no pool of a new cluster accepts system pods",
-        explain: "### What it checks
-
-Whether a cluster that gpuc creates has a pool without taints that repel pods. `CriticalAddonsOnly`
+        checks: "Whether a cluster that gpuc creates has a pool without taints that repel pods. `CriticalAddonsOnly`
 does not count: system pods tolerate it. With `autoscaler: karpenter` this pool must always have
-nodes.
-
-### Why it matters
-
-CoreDNS, the metrics server and autoscalers do not tolerate custom taints. If every pool has one,
+nodes.",
+        reason: "CoreDNS, the metrics server and autoscalers do not tolerate custom taints. If every pool has one,
 they never start, and DNS names in the cluster do not resolve. Karpenter runs in the cluster and
-needs DNS. Until it runs, its own pools have no nodes on which CoreDNS could start.
-
-### How to fix it
-
-Add a pool without GPUs and taints, or remove the taints from a pool.
-",
+needs DNS. Until it runs, its own pools have no nodes on which CoreDNS could start.",
+        remedy: "Add a pool without GPUs and taints, or remove the taints from a pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,10 @@ nodePools:
     nodes: {count: 1}
     dedicatedTo: research
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
+        correction: Correction::Replace("name: gpu", "name: system
     machine: m7i.xlarge
     nodes: {count: 2}
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    dedicatedTo: research
-"#,
+  - name: gpu"),
     },
     run,
 };

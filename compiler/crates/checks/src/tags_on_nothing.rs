@@ -2,28 +2,18 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Tags are set but gpuc creates no cloud resources.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2053",
         name: "tags-on-nothing",
         severity: Severity::Error,
         summary: "tags are set but gpuc creates no cloud resources",
-        explain: r"### What it checks
-
-Whether gpuc creates the cluster or any pool if the cloud section has `tags` or `resourceLabels`.
-
-### Why it matters
-
-The tags apply to the resources that gpuc creates. If the cluster and all pools already exist, the
-key has no effect.
-
-### How to fix it
-
-Remove the key, and tag the existing resources by other means.
-",
+        checks: r"Whether gpuc creates the cluster or any pool if the cloud section has `tags` or `resourceLabels`.",
+        reason: r"The tags apply to the resources that gpuc creates. If the cluster and all pools already exist, the
+key has no effect.",
+        remedy: r"Remove the key, and tag the existing resources by other means.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +26,7 @@ nodePools:
     nodes: {count: 1}
     existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    existing: {selector: {eks.amazonaws.com/nodegroup: gpu-a}}
-"#,
+        correction: Correction::Replace(", tags: {team: research}", ""),
     },
     run,
 };

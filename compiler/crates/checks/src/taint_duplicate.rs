@@ -3,29 +3,19 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, DEDICATED_TO};
 use gpuc_schema::config::TaintEffect;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::word;
 
-/// A pool has a duplicate taint.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2008",
         name: "taint-duplicate",
         severity: Severity::Error,
         summary: "a pool has a duplicate taint",
-        explain: "### What it checks
-
-Whether a pool's taints differ in key or effect, including the taint of `dedicatedTo`.
-
-### Why it matters
-
-A node can have only one taint with a given key and effect. A second one is rejected or lost.
-
-### How to fix it
-
-Remove one of the taints.
-",
+        checks: "Whether a pool's taints differ in key or effect, including the taint of `dedicatedTo`.",
+        reason: "A node can have only one taint with a given key and effect. A second one is rejected or lost.",
+        remedy: "Remove one of the taints.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +30,11 @@ nodePools:
     dedicatedTo: research
     taints: [{key: gpuc.dev/dedicated-to, value: infer, effect: NoSchedule}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    dedicatedTo: research
-"#,
+        correction: Correction::Replace(
+            "    taints: [{key: gpuc.dev/dedicated-to, value: infer, effect: NoSchedule}]
+",
+            "",
+        ),
     },
     run,
 };

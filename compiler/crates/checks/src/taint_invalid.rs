@@ -3,27 +3,17 @@
 use gpuc_kubernetes::names::{key_problem, value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A taint is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2006",
         name: "taint-invalid",
         severity: Severity::Error,
         summary: "a taint is invalid",
-        explain: "### What it checks
-
-Whether the keys and values of `taints` have the syntax of Kubernetes labels.
-
-### Why it matters
-
-Nodes with such a taint cannot join the cluster.
-
-### How to fix it
-
-Correct the key or the value as described in the help.
-",
+        checks: "Whether the keys and values of `taints` have the syntax of Kubernetes labels.",
+        reason: "Nodes with such a taint cannot join the cluster.",
+        remedy: "Correct the key or the value as described in the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,19 +27,7 @@ nodePools:
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: "needs a GPU", effect: NoSchedule}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: "present", effect: NoSchedule}]
-"#,
+        correction: Correction::Replace(r#""needs a GPU""#, r#""present""#),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A taint is managed by the control plane or by gpuc.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2061",
         name: "taint-reserved",
         severity: Severity::Error,
         summary: "a taint is managed by the control plane or by gpuc",
-        explain: "### What it checks
-
-Whether a pool's taints use keys by which the control plane marks the state of a node, such as
+        checks: "Whether a pool's taints use keys by which the control plane marks the state of a node, such as
 `node.kubernetes.io/not-ready` and `node.kubernetes.io/unschedulable`. Or the key by which gpuc
 marks a node whose GPUs are not partitioned yet,
-`startup-taint.cluster-autoscaler.kubernetes.io/gpuc`.
-
-### Why it matters
-
-Such a taint is removed as soon as the node is ready, so that it does not keep pods off the pool.
-Until then, DaemonSet pods, which tolerate it, still run.
-
-### How to fix it
-
-Choose your own key. To reserve a pool, set `dedicatedTo`.
-",
+`startup-taint.cluster-autoscaler.kubernetes.io/gpuc`.",
+        reason: "Such a taint is removed as soon as the node is ready, so that it does not keep pods off the pool.
+Until then, DaemonSet pods, which tolerate it, still run.",
+        remedy: "Choose your own key. To reserve a pool, set `dedicatedTo`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,19 +32,7 @@ nodePools:
     nodes: {count: 1}
     taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    taints: [{key: example.com/research, effect: NoSchedule}]
-"#,
+        correction: Correction::Replace("node.kubernetes.io/unschedulable", "example.com/research"),
     },
     run,
 };

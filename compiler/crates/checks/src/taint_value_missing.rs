@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A taint has no value but the cloud requires one.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2007",
         name: "taint-value-missing",
         severity: Severity::Error,
         summary: "a taint has no value but the cloud requires one",
-        explain: "### What it checks
-
-Whether each taint has a value, on clouds whose command requires one.
-
-### Why it matters
-
-Kubernetes allows a taint without a value. The commands of some clouds do not, and stop halfway.
-
-### How to fix it
-
-Add a value, such as `present`. All pods that gpuc creates tolerate the taint with its value.
-",
+        checks: "Whether each taint has a value, on clouds whose command requires one.",
+        reason: "Kubernetes allows a taint without a value. The commands of some clouds do not, and stop halfway.",
+        remedy: "Add a value, such as `present`. All pods that gpuc creates tolerate the taint with its value.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,19 +26,7 @@ nodePools:
     nodes: {count: 1}
     taints: [{key: example.com/gpu, effect: NoSchedule}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
-stack: {devicePlugin: cloud}
-nodePools:
-  - name: gpu
-    machine: n1-standard-8
-    gpu: {model: T4, perNode: 1}
-    nodes: {count: 1}
-    taints: [{key: example.com/gpu, value: present, effect: NoSchedule}]
-"#,
+        correction: Correction::Replace("effect:", "value: present, effect:"),
     },
     run,
 };

@@ -4,29 +4,19 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Amounts, Limits, Quantity};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A quantity of a team's quota or limits is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2157",
         name: "team-amount-invalid",
         severity: Severity::Error,
         summary: "a quantity of a team's quota or limits is invalid",
-        explain: "### What it checks
-
-Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, and whether the
-container defaults are in order: `defaultRequest` at most `default`, and `default` at most `max`.
-
-### Why it matters
-
-Kubernetes rejects the objects, or every pod that does not set its own values.
-
-### How to fix it
-
-Write a quantity such as `4`, `0.5` or `500m` for CPU, or `16Gi` or `512Mi` for memory and storage.
-Keep the values in this order.
-",
+        checks: "Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, and whether the
+container defaults are in order: `defaultRequest` at most `default`, and `default` at most `max`.",
+        reason: "Kubernetes rejects the objects, or every pod that does not set its own values.",
+        remedy: "Write a quantity such as `4`, `0.5` or `500m` for CPU, or `16Gi` or `512Mi` for memory and storage.
+Keep the values in this order.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,21 +32,7 @@ teams:
   - name: research
     quota: {memory: 4TB}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {memory: 4Ti}
-"#,
+        correction: Correction::Replace("memory: 4TB", "memory: 4Ti"),
     },
     run,
 };

@@ -6,29 +6,19 @@ use gpuc_schema::config::Quantity;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::What;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team's default container requests do not fit on any node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2214",
         name: "team-default-nowhere",
         severity: Severity::Error,
         summary: "a team's default container requests do not fit on any node",
-        explain: "### What it checks
-
-Whether the CPU and memory in a team's `limits.defaultRequest` fit on a node of at least one pool.
-The check applies if the sizes of all pools are known.
-
-### Why it matters
-
-Kubernetes adds the defaults to every container that sets no requests. Such a pod would not fit on
-any node, and would stay pending indefinitely.
-
-### How to fix it
-
-Lower `defaultRequest` to the needs of a container that sets no requests.
-",
+        checks: "Whether the CPU and memory in a team's `limits.defaultRequest` fit on a node of at least one pool.
+The check applies if the sizes of all pools are known.",
+        reason: "Kubernetes adds the defaults to every container that sets no requests. Such a pod would not fit on
+any node, and would stay pending indefinitely.",
+        remedy: "Lower `defaultRequest` to the needs of a container that sets no requests.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ nodePools:
 teams:
   - {name: research, limits: {defaultRequest: {cpu: 33}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    allocatable: {cpu: 32, memory: 128Gi}
-teams:
-  - {name: research, limits: {defaultRequest: {cpu: 4}}}
-"#,
+        correction: Correction::Replace("cpu: 33", "cpu: 4"),
     },
     run,
 };

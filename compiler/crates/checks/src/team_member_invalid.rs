@@ -5,30 +5,20 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Member;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A member of a team is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2156",
         name: "team-member-invalid",
         severity: Severity::Error,
         summary: "a member of a team is invalid",
-        explain: "### What it checks
-
-Whether each member sets exactly one of `group`, `user` and `serviceAccount`, appears once in its
-team, and is not a name that Kubernetes reserves, such as `system:authenticated`.
-
-### Why it matters
-
-`system:authenticated` includes everyone who can log in, and `system:masters` already has all
-permissions. A service account must be given as `serviceAccount`, so that its namespace is explicit.
-
-### How to fix it
-
-Write the group or user as your identity provider names it. Write a service account as namespace and
-name: `tools:ci`.
-",
+        checks: "Whether each member sets exactly one of `group`, `user` and `serviceAccount`, appears once in its
+team, and is not a name that Kubernetes reserves, such as `system:authenticated`.",
+        reason: "`system:authenticated` includes everyone who can log in, and `system:masters` already has all
+permissions. A service account must be given as `serviceAccount`, so that its namespace is explicit.",
+        remedy: "Write the group or user as your identity provider names it. Write a service account as namespace and
+name: `tools:ci`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ teams:
   - name: research
     members: [{group: "system:authenticated"}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    members: [{group: research@acme.dev}]
-"#,
+        correction: Correction::Replace(r#""system:authenticated""#, "research@acme.dev"),
     },
     run,
 };

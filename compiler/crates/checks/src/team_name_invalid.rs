@@ -3,28 +3,18 @@
 use gpuc_kubernetes::names::{LABEL_HELP, is_dns_label};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team name is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2154",
         name: "team-name-invalid",
         severity: Severity::Error,
         summary: "a team name is invalid",
-        explain: "### What it checks
-
-Whether each team's name is valid as a label value and a namespace, and is unique.
-
-### Why it matters
-
-A team's namespace has the team's name by default, and all objects of a team have its name as a
-label.
-
-### How to fix it
-
-Use lower-case letters, digits and `-`, at most 63 characters.
-",
+        checks: "Whether each team's name is valid as a label value and a namespace, and is unique.",
+        reason: "A team's namespace has the team's name by default, and all objects of a team have its name as a
+label.",
+        remedy: "Use lower-case letters, digits and `-`, at most 63 characters.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,7 @@ nodePools:
 teams:
   - name: Research
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-"#,
+        correction: Correction::Replace("Research", "research"),
     },
     run,
 };

@@ -5,30 +5,20 @@ use gpuc_model::check::Rule;
 use gpuc_model::{CHART_NAMESPACES, Cluster};
 use gpuc_schema::config::Gitops;
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team's namespace is invalid or already in use.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2155",
         name: "team-namespace-invalid",
         severity: Severity::Error,
         summary: "a team's namespace is invalid or already in use",
-        explain: "### What it checks
-
-Whether each namespace of a team has a valid name and belongs to one team only. Whether it is not
-used by Kubernetes, a chart, gpuc or the GitOps controller.
-
-### Why it matters
-
-Quotas, roles and Pod Security levels apply to a whole namespace. In a namespace of two teams,
+        checks: "Whether each namespace of a team has a valid name and belongs to one team only. Whether it is not
+used by Kubernetes, a chart, gpuc or the GitOps controller.",
+        reason: "Quotas, roles and Pod Security levels apply to a whole namespace. In a namespace of two teams,
 neither team would have its own quota. In a system namespace, a team's limits would apply to the
-system's pods.
-
-### How to fix it
-
-Choose another name. Users who must be isolated from each other belong in separate teams.
-",
+system's pods.",
+        remedy: "Choose another name. Users who must be isolated from each other belong in separate teams.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ teams:
   - name: research
   - {name: vision, namespaces: [research]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-  - {name: vision, namespaces: [vision]}
-"#,
+        correction: Correction::Replace("[research", "[vision"),
     },
     run,
 };

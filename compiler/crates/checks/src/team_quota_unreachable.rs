@@ -3,30 +3,20 @@
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{What, limits};
 use gpuc_model::{Cluster, Pool, Room};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team's quota of CPU or memory exceeds the capacity of all pools.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2215",
         name: "team-quota-unreachable",
         severity: Severity::Warning,
         summary: "a team's quota of CPU or memory exceeds the capacity of all pools",
-        explain: "### What it checks
-
-Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most the allocatable
+        checks: "Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most the allocatable
 amount of all pools together, at their maximum node count. The check applies if the sizes of all
-pools are known.
-
-### Why it matters
-
-Such a quota never takes effect: one team can take the CPU of all teams. Usually it is a typo in a
-unit, or an extra zero.
-
-### How to fix it
-
-Lower the quota, or remove it.
-",
+pools are known.",
+        reason: "Such a quota never takes effect: one team can take the CPU of all teams. Usually it is a typo in a
+unit, or an extra zero.",
+        remedy: "Lower the quota, or remove it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,21 +32,7 @@ nodePools:
 teams:
   - {name: research, quota: {cpu: 320}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    allocatable: {cpu: 32, memory: 128Gi}
-teams:
-  - {name: research, quota: {cpu: 32}}
-"#,
+        correction: Correction::Replace("cpu: 320", "cpu: 32"),
     },
     run,
 };

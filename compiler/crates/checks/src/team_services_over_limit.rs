@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The services of a team exceed its quota.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2200",
         name: "team-services-over-limit",
         severity: Severity::Error,
         summary: "the services of a team exceed its quota",
-        explain: "### What it checks
-
-Whether all deployments, stateful sets and leader-worker sets of a team, with their fixed number of
+        checks: "Whether all deployments, stateful sets and leader-worker sets of a team, with their fixed number of
 pods, fit into its quota: GPUs, MIG devices and replicas by pool, CPU, memory and pods. A workload
 that may run on several pools counts against the team's quotas of all of them. Another rule reports
-a workload that exceeds the quota alone.
-
-### Why it matters
-
-Services run until they are deleted. The pods of the last one would stay pending indefinitely or be
-rejected. Which service that is depends on the order of their start.
-
-### How to fix it
-
-Run fewer pods, or raise the team's `limit`, or its quota of CPU, memory or pods.
-",
+a workload that exceeds the quota alone.",
+        reason: "Services run until they are deleted. The pods of the last one would stay pending indefinitely or be
+rejected. Which service that is depends on the order of their start.",
+        remedy: "Run fewer pods, or raise the team's `limit`, or its quota of CPU, memory or pods.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,23 +35,7 @@ workloads:
   - {name: chat, team: research, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1, replicas: 2}}
   - {name: search, team: research, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
-workloads:
-  - {name: chat, team: research, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-  - {name: search, team: research, deployment: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace(", replicas: 2", ""),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A team without a quota can take GPUs that other teams are guaranteed.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2166",
         name: "team-without-quota",
         severity: Severity::Warning,
         summary: "a team without a quota can take GPUs that other teams are guaranteed",
-        explain: "### What it checks
-
-Without queues: whether every namespace of every team has a quota of GPUs if other teams have
-guarantees.
-
-### Why it matters
-
-A namespace without a quota is not limited: one job in it can take the GPUs that other teams are
-guaranteed.
-
-### How to fix it
-
-Add a quota to the team. An entry with `guaranteed: 0` gives it no GPUs of a pool.
-",
+        checks: "Without queues: whether every namespace of every team has a quota of GPUs if other teams have
+guarantees.",
+        reason: "A namespace without a quota is not limited: one job in it can take the GPUs that other teams are
+guaranteed.",
+        remedy: "Add a quota to the team. An entry with `guaranteed: 0` gives it no GPUs of a pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,23 +31,10 @@ teams:
     quota: {gpus: [{pool: gpu, guaranteed: 4}]}
   - name: vision
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 4}]}
-  - name: vision
+        correction: Correction::Replace("vision
+", "vision
     quota: {gpus: [{pool: gpu, guaranteed: 0}]}
-"#,
+"),
     },
     run,
 };

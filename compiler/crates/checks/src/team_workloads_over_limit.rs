@@ -3,32 +3,22 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The workloads of a team exceed its quota if they run at the same time.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2201",
         name: "team-workloads-over-limit",
         severity: Severity::Warning,
         summary: "the workloads of a team exceed its quota if they run at the same time",
-        explain: "### What it checks
-
-Whether all workloads of a team fit into its quota together: its services, and its jobs with the
+        checks: "Whether all workloads of a team fit into its quota together: its services, and its jobs with the
 number of pods that they run in parallel. A cron job counts with one run. With queues, each job
-alone counts in addition to the team's services.
-
-### Why it matters
-
-Without queues, the pods of a job are rejected while other workloads run, and Kubernetes retries
+alone counts in addition to the team's services.",
+        reason: "Without queues, the pods of a job are rejected while other workloads run, and Kubernetes retries
 with increasing delays. With queues, a job that does not fit next to the services waits until they
-are deleted.
-
-### How to fix it
-
-Lower the requests, raise the team's `limit`, or set `queueing: kueue`, so that jobs wait for each
-other. If the jobs never run at the same time, add the warning to `allow`.
-",
+are deleted.",
+        remedy: "Lower the requests, raise the team's `limit`, or set `queueing: kueue`, so that jobs wait for each
+other. If the jobs never run at the same time, add the warning to `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,23 +36,7 @@ workloads:
   - {name: finetune, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 2}}
   - {name: evaluate, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
-workloads:
-  - {name: finetune, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-  - {name: evaluate, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("gpus: 2", "gpus: 1"),
     },
     run,
 };

@@ -4,29 +4,19 @@ use gpuc_schema::config::texts;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A text contains invisible characters or is too long.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2048",
         name: "text-unprintable",
         severity: Severity::Error,
         summary: "a text contains invisible characters or is too long",
-        explain: "### What it checks
-
-Whether the texts of the file contain only visible characters and spaces, and at most 4096 bytes.
-Arguments of commands and variables may have several lines.
-
-### Why it matters
-
-A text may become a part of a command, a label or a name. With a line break, a null byte or a
-bidirectional control character, the script that runs differs from the one that is reviewed.
-
-### How to fix it
-
-Remove the character that the message names, or shorten the text.
-",
+        checks: "Whether the texts of the file contain only visible characters and spaces, and at most 4096 bytes.
+Arguments of commands and variables may have several lines.",
+        reason: "A text may become a part of a command, a label or a name. With a line break, a null byte or a
+bidirectional control character, the script that runs differs from the one that is reviewed.",
+        remedy: "Remove the character that the message names, or shorten the text.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""demo\u202e""#, "demo"),
     },
     run,
 };

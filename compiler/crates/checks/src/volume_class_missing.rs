@@ -4,32 +4,22 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Fragment, JupyterHub, Task, VolumeFrom};
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::chart_values;
 
-/// A workload or notebook claims a volume that cannot be provisioned.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2216",
         name: "volume-class-missing",
         severity: Severity::Warning,
         summary: "a workload or notebook claims a volume that cannot be provisioned",
-        explain: "### What it checks
-
-In a cluster that gpuc creates: whether the volumes that workloads and notebooks claim can be
+        checks: "In a cluster that gpuc creates: whether the volumes that workloads and notebooks claim can be
 provisioned. A claim without a class needs a default StorageClass, and a StorageClass of the cloud
-needs its CSI driver. EKS has no default class, and does not install the driver of its own class.
-
-### Why it matters
-
-The claim stays `Pending`, and so do all pods that mount it: JupyterHub never starts.
-
-### How to fix it
-
-Add `storage` with a class, and name the class or make it the default: gpuc installs its driver. If
-other software installs StorageClasses, allow the warning.
-",
+needs its CSI driver. EKS has no default class, and does not install the driver of its own class.",
+        reason: "The claim stays `Pending`, and so do all pods that mount it: JupyterHub never starts.",
+        remedy: "Add `storage` with a class, and name the class or make it the default: gpuc installs its driver. If
+other software installs StorageClasses, allow the warning.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,20 +33,8 @@ nodePools:
 workloads:
   - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1, volumes: [{name: data, mountPath: /data, from: {claim: {sizeGiB: 100}}}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-workloads:
-  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1, volumes: [{name: data, mountPath: /data, from: {claim: {sizeGiB: 100}}}]}}
-"#,
+        correction: Correction::Replace("nodePools:", "storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
+nodePools:"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{DisruptionBudget, Task};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::workload_serving::protects_all;
 
-/// A disruption budget protects every pod at an autoscaler's minimum.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2191",
         name: "workload-budget-tight",
         severity: Severity::Warning,
         summary: "a disruption budget protects every pod at an autoscaler's minimum",
-        explain: "### What it checks
-
-The `disruptionBudget` of a Deployment with `autoscaling`, at its `min`. A budget that protects
-every pod at `max` as well is an error (`workload-value-invalid`).
-
-### Why it matters
-
-At the minimum number of pods, their nodes cannot be drained: an upgrade waits, or ignores the
-budget after a timeout.
-
-### How to fix it
-
-Set `maxUnavailable: 1`, or raise `min` by one pod.
-",
+        checks: "The `disruptionBudget` of a Deployment with `autoscaling`, at its `min`. A budget that protects
+every pod at `max` as well is an error (`workload-value-invalid`).",
+        reason: "At the minimum number of pods, their nodes cannot be drained: an upgrade waits, or ignores the
+budget after a timeout.",
+        remedy: "Set `maxUnavailable: 1`, or raise `min` by one pod.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,26 +38,7 @@ workloads:
       autoscaling: {min: 1, max: 4}
       disruptionBudget: {minAvailable: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - name: chat
-    deployment:
-      image: "registry.example.com/chat:1.0.0"
-      gpus: 1
-      cpu: 2
-      autoscaling: {min: 1, max: 4}
-      disruptionBudget: {maxUnavailable: 1}
-"#,
+        correction: Correction::Replace("minAvailable:", "maxUnavailable:"),
     },
     run,
 };

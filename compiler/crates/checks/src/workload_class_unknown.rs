@@ -6,32 +6,22 @@ use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::VolumeFrom;
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// A workload names a class that is not in the configuration.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2198",
         name: "workload-class-unknown",
         severity: Severity::Warning,
         summary: "a workload names a class that is not in the configuration",
-        explain: "### What it checks
-
-Whether the `priority` of each workload is one of `priorities`, if the file has any. Whether the
+        checks: "Whether the `priority` of each workload is one of `priorities`, if the file has any. Whether the
 `class` of each volume is one of `storage.classes`, if the file has any. Priority classes of
-Kubernetes, `system-`, are ignored.
-
-### Why it matters
-
-The API server rejects pods with an unknown PriorityClass, and a claim with an unknown StorageClass
-stays pending indefinitely. Usually the name is a typo.
-
-### How to fix it
-
-Use a name from the file, or allow the warning if the class is created by other means.
-",
+Kubernetes, `system-`, are ignored.",
+        reason: "The API server rejects pods with an unknown PriorityClass, and a claim with an unknown StorageClass
+stays pending indefinitely. Usually the name is a typo.",
+        remedy: "Use a name from the file, or allow the warning if the class is created by other means.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,21 +37,7 @@ priorities: [{name: production, value: 1000}]
 workloads:
   - {name: finetune, priority: producton, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-priorities: [{name: production, value: 1000}]
-workloads:
-  - {name: finetune, priority: production, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("producton", "production"),
     },
     run,
 };

@@ -6,30 +6,20 @@ use gpuc_schema::config::{Network, PodSecurityLevel, Task};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::holding;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// The Pod Security level of a team does not allow a workload's network.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2189",
         name: "workload-fabric-forbidden",
         severity: Severity::Error,
         summary: "the Pod Security level of a team does not allow a workload's network",
-        explain: "### What it checks
-
-Whether a workload on several nodes of a pool with `network.rdma` or `network.gpudirect` belongs to
-a team with `podSecurity: privileged`.
-
-### Why it matters
-
-Network adapters read and write memory that must not be moved. To lock it, a container needs the
+        checks: "Whether a workload on several nodes of a pool with `network.rdma` or `network.gpudirect` belongs to
+a team with `podSecurity: privileged`.",
+        reason: "Network adapters read and write memory that must not be moved. To lock it, a container needs the
 capability `IPC_LOCK`. Pods with GPUDirect mount directories and devices of the node. The Pod
-Security levels `baseline` and `restricted` reject both: no pod would start.
-
-### How to fix it
-
-Set `podSecurity: privileged` for the team, or run the workload on one node.
-",
+Security levels `baseline` and `restricted` reject both: no pod would start.",
+        remedy: "Set `podSecurity: privileged` for the team, or run the workload on one node.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,23 +37,7 @@ teams:
 workloads:
   - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    network: {rdma: {infiniband: {}}}
-teams:
-  - {name: research, podSecurity: privileged}
-workloads:
-  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
-"#,
+        correction: Correction::Replace("name: research", "name: research, podSecurity: privileged"),
     },
     run,
 };

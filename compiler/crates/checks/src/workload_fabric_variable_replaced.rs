@@ -5,30 +5,20 @@ use gpuc_schema::config::Task;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::holding;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload overrides a variable of its pool's interconnect.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2208",
         name: "workload-fabric-variable-replaced",
         severity: Severity::Warning,
         summary: "a workload overrides a variable of its pool's interconnect",
-        explain: "### What it checks
-
-Whether a workload on several nodes overrides a variable that gpuc sets for the interconnect of its
+        checks: "Whether a workload on several nodes overrides a variable that gpuc sets for the interconnect of its
 pool, in `env` or `envValueFrom`. Examples are `FI_PROVIDER` for EFA and the `NCCL` variables for
-GPUDirect.
-
-### Why it matters
-
-The workload's value takes precedence over gpuc's. With another value NCCL may fall back to the slow
-network silently, or stop.
-
-### How to fix it
-
-Remove the variable. If the other value is intended, add the warning to `allow`.
-",
+GPUDirect.",
+        reason: "The workload's value takes precedence over gpuc's. With another value NCCL may fall back to the slow
+network silently, or stop.",
+        remedy: "Remove the variable. If the other value is intended, add the warning to `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,17 +30,7 @@ nodePools:
 workloads:
   - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 8, memory: 64Gi, env: {FI_PROVIDER: tcp}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: p4d.24xlarge, nodes: {count: 2}, network: {efa: {}}, zones: [us-east-1a]}
-workloads:
-  - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 8, memory: 64Gi}}
-"#,
+        correction: Correction::Replace(", env: {FI_PROVIDER: tcp}", ""),
     },
     run,
 };

@@ -5,29 +5,19 @@ use gpuc_schema::config::Task;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::holding;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload on several nodes gets no huge pages for its interconnect.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2195",
         name: "workload-huge-pages-missing",
         severity: Severity::Warning,
         summary: "a workload on several nodes gets no huge pages for its interconnect",
-        explain: "### What it checks
-
-Whether a workload on several nodes sets `memory` if the driver of its interconnect uses huge pages.
-
-### Why it matters
-
-Kubernetes allocates huge pages only to containers that also request memory or CPU. Therefore gpuc
+        checks: "Whether a workload on several nodes sets `memory` if the driver of its interconnect uses huge pages.",
+        reason: "Kubernetes allocates huge pages only to containers that also request memory or CPU. Therefore gpuc
 does not request huge pages if `memory` is not set. The interconnect's library then starts without
-them, and is slower or falls back to TCP.
-
-### How to fix it
-
-Set `memory`.
-",
+them, and is slower or falls back to TCP.",
+        remedy: "Set `memory`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,26 +38,7 @@ nodePools:
 workloads:
   - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 8}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud:
-  aws:
-    account: "123456789012"
-    region: us-east-1
-    cluster: {create: {zones: [us-east-1a, us-east-1b]}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.4xlarge, nodes: {count: 2}}
-  - name: gpu
-    machine: p5.48xlarge
-    zones: [us-east-1a]
-    nodes: {count: 2}
-    network: {efa: {}}
-workloads:
-  - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 8, memory: 1000Gi}}
-"#,
+        correction: Correction::Replace("gpusPerNode: 8", "gpusPerNode: 8, memory: 1000Gi"),
     },
     run,
 };

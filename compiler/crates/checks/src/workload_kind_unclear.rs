@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::TASKS;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// A workload does not have exactly one kind.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2180",
         name: "workload-kind-unclear",
         severity: Severity::Error,
         summary: "a workload does not have exactly one kind",
-        explain: "### What it checks
-
-Whether each workload has exactly one of the keys that set its kind: `cudaTest`, `job`, `cronJob`,
-`deployment`, `statefulSet`, `trainJob`, `pytorchJob`, `jobSet`, `leaderWorkerSet`.
-
-### Why it matters
-
-gpuc creates a different Kubernetes object for each kind. Without a kind there is nothing to create,
-and with two kinds the workload is ambiguous.
-
-### How to fix it
-
-Add one of the keys, or split the workload into two.
-",
+        checks: "Whether each workload has exactly one of the keys that set its kind: `cudaTest`, `job`, `cronJob`,
+`deployment`, `statefulSet`, `trainJob`, `pytorchJob`, `jobSet`, `leaderWorkerSet`.",
+        reason: "gpuc creates a different Kubernetes object for each kind. Without a kind there is nothing to create,
+and with two kinds the workload is ambiguous.",
+        remedy: "Add one of the keys, or split the workload into two.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,20 +32,7 @@ nodePools:
 workloads:
   - {name: finetune, pool: gpu}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, pool: gpu, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("pool: gpu", r#"pool: gpu, job: {image: "registry.example.com/model:1.0.0", gpus: 1}"#),
     },
     run,
 };

@@ -7,35 +7,25 @@ use gpuc_schema::config::{Task, VolumeFrom, Workload};
 use gpuc_kubernetes::names::is_dns_label;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload name is invalid or not unique.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2181",
         name: "workload-name-invalid",
         severity: Severity::Error,
         summary: "a workload name is invalid or not unique",
-        explain: "### What it checks
-
-Whether each workload's name consists of lower-case letters, digits and `-`, starts with a letter,
+        checks: "Whether each workload's name consists of lower-case letters, digits and `-`, starts with a letter,
 ends with a letter or a digit, and has at most 40 characters. Whether its objects have different
 names from the objects of all other workloads in its namespace. The names of these objects start
 with the name of the workload: `<name>-<volume>` for its claims, `<name>-<pool>` for its tests.
 
 The same applies to the objects that controllers create. `<name>-node-0` is the Job of a `trainJob`
 or `jobSet`. `<name>-master-0` and `<name>-worker-0` are pods and services of a `pytorchJob`.
-`<name>-0` is a group of a `leaderWorkerSet`, and `<name>-leader` is its service.
-
-### Why it matters
-
-Kubernetes derives the names of pods and services from the workload's name with a suffix, and limits
-them to 63 characters. Of two objects with the same name, one would replace the other.
-
-### How to fix it
-
-Choose another name.
-",
+`<name>-0` is a group of a `leaderWorkerSet`, and `<name>-leader` is its service.",
+        reason: "Kubernetes derives the names of pods and services from the workload's name with a suffix, and limits
+them to 63 characters. Of two objects with the same name, one would replace the other.",
+        remedy: "Choose another name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,20 +40,7 @@ nodePools:
 workloads:
   - {name: Finetune_7B, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune-7b, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("Finetune_7B", "finetune-7b"),
     },
     run,
 };

@@ -5,31 +5,21 @@ use gpuc_schema::config::{Task, Workload};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::holding;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload shares a namespace with privileged pods.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2196",
         name: "workload-namespace-privileged",
         severity: Severity::Warning,
         summary: "a workload shares a namespace with privileged pods",
-        explain: "### What it checks
-
-Whether a workload that uses RDMA or GPUDirect shares its namespace with one that does not. The
-check covers namespaces without a team: teams set `podSecurity` themselves.
-
-### Why it matters
-
-Network adapters read and write memory that must not be moved. To lock it, a container needs the
+        checks: "Whether a workload that uses RDMA or GPUDirect shares its namespace with one that does not. The
+check covers namespaces without a team: teams set `podSecurity` themselves.",
+        reason: "Network adapters read and write memory that must not be moved. To lock it, a container needs the
 capability `IPC_LOCK`. Pods with GPUDirect mount directories and devices of the node. Only a
 namespace with the Pod Security level `privileged` allows this. There every pod is unrestricted, and
-can take over its node.
-
-### How to fix it
-
-Give the workloads that use such a network a `namespace` of their own.
-",
+can take over its node.",
+        remedy: "Give the workloads that use such a network a `namespace` of their own.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,22 +36,7 @@ workloads:
   - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
   - {name: report, job: {image: "registry.example.com/model:1.0.0"}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    network: {rdma: {infiniband: {}}}
-workloads:
-  - {name: finetune, namespace: training, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
-  - {name: report, job: {image: "registry.example.com/model:1.0.0"}}
-"#,
+        correction: Correction::Replace("trainJob:", "namespace: training, trainJob:"),
     },
     run,
 };

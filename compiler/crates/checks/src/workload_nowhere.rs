@@ -5,35 +5,25 @@ use gpuc_schema::config::Workload;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{Answer, Demand, Reason, holding, verdict, why_not};
 use gpuc_model::{Cluster, GpuAsk, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload does not fit on any pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2184",
         name: "workload-nowhere",
         severity: Severity::Error,
         summary: "a workload does not fit on any pool",
-        explain: "### What it checks
-
-Whether each workload fits on its pool, or on any pool if it names none. A node must have enough
+        checks: "Whether each workload fits on its pool, or on any pool if it names none. A node must have enough
 GPUs, MIG devices or replicas, CPU and memory for a pod, and the pool must have enough nodes. The
 pool must not be dedicated to others. MIG devices and replicas must support the workload's needs,
 and the driver must support the CUDA version of its image. A workload without GPUs fits on pools
 without GPUs. In a cluster without such pools, it fits on pools whose nodes have no taint. Other
 pools it uses only if it names them. If GPUs are allocated through DRA and shared (`mps`), all pods
 of a workload use one ResourceClaim, which is one GPU of one node. The pods must then run on one
-node, request one GPU each and be at most `replicas`.
-
-### Why it matters
-
-The pods would stay pending indefinitely, or fail when they start. An autoscaler would not help.
-
-### How to fix it
-
-Each pool is labelled with the reason why the workload does not fit. Lower the requests, name
-another pool, or change a pool.
-",
+node, request one GPU each and be at most `replicas`.",
+        reason: "The pods would stay pending indefinitely, or fail when they start. An autoscaler would not help.",
+        remedy: "Each pool is labelled with the reason why the workload does not fit. Lower the requests, name
+another pool, or change a pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,20 +38,7 @@ nodePools:
 workloads:
   - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 2}}
-"#,
+        correction: Correction::Replace("gpus: 4", "gpus: 2"),
     },
     run,
 };

@@ -6,33 +6,23 @@ use gpuc_model::check::Rule;
 use gpuc_model::scheduling::{Demand, What, find_places, holding, limits, sets, storage};
 use gpuc_model::{Cluster, GpuAsk, Grant, Team, Unit};
 use gpuc_syntax::diag::words::counted;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload exceeds its team's quota.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2187",
         name: "workload-over-quota",
         severity: Severity::Error,
         summary: "a workload exceeds its team's quota",
-        explain: "### What it checks
-
-Whether all pods of a workload together fit into the team's quota of its pools, of CPU, of memory
+        checks: "Whether all pods of a workload together fit into the team's quota of its pools, of CPU, of memory
 and of pods, and its volumes into `storage`. A container without requests counts with the team's
 `limits.defaultRequest`. Whether the requests of its container are within the team's `limits.max`
 and `limits.gpusPerContainer`. A team whose quota names pools can use no other pools. With queues, a
 team can use its guarantee and the GPUs that it can borrow; pods that start together must fit into
-one pool.
-
-### Why it matters
-
-The API server would reject the pods, or a queue would never admit them, even if the cluster is
-idle.
-
-### How to fix it
-
-Lower the requests, or raise the team's `limit`, `limits.max` or `limits.gpusPerContainer`.
-",
+one pool.",
+        reason: "The API server would reject the pods, or a queue would never admit them, even if the cluster is
+idle.",
+        remedy: "Lower the requests, or raise the team's `limit`, `limits.max` or `limits.gpusPerContainer`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,22 +39,7 @@ teams:
 workloads:
   - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
-workloads:
-  - {name: finetune, team: research, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 1, gpusPerNode: 2}}
-"#,
+        correction: Correction::Replace("nodes: 2", "nodes: 1"),
     },
     run,
 };

@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A patch changes the identity of an object.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2185",
         name: "workload-patch-identity",
         severity: Severity::Error,
         summary: "a patch changes the identity of an object",
-        explain: "### What it checks
-
-Whether `patch` changes a workload's `apiVersion`, `kind`, name, namespace or status.
-
-### Why it matters
-
-With another name it would be a different object that gpuc does not track.
-
-### How to fix it
-
-Change `name`, `namespace` or the kind of the workload itself.
-",
+        checks: "Whether `patch` changes a workload's `apiVersion`, `kind`, name, namespace or status.",
+        reason: "With another name it would be a different object that gpuc does not track.",
+        remedy: "Change `name`, `namespace` or the kind of the workload itself.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,20 +27,7 @@ nodePools:
 workloads:
   - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1}, patch: {metadata: {name: other}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1}, patch: {metadata: {labels: {tier: gold}}}}
-"#,
+        correction: Correction::Replace("name: other", "labels: {tier: gold}"),
     },
     run,
 };

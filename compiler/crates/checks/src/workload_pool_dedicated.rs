@@ -4,29 +4,19 @@ use gpuc_schema::config::Task;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload names a pool that is dedicated to another team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2197",
         name: "workload-pool-dedicated",
         severity: Severity::Warning,
         summary: "a workload names a pool that is dedicated to another team",
-        explain: "### What it checks
-
-Whether a workload on a pool with `dedicatedTo: <team>` belongs to that team. A `cudaTest` may run
-on every pool.
-
-### Why it matters
-
-gpuc adds a toleration for the taint that keeps other pods off the pool. The workload takes GPUs
-that the other team relies on.
-
-### How to fix it
-
-Set the workload's `team`, or name another pool.
-",
+        checks: "Whether a workload on a pool with `dedicatedTo: <team>` belongs to that team. A `cudaTest` may run
+on every pool.",
+        reason: "gpuc adds a toleration for the taint that keeps other pods off the pool. The workload takes GPUs
+that the other team relies on.",
+        remedy: "Set the workload's `team`, or name another pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,23 +34,7 @@ teams:
 workloads:
   - {name: finetune, pool: gpu, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-    dedicatedTo: research
-teams:
-  - {name: research}
-workloads:
-  - {name: finetune, pool: gpu, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("gpu, job:", "gpu, team: research, job:"),
     },
     run,
 };

@@ -3,29 +3,19 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 
-/// A workload names an unknown pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2182",
         name: "workload-pool-unknown",
         severity: Severity::Error,
         summary: "a workload names an unknown pool",
-        explain: "### What it checks
-
-Whether the pool that a workload names is one of `nodePools`.
-
-### Why it matters
-
-The resource name of a GPU, and the taints and labels of its nodes, follow from the pool.
-
-### How to fix it
-
-Write the name of a pool, or remove `pool`: then the workload can run on every pool that it fits on.
-",
+        checks: "Whether the pool that a workload names is one of `nodePools`.",
+        reason: "The resource name of a GPU, and the taints and labels of its nodes, follow from the pool.",
+        remedy: "Write the name of a pool, or remove `pool`: then the workload can run on every pool that it fits on.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,20 +30,7 @@ nodePools:
 workloads:
   - {name: finetune, pool: gpus, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, pool: gpu, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("pool: gpus", "pool: gpu"),
     },
     run,
 };

@@ -4,32 +4,22 @@ use gpuc_schema::config::{Fragment, PodSecurityLevel, Task, Workload};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload may run as root but its team's Pod Security level forbids it.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2194",
         name: "workload-root-refused",
         severity: Severity::Warning,
         summary: "a workload may run as root but its team's Pod Security level forbids it",
-        explain: "### What it checks
-
-Whether each workload of a team with `podSecurity: restricted` sets its user, and is not a
-`pytorchJob` on several nodes.
-
-### Why it matters
-
-Pods of such a team must not run as root, and most images of frameworks do. Their containers fail
+        checks: "Whether each workload of a team with `podSecurity: restricted` sets its user, and is not a
+`pytorchJob` on several nodes.",
+        reason: "Pods of such a team must not run as root, and most images of frameworks do. Their containers fail
 with `CreateContainerConfigError`, and the Job appears to wait for its image. The Training Operator
 adds an init container without a security context to each worker of a `pytorchJob`, so that the API
-server rejects the worker.
-
-### How to fix it
-
-Set `runAs` to a user that exists in the image, or allow the warning if the image sets a numeric
-user itself. Replace a `pytorchJob` with a `trainJob`.
-",
+server rejects the worker.",
+        remedy: "Set `runAs` to a user that exists in the image, or allow the warning if the image sets a numeric
+user itself. Replace a `pytorchJob` with a `trainJob`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,22 +36,7 @@ teams:
 workloads:
   - {name: finetune, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, podSecurity: restricted}
-workloads:
-  - {name: finetune, team: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1, runAs: {user: 1000}}}
-"#,
+        correction: Correction::Replace("gpus: 1", "gpus: 1, runAs: {user: 1000}"),
     },
     run,
 };

@@ -2,34 +2,24 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::one_of;
 use super::team_namespace_invalid::owner;
 
-/// The team or namespace of a workload is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2183",
         name: "workload-team-unclear",
         severity: Severity::Error,
         summary: "the team or namespace of a workload is invalid",
-        explain: "### What it checks
-
-Whether the team of a workload is one of `teams`, and its namespace is one of the team's. Whether a
+        checks: "Whether the team of a workload is one of `teams`, and its namespace is one of the team's. Whether a
 workload in a team's namespace names the team. A workload cannot be in a system namespace of
-Kubernetes, of a chart or of gpuc.
-
-### Why it matters
-
-Quotas, queues and permissions belong to namespaces. In another namespace, a workload would use
+Kubernetes, of a chart or of gpuc.",
+        reason: "Quotas, queues and permissions belong to namespaces. In another namespace, a workload would use
 resources outside its quota, or wait in a queue that does not exist. Pods of charts may need
-privileges, and in their namespaces every pod has them.
-
-### How to fix it
-
-Name the team, and either one of its namespaces or none.
-",
+privileges, and in their namespaces every pod has them.",
+        remedy: "Name the team, and either one of its namespaces or none.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,22 +36,7 @@ teams:
 workloads:
   - {name: finetune, team: research, namespace: serving, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-teams:
-  - {name: research, namespaces: [research]}
-workloads:
-  - {name: finetune, team: research, namespace: research, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace("serving", "research"),
     },
     run,
 };

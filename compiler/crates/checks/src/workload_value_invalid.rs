@@ -8,33 +8,23 @@ use gpuc_schema::config::{
     CronJob, EnvFrom, Job, NamedVolume, Pods, Quantity, Task, ValueFrom, VolumeFrom, Workload,
 };
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::workload_counts::{LARGEST, counts, numbers};
 
-/// A workload has an invalid value.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2186",
         name: "workload-value-invalid",
         severity: Severity::Error,
         summary: "a workload has an invalid value",
-        explain: "### What it checks
-
-Quantities of CPU and memory, counts, and numbers that exceed the range of Kubernetes fields. Names
+        checks: "Quantities of CPU and memory, counts, and numbers that exceed the range of Kubernetes fields. Names
 of Secrets, claims, service accounts and variables. Names and mount paths of volumes. Schedules,
-ports, autoscalers and disruption budgets.
-
-### Why it matters
-
-The API server would reject the object, or accept it without effect. An autoscaler by CPU never
+ports, autoscalers and disruption budgets.",
+        reason: "The API server would reject the object, or accept it without effect. An autoscaler by CPU never
 scales pods that do not request CPU, and a disruption budget that protects every pod prevents nodes
-from being drained.
-
-### How to fix it
-
-Correct the value as described in the help.
-",
+from being drained.",
+        remedy: "Correct the value as described in the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,20 +39,7 @@ nodePools:
 workloads:
   - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1, memory: 64GB}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1, memory: 64G}}
-"#,
+        correction: Correction::Replace("memory: 64GB", "memory: 64G"),
     },
     run,
 };

@@ -4,30 +4,20 @@ use gpuc_schema::config::Task;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload sets a variable that its controller sets for each pod.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2199",
         name: "workload-variable-taken",
         severity: Severity::Error,
         summary: "a workload sets a variable that its controller sets for each pod",
-        explain: "### What it checks
-
-Whether `env` or `envValueFrom` of a workload sets a variable that gpuc or the workload's controller
+        checks: "Whether `env` or `envValueFrom` of a workload sets a variable that gpuc or the workload's controller
 sets: `PET_MASTER_ADDR` and other options of `torchrun`, `MASTER_ADDR` and other variables of a
-`pytorchJob`, `LWS_` and others of a `leaderWorkerSet`, `JOB_COMPLETION_INDEX` of Jobs.
-
-### Why it matters
-
-Every pod would have the same value, but each needs its own. The pods would wait for one that never
-starts, or all have the same rank.
-
-### How to fix it
-
-Remove the variable.
-",
+`pytorchJob`, `LWS_` and others of a `leaderWorkerSet`, `JOB_COMPLETION_INDEX` of Jobs.",
+        reason: "Every pod would have the same value, but each needs its own. The pods would wait for one that never
+starts, or all have the same rank.",
+        remedy: "Remove the variable.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,20 +32,7 @@ nodePools:
 workloads:
   - {name: finetune, jobSet: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2, env: {PET_NODE_RANK: "0", LOG: "on"}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, jobSet: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2, env: {LOG: "on"}}}
-"#,
+        correction: Correction::Replace(r#"PET_NODE_RANK: "0", "#, ""),
     },
     run,
 };

@@ -4,31 +4,21 @@ use gpuc_model::check::Rule;
 use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
 use gpuc_model::scheduling::holding;
 use gpuc_model::{Cluster, GpuAsk, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A workload sets `NVIDIA_VISIBLE_DEVICES` itself.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2207",
         name: "workload-visible-devices-set",
         severity: Severity::Warning,
         summary: "a workload sets `NVIDIA_VISIBLE_DEVICES` itself",
-        explain: "### What it checks
-
-Whether `env` or `envValueFrom` of a workload sets `NVIDIA_VISIBLE_DEVICES`, if it requests GPUs or
-may run on nodes with GPUs.
-
-### Why it matters
-
-The device plugin sets this variable to the GPUs of a container, and the value of the pod overrides
+        checks: "Whether `env` or `envValueFrom` of a workload sets `NVIDIA_VISIBLE_DEVICES`, if it requests GPUs or
+may run on nodes with GPUs.",
+        reason: "The device plugin sets this variable to the GPUs of a container, and the value of the pod overrides
 it. With `all` the container can access every GPU of the node, also those of other pods. With `none`
-it cannot even access its own.
-
-### How to fix it
-
-Remove the variable. To select some of the container's GPUs for a program, use
-`CUDA_VISIBLE_DEVICES`.
-",
+it cannot even access its own.",
+        remedy: "Remove the variable. To select some of the container's GPUs for a program, use
+`CUDA_VISIBLE_DEVICES`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,20 +33,7 @@ nodePools:
 workloads:
   - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1, env: {NVIDIA_VISIBLE_DEVICES: all}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, job: {image: "registry.example.com/model:1.0.0", gpus: 1}}
-"#,
+        correction: Correction::Replace(", env: {NVIDIA_VISIBLE_DEVICES: all}", ""),
     },
     run,
 };

@@ -3,28 +3,18 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Task, VolumeFrom, Volumes};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Pods on several nodes share a volume that can be attached to one node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2188",
         name: "workload-volume-one-node",
         severity: Severity::Warning,
         summary: "pods on several nodes share a volume that can be attached to one node",
-        explain: "### What it checks
-
-Whether a claim that gpuc creates for pods on several nodes has a class of `storage` with file
-systems. A disk can be attached to one node at a time.
-
-### Why it matters
-
-The pods on the other nodes would wait for the disk indefinitely.
-
-### How to fix it
-
-Use a class with `files`, or an existing claim that several nodes can mount.
-",
+        checks: "Whether a claim that gpuc creates for pods on several nodes has a class of `storage` with file
+systems. A disk can be attached to one node at a time.",
+        reason: "The pods on the other nodes would wait for the disk indefinitely.",
+        remedy: "Use a class with `files`, or an existing claim that several nodes can mount.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,7 @@ nodePools:
 workloads:
   - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2, volumes: [{name: data, mountPath: /data, from: {claim: {sizeGiB: 100}}}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - {name: finetune, trainJob: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 2, volumes: [{name: data, mountPath: /data, from: {existingClaim: shared}}]}}
-"#,
+        correction: Correction::Replace("claim: {sizeGiB: 100}", "existingClaim: shared"),
     },
     run,
 };

@@ -1,6 +1,6 @@
 //! The codes of the audit, which checks the finished plan.
 
-use gpuc_syntax::diag::{Code, Severity};
+use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::workloads::{
     PATCH_PRIORITY, PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE,
@@ -25,21 +25,12 @@ pub static CHART_VALUE_UNREAD: Code = Code {
     name: "chart-value-unread",
     severity: Severity::Error,
     summary: "a chart does not read a value",
-    explain: "### What it checks
-
-Every key below `charts.<chart>.values` must be one that the pinned version of the chart reads,
-and its value must have the expected type.
-
-### Why it matters
-
-Helm silently ignores a key that no template of the chart reads, so the value has no effect. For
-example, tolerations in the wrong place leave a DaemonSet with zero pods.
-
-### How to fix it
-
-Use the key from the help. `gpuc catalog charts` lists the version of each chart; the chart's
-repository documents its values.
-",
+    checks: "Every key below `charts.<chart>.values` must be one that the pinned version of the chart reads,
+and its value must have the expected type.",
+        reason: "Helm silently ignores a key that no template of the chart reads, so the value has no effect. For
+example, tolerations in the wrong place leave a DaemonSet with zero pods.",
+        remedy: "Use the key from the help. `gpuc catalog charts` lists the version of each chart; the chart's
+repository documents its values.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,20 +45,7 @@ charts:
     values:
       controlerManager: {replicas: 2}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 2}
-charts:
-  kueue:
-    values:
-      controllerManager: {replicas: 2}
-"#,
+    correction: Correction::Replace("controlerManager:", "controllerManager:"),
 };
 
 /// A chart with settings that is not installed.
@@ -76,19 +54,10 @@ pub static CHART_NOT_INSTALLED: Code = Code {
     name: "chart-not-installed",
     severity: Severity::Error,
     summary: "a chart has settings and is not installed",
-    explain: "### What it checks
-
-Every chart below `charts` must be installed. Naming a chart there installs some charts. Other
-charts follow from the rest of the file, such as NVIDIA's device plugin from `stack.devicePlugin`.
-
-### Why it matters
-
-The values have no effect.
-
-### How to fix it
-
-Enable the chart's feature with the key that `gpuc explain charts` names, or remove the chart.
-",
+    checks: "Every chart below `charts` must be installed. Naming a chart there installs some charts. Other
+charts follow from the rest of the file, such as NVIDIA's device plugin from `stack.devicePlugin`.",
+        reason: "The values have no effect.",
+        remedy: "Enable the chart's feature with the key that `gpuc explain charts` names, or remove the chart.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -103,20 +72,7 @@ charts:
   nvidia-device-plugin:
     values: {resources: {limits: {memory: 128Mi}}}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {devicePlugin: nvidia}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-charts:
-  nvidia-device-plugin:
-    values: {resources: {limits: {memory: 128Mi}}}
-"#,
+    correction: Correction::Replace(r#"runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#, "devicePlugin: nvidia"),
 };
 
 /// A digest of an image that is not used.
@@ -125,20 +81,11 @@ pub static DIGEST_UNUSED: Code = Code {
     name: "digest-unused",
     severity: Severity::Error,
     summary: "`digests` names an image that is not used",
-    explain: "### What it checks
-
-A chart or a manifest of the tree must use each image in `digests`, under the image's name without
-a mirror.
-
-### Why it matters
-
-After a chart upgrade, the digest of the old image pins nothing, and the new image is pulled
-without a digest.
-
-### How to fix it
-
-Write the image as `gpuc.lock.json` lists it without `mirror`, or remove the line.
-",
+    checks: "A chart or a manifest of the tree must use each image in `digests`, under the image's name without
+a mirror.",
+        reason: "After a chart upgrade, the digest of the old image pins nothing, and the new image is pulled
+without a digest.",
+        remedy: "Write the image as `gpuc.lock.json` lists it without `mirror`, or remove the line.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -152,19 +99,7 @@ charts: {kueue: {}}
 digests:
   "registry.k8s.io/kueue/kueue:v0.19.1": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - name: system
-    machine: m7i.xlarge
-    nodes: {count: 2}
-charts: {kueue: {}}
-digests:
-  "registry.k8s.io/kueue/kueue:v0.19.2": sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
-"#,
+    correction: Correction::Replace(r#""registry.k8s.io/kueue/kueue:v0.19.1":"#, r#""registry.k8s.io/kueue/kueue:v0.19.2":"#),
 };
 
 /// A chart value that overrides a derived value.
@@ -173,25 +108,16 @@ pub static CHART_VALUE_UNDONE: Code = Code {
     name: "chart-value-undone",
     severity: Severity::Warning,
     summary: "a chart value overrides a value that gpuc derives from the file",
-    explain: "### What it checks
-
-A key below `charts.<chart>.values` must not override a value that gpuc derives from the rest of
+    checks: "A key below `charts.<chart>.values` must not override a value that gpuc derives from the rest of
 the file: where pods run (`tolerations`, `nodeSelector`, `affinity`, `runtimeClassName`), which
 components are enabled (`enabled`), and names that other components refer to (`fullnameOverride`,
-`clusterName`). A list replaces gpuc's list, and `null` removes its value.
-
-### Why it matters
-
-Your value takes precedence. A DaemonSet without the toleration for a pool's taint runs on none of
+`clusterName`). A list replaces gpuc's list, and `null` removes its value.",
+        reason: "Your value takes precedence. A DaemonSet without the toleration for a pool's taint runs on none of
 its nodes, and a disabled driver is not installed. The README and `cloud/verify.sh` still expect
-them.
-
-### How to fix it
-
-Add the tolerations from the help to your own, or change the keys that gpuc's value derives from:
+them.",
+        remedy: "Add the tolerations from the help to your own, or change the keys that gpuc's value derives from:
 the pool's `taints`, `stack`, `monitoring`. If the override is intended, add the finding's name to
-`allow`.
-",
+`allow`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -210,23 +136,8 @@ charts:
       tolerations:
         - {key: maintenance, operator: Exists}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {devicePlugin: nvidia}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {count: 1}}
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-    taints: [{key: gpu, value: "yes", effect: NoSchedule}]
-charts:
-  nvidia-device-plugin:
-    values:
-      tolerations:
-        - {key: maintenance, operator: Exists}
+    correction: Correction::Replace("Exists}
+", r#"Exists}
         - {key: gpu, operator: Equal, value: "yes", effect: NoSchedule}
-"#,
+"#),
 };

@@ -4,7 +4,7 @@
 
 use gpuc_schema::config::GpuCluster;
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// An entry of `allow` that suppresses nothing.
 pub(super) static CODE: Code = Code {
@@ -12,18 +12,9 @@ pub(super) static CODE: Code = Code {
     name: "allow-unused",
     severity: Severity::Warning,
     summary: "`allow` names a warning that does not occur",
-    explain: "### What it checks
-
-Whether each entry of `allow` suppresses a warning of this file.
-
-### Why it matters
-
-An entry that is no longer needed hides the next warning with this name.
-
-### How to fix it
-
-Remove the entry.
-",
+    checks: "Whether each entry of `allow` suppresses a warning of this file.",
+    reason: "An entry that is no longer needed hides the next warning with this name.",
+    remedy: "Remove the entry.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,17 +27,11 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+    correction: Correction::Replace(
+        "allow: [scale-from-zero]
+",
+        "",
+    ),
 };
 
 /// Reports the entries of `allow` that suppress nothing. `used` tells for each entry whether it suppressed a warning.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::compile::Compilation;
 
@@ -12,18 +12,9 @@ pub static CODE: Code = Code {
     name: "cluster-name-taken",
     severity: Severity::Error,
     summary: "two clusters of a run have the same name",
-    explain: "### What it checks
-
-Whether each cluster of a run has a unique name.
-
-### Why it matters
-
-The tree of a cluster is a directory of the same name. The second cluster would overwrite the first.
-
-### How to fix it
-
-Rename one of the clusters.
-",
+    checks: "Whether each cluster of a run has a unique name.",
+    reason: "The tree of a cluster is a directory of the same name. The second cluster would overwrite the first.",
+    remedy: "Rename one of the clusters.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,20 +29,16 @@ kubernetes: {version: "1.34"}
 cloud: {onPrem: {context: b}}
 nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: a}}
-nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
----
+    correction: Correction::Replace(
+        "---
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
-metadata: {name: demo-2}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: b}}
-nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
-"#,
+metadata: {name: demo}",
+        "---
+apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo-2}",
+    ),
 };
 
 pub(super) fn check(compilations: &[Compilation], report: &mut Report) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpuc_model::plan::Identity;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Argocd, Gitops, GpuCluster};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::compile::Compilation;
 
@@ -15,23 +15,14 @@ pub(super) static CODE: Code = Code {
     name: "gitops-names-collide",
     severity: Severity::Error,
     summary: "objects of two clusters have the same name in one Argo CD",
-    explain: "### What it checks
-
-Whether the Applications and AppProjects of two clusters have different names if one Argo CD may
+    checks: "Whether the Applications and AppProjects of two clusters have different names if one Argo CD may
 manage both: in the same namespace, with `gitops.argocd.cluster` in at least one of them. Two
 clusters without it have separate Argo CD instances. Flux always runs in the cluster that it
-manages.
-
-### Why it matters
-
-The names of the objects are `<cluster>-<part>`: the part `root` of a cluster `edge` has the same
+manages.",
+        reason: "The names of the objects are `<cluster>-<part>`: the part `root` of a cluster `edge` has the same
 name as a cluster `edge-root`. Of two objects with the same name, each commit applies the other one,
-and Argo CD prunes the resources of the first.
-
-### How to fix it
-
-Rename one of the clusters. Clusters of different Argo CD instances can be built in separate runs.
-",
+and Argo CD prunes the resources of the first.",
+        remedy: "Rename one of the clusters. Clusters of different Argo CD instances can be built in separate runs.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: edge}
@@ -58,7 +49,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/edge-root, cluster: edge-root}}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
+    correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: edge}
 kubernetes: {version: "1.34"}
@@ -83,7 +74,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/hub, cluster: hub}}
-"#,
+"#),
 };
 
 /// A cluster that Argo CD manages.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuc_schema::config::{Gitops, GpuCluster};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::compile::Compilation;
 
@@ -13,21 +13,12 @@ pub(super) static CODE: Code = Code {
     name: "gitops-path-shared",
     severity: Severity::Error,
     summary: "two clusters are deployed from the same path of a repository",
-    explain: "### What it checks
-
-Whether clusters whose `gitops` has the same repository and branch have different values of `path`.
-HTTPS and SSH URLs of a repository are equal, with and without `.git`.
-
-### Why it matters
-
-A directory contains the tree of one cluster. Both clusters would get this tree, with its pools,
-taints and drivers. The GitOps controller prunes the resources of the other cluster.
-
-### How to fix it
-
-End each path with the cluster's name. If both clusters take `gitops` from the same base, set `path`
-in each.
-",
+    checks: "Whether clusters whose `gitops` has the same repository and branch have different values of `path`.
+HTTPS and SSH URLs of a repository are equal, with and without `.git`.",
+        reason: "A directory contains the tree of one cluster. Both clusters would get this tree, with its pools,
+taints and drivers. The GitOps controller prunes the resources of the other cluster.",
+        remedy: "End each path with the cluster's name. If both clusters take `gitops` from the same base, set `path`
+in each.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: one}
@@ -54,7 +45,7 @@ nodePools:
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: .}}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
+    correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: one}
 kubernetes: {version: "1.34"}
@@ -79,7 +70,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: main, path: clusters/two}}
-"#,
+"#),
 };
 
 pub(super) fn check(compilations: &[Compilation], report: &mut Report) {

@@ -1,30 +1,20 @@
 //! The annotation `gpuc.dev/allow` contains an unknown name or an error.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::codes;
 use crate::{Rule, Scene};
 
-/// The annotation `gpuc.dev/allow` contains an unknown name or an error.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4088",
         name: "manifest-allow-unknown",
         severity: Severity::Error,
         summary: "`gpuc.dev/allow` contains an unknown name or an error, which cannot be allowed",
-        explain: "### What it checks
-
-Whether each name in an object's annotation `gpuc.dev/allow` is the name or the code of a manifest warning.
-
-### Why it matters
-
-A misspelled name allows nothing. An error cannot be allowed: the object would not work.
-
-### How to fix it
-
-Write the name shown in brackets after the warning's code, separate several names with commas, or remove the
-name.
-",
+        checks: "Whether each name in an object's annotation `gpuc.dev/allow` is the name or the code of a manifest warning.",
+        reason: "A misspelled name allows nothing. An error cannot be allowed: the object would not work.",
+        remedy: "Write the name shown in brackets after the warning's code, separate several names with commas, or remove the
+name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,23 +33,8 @@ metadata:
 spec:
   containers: [{name: page, image: "registry.example.com/page:1.0.0"}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata:
-  name: page
-spec:
-  containers: [{name: page, image: "registry.example.com/page:1.0.0"}]
-"#,
+        correction: Correction::Replace("  annotations: {gpuc.dev/allow: manifest-request-too-large}
+", ""),
     },
     run,
 };

@@ -1,31 +1,21 @@
 //! The quantity of an extended resource is not a whole number.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::resources::{Amount, amount, is_extended};
 use crate::{Rule, Scene};
 
-/// The quantity of an extended resource is not a whole number.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4003",
         name: "manifest-amount-not-whole",
         severity: Severity::Error,
         summary: "the quantity of a GPU resource is not a whole number",
-        explain: "### What it checks
-
-Whether the quantity of each extended resource is a whole number.
-
-### Why it matters
-
-Kubernetes allocates whole devices. The API server rejects quantities such as `0.5` and `500m`: `must be an
-integer`.
-
-### How to fix it
-
-Write a whole number. To use part of a GPU, configure `sharing` for the pool in gpu-cluster.yaml: replicas
-(time-slicing or MPS) or MIG devices.
-",
+        checks: "Whether the quantity of each extended resource is a whole number.",
+        reason: "Kubernetes allocates whole devices. The API server rejects quantities such as `0.5` and `500m`: `must be an
+integer`.",
+        remedy: "Write a whole number. To use part of a GPU, configure `sharing` for the pool in gpu-cluster.yaml: replicas
+(time-slicing or MPS) or MIG devices.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {nvidia.com/gpu: 500m}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("nvidia.com/gpu: 500m", "nvidia.com/gpu: 1"),
     },
     run,
 };

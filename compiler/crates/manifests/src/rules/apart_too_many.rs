@@ -4,35 +4,25 @@ use std::collections::BTreeSet;
 
 use gpuc_model::Pool;
 use gpuc_model::scheduling::{Answer, ZONE, values_of};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::pod_affinity::{HOST, OwnTerm, own_term};
 use crate::scheduling::{chooses_a_pool, held};
 use crate::services::{self, Count};
 use crate::{Pod, Rule, Scene};
 
-/// Pods with required anti-affinity to each other outnumber the nodes or zones that fit them.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4053",
         name: "manifest-apart-too-many",
         severity: Severity::Error,
         summary: "pods with required anti-affinity outnumber the nodes or zones that fit them",
-        explain: "### What it checks
-
-Services whose pods have a required anti-affinity to each other by `kubernetes.io/hostname` or
+        checks: "Services whose pods have a required anti-affinity to each other by `kubernetes.io/hostname` or
 `topology.kubernetes.io/zone`. The pools that fit the pods must have at least as many nodes, at their
-maximum, or zones as there are `replicas`.
-
-### Why it matters
-
-The last pods stay Pending indefinitely: `node(s) didn't match pod anti-affinity rules`. A rolling update of
-a Deployment also waits for one more node.
-
-### How to fix it
-
-Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the anti-affinity.
-",
+maximum, or zones as there are `replicas`.",
+        reason: "The last pods stay Pending indefinitely: `node(s) didn't match pod anti-affinity rules`. A rolling update of
+a Deployment also waits for one more node.",
+        remedy: "Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the anti-affinity.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,40 +57,7 @@ spec:
           image: registry.example.com/model:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: chat}}
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("replicas: 3", "replicas: 2"),
     },
     run,
 };

@@ -1,39 +1,29 @@
 //! The API version or the kind of an object is not served by any supported Kubernetes version.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::custom_not_served;
 use crate::api_versions::{self, Misspelt};
 use crate::read::Object;
 use crate::{Rule, Scene, installed, text_edit};
 
-/// The API version or the kind of an object is not served by any supported Kubernetes version.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4045",
         name: "manifest-api-not-served",
         severity: Severity::Error,
         summary: "the API version or the kind of an object is not served by Kubernetes",
-        explain: "### What it checks
-
-The `apiVersion` of built-in Kubernetes kinds, among them Deployments, Jobs, CronJobs, Services,
+        checks: "The `apiVersion` of built-in Kubernetes kinds, among them Deployments, Jobs, CronJobs, Services,
 autoscalers, disruption budgets, policies, roles and classes. Their `kind` must have the correct capitals
 and must not be a plural.
 
 The kinds of JobSet, LeaderWorkerSet, Kubeflow Trainer and Kueue, if gpuc installs their charts in the
 cluster, by the chart's version. Kinds of Ray, Kubeflow, Volcano, KServe and Spark with a name close to an
-existing one.
-
-### Why it matters
-
-The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
-Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.
-
-### How to fix it
-
-Follow the help. `gpuc check --fix` changes the version where nothing else in the object has to change. gpuc
-checks the rest of the object against the served version.
-",
+existing one.",
+        reason: "The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
+Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.",
+        remedy: "Follow the help. `gpuc check --fix` changes the version where nothing else in the object has to change. gpuc
+checks the rest of the object against the served version.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,31 +49,7 @@ spec:
               image: registry.example.com/train:1.0.0
               resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: CronJob
-metadata: {name: nightly, namespace: research}
-spec:
-  schedule: "0 3 * * *"
-  jobTemplate:
-    spec:
-      template:
-        spec:
-          restartPolicy: Never
-          containers:
-            - name: train
-              image: registry.example.com/train:1.0.0
-              resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("batch/v1beta1", "batch/v1"),
     },
     run,
 };

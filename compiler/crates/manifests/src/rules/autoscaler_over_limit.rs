@@ -2,33 +2,23 @@
 
 use gpuc_model::scheduling::contention::{self, Sum};
 use gpuc_model::scheduling::crowded;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::services::{Services, is_scaler, most};
 use crate::{Rule, Scene};
 
-/// The maximum replicas of an autoscaler exceed the quota or the capacity of the pools.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4055",
         name: "manifest-autoscaler-over-limit",
         severity: Severity::Warning,
         summary: "the maximum replicas of an autoscaler exceed the quota or the capacity of the pools",
-        explain: "### What it checks
-
-Whether all pods that a HorizontalPodAutoscaler (`maxReplicas`) or a KEDA ScaledObject (`maxReplicaCount`)
+        checks: "Whether all pods that a HorizontalPodAutoscaler (`maxReplicas`) or a KEDA ScaledObject (`maxReplicaCount`)
 may create fit, in addition to the minimum that other services always run. They must fit in the team's quota
-and in the pools at their maximum number of nodes.
-
-### Why it matters
-
-The autoscaler requests pods that the quota rejects or that stay Pending. The pods are missing when load is
-highest, and only events say why.
-
-### How to fix it
-
-Lower `maxReplicas`, raise the team's quota, or give the pool more nodes.
-",
+and in the pools at their maximum number of nodes.",
+        reason: "The autoscaler requests pods that the quota rejects or that stay Pending. The pods are missing when load is
+highest, and only events say why.",
+        remedy: "Lower `maxReplicas`, raise the team's quota, or give the pool more nodes.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -69,46 +59,7 @@ spec:
   maxReplicas: 4
   metrics: [{type: Pods, pods: {metric: {name: waiting}, target: {type: AverageValue, averageValue: 4}}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 3}]}}
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
----
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: chat, namespace: research}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}
-  minReplicas: 1
-  maxReplicas: 3
-  metrics: [{type: Pods, pods: {metric: {name: waiting}, target: {type: AverageValue, averageValue: 4}}}]
-"#,
+        correction: Correction::Replace("maxReplicas: 4", "maxReplicas: 3"),
     },
     run,
 };

@@ -1,33 +1,23 @@
 //! Pods with required affinity to each other do not fit on one node.
 
 use gpuc_model::scheduling::{Answer, Demand, Reason, Why, verdict};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::pod_affinity::{HOST, own_term};
 use crate::scheduling::{chooses_a_pool, held};
 use crate::{Rule, Scene, services};
 
-/// Pods with required affinity to each other do not fit on one node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4067",
         name: "manifest-beside-too-many",
         severity: Severity::Error,
         summary: "pods with required affinity to each other do not fit on one node",
-        explain: "### What it checks
-
-Services whose pods have a required affinity to each other by `kubernetes.io/hostname`. A node of some pool
-must have the GPUs, CPU and memory of all `replicas` together.
-
-### Why it matters
-
-The first pod determines the node. The last pods stay Pending indefinitely: `node(s) didn't match pod
-affinity rules`.
-
-### How to fix it
-
-Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the affinity.
-",
+        checks: "Services whose pods have a required affinity to each other by `kubernetes.io/hostname`. A node of some pool
+must have the GPUs, CPU and memory of all `replicas` together.",
+        reason: "The first pod determines the node. The last pods stay Pending indefinitely: `node(s) didn't match pod
+affinity rules`.",
+        remedy: "Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the affinity.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -62,40 +52,7 @@ spec:
           image: registry.example.com/model:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      affinity:
-        podAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: chat}}
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("replicas: 3", "replicas: 2"),
     },
     run,
 };

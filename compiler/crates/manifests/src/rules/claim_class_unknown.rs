@@ -2,32 +2,22 @@
 
 use gpuc_schema::Span;
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
 use crate::{Rule, Scene, text_edit};
 
-/// A PersistentVolumeClaim names an unknown StorageClass with a name close to a known one.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4056",
         name: "manifest-claim-class-unknown",
         severity: Severity::Warning,
         summary: "a PersistentVolumeClaim names an unknown StorageClass; a known one has nearly that name",
-        explain: "### What it checks
-
-Whether the `storageClassName` of a PersistentVolumeClaim, or of a claim in a template, is one of the file's
+        checks: "Whether the `storageClassName` of a PersistentVolumeClaim, or of a claim in a template, is one of the file's
 `storage.classes`, of the cloud's default classes or of the manifests. gpuc reports only names close to a
-known class: a class with another name may have been created separately.
-
-### Why it matters
-
-The API server accepts the claim. No volume is provisioned for it, and its pods stay Pending indefinitely.
-
-### How to fix it
-
-Write the name of an existing class.
-",
+known class: a class with another name may have been created separately.",
+        reason: "The API server accepts the claim. No volume is provisioned for it, and its pods stay Pending indefinitely.",
+        remedy: "Write the name of an existing class.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,25 +37,7 @@ spec:
   storageClassName: fastdisk
   resources: {requests: {storage: 100Gi}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 2}}
-storage:
-  classes: [{name: fast-disk, volumes: {disk: {type: gp3}}}]
---- # manifest.yaml
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data, namespace: research}
-spec:
-  accessModes: [ReadWriteOnce]
-  storageClassName: fast-disk
-  resources: {requests: {storage: 100Gi}}
-"#,
+        correction: Correction::Replace("fastdisk", "fast-disk"),
     },
     run,
 };

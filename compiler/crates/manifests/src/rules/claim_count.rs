@@ -1,34 +1,24 @@
 //! A ResourceClaim requests an invalid number of devices or more than a node has.
 
 use gpuc_model::scheduling::{Answer, Demand, Why, places};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{exactly, is_claim, of_pod, request, requested};
 use crate::resources::{Amount, amount};
 use crate::{Object, Rule, Scene};
 
-/// A ResourceClaim requests an invalid number of devices or more than a node has.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4040",
         name: "manifest-claim-count",
         severity: Severity::Error,
         summary: "a ResourceClaim requests an invalid number of devices or more than a node has",
-        explain: "### What it checks
-
-Whether the `count` of each request in a ResourceClaim or ResourceClaimTemplate is a positive whole number,
-is not combined with `allocationMode: All`, and does not exceed the devices of a node in some pool.
-
-### Why it matters
-
-The API server rejects a negative number and treats zero as one. All devices of a claim are on one node: a
-pod whose claim requests more than a node has stays Pending indefinitely.
-
-### How to fix it
-
-Write how many devices one pod needs, or remove `count` to request one.
-",
+        checks: "Whether the `count` of each request in a ResourceClaim or ResourceClaimTemplate is a positive whole number,
+is not combined with `allocationMode: All`, and does not exceed the devices of a node in some pool.",
+        reason: "The API server rejects a negative number and treats zero as one. All devices of a claim are on one node: a
+pod whose claim requests more than a node has stays Pending indefinitely.",
+        remedy: "Write how many devices one pod needs, or remove `count` to request one.",
         bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -37,14 +27,14 @@ spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 4}}]
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev, count: 2}}]
-"),
+")),
     },
     run,
 };

@@ -1,29 +1,19 @@
 //! A container lists the same claim twice.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Rule, Scene};
 
-/// A container lists the same claim twice.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4043",
         name: "manifest-claim-named-twice",
         severity: Severity::Error,
         summary: "a container lists the same claim twice",
-        explain: "### What it checks
-
-Whether a container lists each claim of its pod, or each request of a claim, at most once.
-
-### Why it matters
-
-The API server rejects the pod.
-
-### How to fix it
-
-Remove one of the two entries.
-",
+        checks: "Whether a container lists each claim of its pod, or each request of a claim, at most once.",
+        reason: "The API server rejects the pod.",
+        remedy: "Remove one of the two entries.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -45,7 +35,7 @@ spec:
       resources: {claims: [{name: gpu}, {name: gpu}]}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -65,7 +55,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };

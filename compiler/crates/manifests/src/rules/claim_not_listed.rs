@@ -1,30 +1,20 @@
 //! A container uses a claim that is missing from the pod's `resourceClaims`.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::{Pod, Rule, Scene, text_edit};
 
-/// A container uses a claim that is missing from the pod's `resourceClaims`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4029",
         name: "manifest-claim-not-listed",
         severity: Severity::Error,
         summary: "a container uses a claim that is missing from the pod's `resourceClaims`",
-        explain: "### What it checks
-
-Whether each claim in a container's `resources.claims` is the `name` of an entry in the pod's
-`resourceClaims`.
-
-### Why it matters
-
-The API server rejects the pod.
-
-### How to fix it
-
-Write the `name` of the entry in `resourceClaims`, which is not the name of the template.
-",
+        checks: "Whether each claim in a container's `resources.claims` is the `name` of an entry in the pod's
+`resourceClaims`.",
+        reason: "The API server rejects the pod.",
+        remedy: "Write the `name` of the entry in `resourceClaims`, which is not the name of the template.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -46,7 +36,7 @@ spec:
       resources: {claims: [{name: one-gpu}]}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -66,7 +56,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };

@@ -1,31 +1,21 @@
 //! A container uses a request that its claim does not have.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{of_pod, requested};
 use crate::{Container, Pod, Rule, Scene, text_edit};
 
-/// A container uses a request that its claim does not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4042",
         name: "manifest-claim-request-unknown",
         severity: Severity::Error,
         summary: "a container uses an unknown request of a claim",
-        explain: "### What it checks
-
-Whether each `request` in a container's `resources.claims` is the name of a request in the ResourceClaim or
-ResourceClaimTemplate among the manifests.
-
-### Why it matters
-
-The kubelet finds no device for the container and does not start it.
-
-### How to fix it
-
-Write the name of a request of the claim, or remove `request` to use all of its devices.
-",
+        checks: "Whether each `request` in a container's `resources.claims` is the name of a request in the ResourceClaim or
+ResourceClaimTemplate among the manifests.",
+        reason: "The kubelet finds no device for the container and does not start it.",
+        remedy: "Write the name of a request of the claim, or remove `request` to use all of its devices.",
         bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -45,7 +35,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpus}]}
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -63,7 +53,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu, request: gpu}]}
-"),
+")),
     },
     run,
 };

@@ -1,33 +1,23 @@
 //! A ResourceClaim has the structure of another API version.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
 use crate::claims::{is_claim, requested};
 use crate::{Object, Rule, Scene, nest};
 
-/// A ResourceClaim has the structure of another API version.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4041",
         name: "manifest-claim-shape",
         severity: Severity::Error,
         summary: "a ResourceClaim has the structure of another API version",
-        explain: "### What it checks
-
-Whether the fields of each request in a ResourceClaim or ResourceClaimTemplate are where its version of
+        checks: "Whether the fields of each request in a ResourceClaim or ResourceClaimTemplate are where its version of
 `resource.k8s.io` has them: below `exactly` in `v1` and `v1beta2`, next to the request's `name` in
-`v1beta1`. The version must support requests for devices.
-
-### Why it matters
-
-The API server rejects such a claim, or drops the fields that it does not know. A pod then has a claim for
-nothing.
-
-### How to fix it
-
-Write `apiVersion: resource.k8s.io/v1`, and move the fields of each request below `exactly`.
-",
+`v1beta1`. The version must support requests for devices.",
+        reason: "The API server rejects such a claim, or drops the fields that it does not know. A pod then has a claim for
+nothing.",
+        remedy: "Write `apiVersion: resource.k8s.io/v1`, and move the fields of each request below `exactly`.",
         bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -36,14 +26,14 @@ spec:
     devices:
       requests: [{name: gpu, deviceClassName: gpu.gpuc.dev}]
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
   spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
-"),
+")),
     },
     run,
 };

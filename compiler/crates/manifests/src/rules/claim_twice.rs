@@ -1,31 +1,21 @@
 //! A container requests GPUs through a claim and through a limit.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{self, CLAIM, TEMPLATE, made, of_pod};
 use crate::{Container, Pod, Rule, Scene};
 
-/// A container requests GPUs through a claim and through a limit.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4028",
         name: "manifest-gpu-asked-twice",
         severity: Severity::Warning,
         summary: "a container requests GPUs through a claim and through a limit",
-        explain: "### What it checks
-
-Whether a container that uses a ResourceClaim for GPUs also requests GPUs in `resources.limits`.
-
-### Why it matters
-
-The container gets both: Kubernetes creates a second claim for the limit. Otherwise the pod needs a node
-with GPUs from both DRA and a device plugin, which does not exist.
-
-### How to fix it
-
-Request the GPUs once: remove the claim or the limit.
-",
+        checks: "Whether a container that uses a ResourceClaim for GPUs also requests GPUs in `resources.limits`.",
+        reason: "The container gets both: Kubernetes creates a second claim for the limit. Otherwise the pod needs a node
+with GPUs from both DRA and a device plugin, which does not exist.",
+        remedy: "Request the GPUs once: remove the claim or the limit.",
         bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -45,7 +35,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}], limits: {nvidia.com/gpu: 1}}
 "),
-        good: claims_example!(r"apiVersion: resource.k8s.io/v1
+        correction: Correction::Whole(claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
 spec:
@@ -63,7 +53,7 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {claims: [{name: gpu}]}
-"),
+")),
     },
     run,
 };

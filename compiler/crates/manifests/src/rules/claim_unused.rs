@@ -1,32 +1,22 @@
 //! A pod lists a claim that no container uses.
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::Node;
 use serde_json::json;
 
 use crate::{Container, Pod, Rule, Scene, text_edit};
 
-/// A pod lists a claim that no container uses.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4030",
         name: "manifest-claim-unused",
         severity: Severity::Warning,
         summary: "a pod lists a claim that no container uses",
-        explain: "### What it checks
-
-Whether a container uses each claim in the pod's `resourceClaims`, under `resources.claims`.
-
-### Why it matters
-
-The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
-them.
-
-### How to fix it
-
-Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
-container, `gpuc check --fix` does so.
-",
+        checks: "Whether a container uses each claim in the pod's `resourceClaims`, under `resources.claims`.",
+        reason: "The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
+them.",
+        remedy: "Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
+container, `gpuc check --fix` does so.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -48,7 +38,7 @@ spec:
       resources: {limits: {memory: 1Gi}}
 "
         ),
-        good: claims_example!(
+        correction: Correction::Whole(claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -68,7 +58,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {memory: 1Gi}, claims: [{name: gpu}]}
 "
-        ),
+        )),
     },
     run,
 };

@@ -1,32 +1,22 @@
 //! A LocalQueue refers to an unknown ClusterQueue.
 
 use gpuc_syntax::diag::words::{all, nearest};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Object, Rule, Scene};
 
-/// A LocalQueue refers to an unknown ClusterQueue.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4083",
         name: "manifest-cluster-queue-unknown",
         severity: Severity::Warning,
         summary: "a LocalQueue refers to an unknown ClusterQueue",
-        explain: "### What it checks
-
-With `queueing: kueue`, whether the `clusterQueue` of a LocalQueue is the name of a team, for which gpuc
-creates a ClusterQueue, or a ClusterQueue among the manifests.
-
-### Why it matters
-
-Kueue keeps the jobs of such a LocalQueue suspended until the ClusterQueue exists.
-
-### How to fix it
-
-Write the name of a team. If the ClusterQueue is created elsewhere, write `allow:
-[manifest-cluster-queue-unknown]`.
-",
+        checks: "With `queueing: kueue`, whether the `clusterQueue` of a LocalQueue is the name of a team, for which gpuc
+creates a ClusterQueue, or a ClusterQueue among the manifests.",
+        reason: "Kueue keeps the jobs of such a LocalQueue suspended until the ClusterQueue exists.",
+        remedy: "Write the name of a team. If the ClusterQueue is created elsewhere, write `allow:
+[manifest-cluster-queue-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,25 +36,7 @@ kind: LocalQueue
 metadata: {name: night, namespace: research}
 spec: {clusterQueue: reserch}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
-  - {name: vision, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: night, namespace: research}
-spec: {clusterQueue: research}
-"#,
+        correction: Correction::Replace("reserch", "research"),
     },
     run,
 };

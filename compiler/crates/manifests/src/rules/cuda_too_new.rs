@@ -1,31 +1,21 @@
 //! The CUDA version of an image is not supported by the driver or the GPUs of a pool.
 
 use gpuc_model::scheduling::Why;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::scheduling::{Cause, against};
 use crate::{Rule, Scene};
 
-/// The CUDA version of an image is not supported by the driver or the GPUs of a pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4014",
         name: "manifest-cuda-too-new",
         severity: Severity::Error,
         summary: "the CUDA version of an image is not supported by the driver or the GPU model",
-        explain: "### What it checks
-
-Whether the driver of a pool that would otherwise fit the pod supports the CUDA version in the image name,
-and whether that CUDA version still supports the GPU model.
-
-### Why it matters
-
-The pod starts and its programs fail: `CUDA driver version is insufficient for CUDA runtime version`.
-
-### How to fix it
-
-Use an image with an older CUDA version, or a newer driver for the pool.
-",
+        checks: "Whether the driver of a pool that would otherwise fit the pod supports the CUDA version in the image name,
+and whether that CUDA version still supports the GPU model.",
+        reason: "The pod starts and its programs fail: `CUDA driver version is insufficient for CUDA runtime version`.",
+        remedy: "Use an image with an older CUDA version, or a newer driver for the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: registry.example.com/train:2.0-cu130
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "535"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:2.0-cu124
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("registry.example.com/train:2.0-cu130", "registry.example.com/train:2.0-cu124"),
     },
     run,
 };

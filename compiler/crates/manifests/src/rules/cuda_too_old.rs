@@ -3,34 +3,24 @@
 use gpuc_model::scheduling::{Answer, Cuda, cuda_of};
 use gpuc_model::{Pool, PoolGpus};
 use gpuc_schema::gpu::cuda::first_cuda_for;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::scheduling::held;
 use crate::{Rule, Scene};
 
-/// The CUDA version of an image is older than the GPU models.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4094",
         name: "manifest-cuda-too-old",
         severity: Severity::Warning,
         summary: "the CUDA version of an image does not support the GPU models of the pools",
-        explain: "### What it checks
-
-Whether the CUDA version in an image name has code for the GPU models of the pools that fit the pod. Compute
-capability 8 needs CUDA 11.0, compute capability 9 needs 11.8, and 10 and 12 need 12.8.
-
-### Why it matters
-
-A program without code for the GPU model fails: `no kernel image is available for execution on the device`.
+        checks: "Whether the CUDA version in an image name has code for the GPU models of the pools that fit the pod. Compute
+capability 8 needs CUDA 11.0, compute capability 9 needs 11.8, and 10 and 12 need 12.8.",
+        reason: "A program without code for the GPU model fails: `no kernel image is available for execution on the device`.
 Only programs that contain PTX still run, because the driver compiles PTX at startup; most framework images
-contain no suitable PTX.
-
-### How to fix it
-
-Use an image with a newer CUDA version. If the program contains PTX, allow the finding.
-",
+contain no suitable PTX.",
+        remedy: "Use an image with a newer CUDA version. If the program contains PTX, allow the finding.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,30 +45,7 @@ spec:
       image: pytorch/pytorch:1.9.0-cuda10.2-cudnn7-runtime
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: H100-NVL, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("pytorch/pytorch:1.9.0-cuda10.2-cudnn7-runtime", "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime"),
     },
     run,
 };

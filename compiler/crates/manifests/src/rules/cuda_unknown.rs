@@ -2,30 +2,20 @@
 
 use gpuc_model::scheduling::cuda_of;
 use gpuc_schema::gpu::cuda::{RELEASES, min_branch_for};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene};
 
-/// The CUDA version of an image is newer than the versions that gpuc knows.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4034",
         name: "manifest-cuda-unknown",
         severity: Severity::Warning,
         summary: "the CUDA version of an image is newer than the versions that gpuc knows",
-        explain: "### What it checks
-
-Whether gpuc knows the major version of CUDA in the name of an image that uses GPUs.
-
-### Why it matters
-
-gpuc cannot check which driver the CUDA version needs and which GPU models it supports.
-
-### How to fix it
-
-Compare NVIDIA's release notes for that CUDA version with the drivers and GPU models of the pools. If they
-are compatible, write `allow: [manifest-cuda-unknown]`.
-",
+        checks: "Whether gpuc knows the major version of CUDA in the name of an image that uses GPUs.",
+        reason: "gpuc cannot check which driver the CUDA version needs and which GPU models it supports.",
+        remedy: "Compare NVIDIA's release notes for that CUDA version with the drivers and GPU models of the pools. If they
+are compatible, write `allow: [manifest-cuda-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: nvcr.io/nvidia/cuda:99.0.0-base-ubuntu24.04
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{operator: Exists}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("nvcr.io/nvidia/cuda:99.0.0-base-ubuntu24.04", "nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04"),
     },
     run,
 };

@@ -1,32 +1,22 @@
 //! A custom resource does not conform to its installed CustomResourceDefinition.
 
 use gpuc_kubernetes::api_server::Refused;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Object, Rule, Scene, api_validation, installed};
 
-/// A custom resource does not conform to its installed CustomResourceDefinition.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4074",
         name: "manifest-custom-impossible",
         severity: Severity::Error,
         summary: "a custom resource does not conform to its installed CustomResourceDefinition",
-        explain: "### What it checks
-
-The same as `manifest-custom-unknown` and `manifest-custom-refused`, for kinds whose project gpuc installs
+        checks: "The same as `manifest-custom-unknown` and `manifest-custom-refused`, for kinds whose project gpuc installs
 in this cluster: JobSet, LeaderWorkerSet, Kubeflow Trainer and Kueue. gpuc uses the definition of the pinned
-chart.
-
-### Why it matters
-
-`kubectl apply` and Flux reject a field that the definition does not have: `unknown field`. A value that the
-definition does not list, or a violation of one of its rules, is rejected however the object is applied.
-
-### How to fix it
-
-Follow the help; `gpuc check --fix` applies it where the intended value is certain enough.
-",
+chart.",
+        reason: "`kubectl apply` and Flux reject a field that the definition does not have: `unknown field`. A value that the
+definition does not list, or a violation of one of its rules, is rejected however the object is applied.",
+        remedy: "Follow the help; `gpuc check --fix` applies it where the intended value is certain enough.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,27 +38,7 @@ spec:
     numNode: 1
     resourcesPerNode: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-charts: {kubeflow-trainer: {}}
---- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
-spec:
-  runtimeRef: {name: torch-distributed}
-  trainer:
-    image: registry.example.com/train:1.0.0
-    numNodes: 1
-    resourcesPerNode: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("numNode:", "numNodes:"),
     },
     run,
 };

@@ -1,35 +1,25 @@
 //! The CustomResourceDefinition of an object does not serve the object's API version.
 
 use gpuc_kubernetes::api_server;
-use gpuc_syntax::diag::{Code, DiagnosticBuilder, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity, words};
 use gpuc_syntax::node::Node;
 
 use crate::{Object, Rule, Scene, installed};
 
-/// The CustomResourceDefinition of an object does not serve the object's API version.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4091",
         name: "manifest-custom-not-served",
         severity: Severity::Warning,
         summary: "the CustomResourceDefinition of an object does not serve its API version",
-        explain: "### What it checks
-
-The `apiVersion` of JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues,
+        checks: "The `apiVersion` of JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues,
 flavors and classes, and Volcano jobs and queues. The definition of the kind, in the version that the
 message names, must serve it. If gpuc installs the project in this cluster, `manifest-api-not-served`
-reports it as an error.
-
-### Why it matters
-
-The API server rejects the object: `no matches for kind \"PyTorchJob\" in version \"kubeflow.org/v1beta2\"`.
-gpuc does not check the rest of the object against the definition.
-
-### How to fix it
-
-Follow the help. If the cluster has another version of the project that serves it, write `allow:
-[manifest-custom-not-served]`.
-",
+reports it as an error.",
+        reason: "The API server rejects the object: `no matches for kind \"PyTorchJob\" in version \"kubeflow.org/v1beta2\"`.
+gpuc does not check the rest of the object against the definition.",
+        remedy: "Follow the help. If the cluster has another version of the project that serves it, write `allow:
+[manifest-custom-not-served]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,26 +40,7 @@ spec:
     numNodes: 1
     resourcesPerNode: {limits: {nvidia.com/gpu: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
-spec:
-  runtimeRef: {name: torch-distributed}
-  trainer:
-    image: registry.example.com/train:1.0.0
-    numNodes: 1
-    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}
-"#,
+        correction: Correction::Replace("trainer.kubeflow.org/v1beta1", "trainer.kubeflow.org/v1alpha1"),
     },
     run,
 };

@@ -1,37 +1,27 @@
 //! A custom resource has a field or a value that its CustomResourceDefinition does not have.
 
 use gpuc_kubernetes::api_server::Refused;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Object, Rule, Scene, api_validation, installed};
 
-/// A custom resource has a field or a value that its CustomResourceDefinition does not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4037",
         name: "manifest-custom-unknown",
         severity: Severity::Warning,
         summary: "a custom resource has an unknown field or an unknown value",
-        explain: "### What it checks
-
-JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues, flavors and classes,
+        checks: "JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues, flavors and classes,
 and Volcano jobs and queues. The definition of each kind, in the version that the message names, must have
 each field, and each value where it lists the allowed ones.
 
 gpuc uses the version whose chart it installs. If gpuc installs the project in this cluster,
 `manifest-custom-impossible` reports it as an error. Objects of API versions that this version does not
-serve are not checked.
-
-### Why it matters
-
-`kubectl apply` rejects a field that the definition does not have. Other clients drop it without a warning,
-and the field has no effect.
-
-### How to fix it
-
-Follow the help. If the cluster has a newer version with the field, write `allow:
-[manifest-custom-unknown]`.
-",
+serve are not checked.",
+        reason: "`kubectl apply` rejects a field that the definition does not have. Other clients drop it without a warning,
+and the field has no effect.",
+        remedy: "Follow the help. If the cluster has a newer version with the field, write `allow:
+[manifest-custom-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,26 +42,7 @@ spec:
     numNode: 1
     resourcesPerNode: {limits: {nvidia.com/gpu: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
-spec:
-  runtimeRef: {name: torch-distributed}
-  trainer:
-    image: registry.example.com/train:1.0.0
-    numNodes: 1
-    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}
-"#,
+        correction: Correction::Replace("numNode:", "numNodes:"),
     },
     run,
 };

@@ -2,32 +2,22 @@
 
 use gpuc_model::POOL_LABEL;
 use gpuc_model::scheduling::{Answer, Verdict, Why};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::scheduling::held;
 use crate::{Container, Rule, Scene};
 
-/// A DaemonSet requests GPUs on nodes that do not advertise them.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4069",
         name: "manifest-daemon-waits",
         severity: Severity::Warning,
         summary: "a DaemonSet requests GPUs on nodes that do not advertise them",
-        explain: "### What it checks
-
-DaemonSets that request a GPU resource that some pools advertise. gpuc reports those that also select and
-tolerate nodes of pools that do not advertise the resource.
-
-### Why it matters
-
-One pod stays Pending for each of those nodes. On every other node, the pod occupies a GPU that workloads
-cannot use.
-
-### How to fix it
-
-Select only nodes of the pools that advertise the resource, or do not request a GPU.
-",
+        checks: "DaemonSets that request a GPU resource that some pools advertise. gpuc reports those that also select and
+tolerate nodes of pools that do not advertise the resource.",
+        reason: "One pod stays Pending for each of those nodes. On every other node, the pod occupies a GPU that workloads
+cannot use.",
+        remedy: "Select only nodes of the pools that advertise the resource, or do not request a GPU.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -62,40 +52,7 @@ spec:
           image: registry.example.com/agent:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-  - name: shared
-    gpu: {model: L4, perNode: 1}
-    hosts: [node-4]
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4, rename: true}}
---- # manifest.yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: monitoring}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      nodeSelector: {gpuc.dev/pool: gpu}
-      tolerations: [{operator: Exists}]
-      containers:
-        - name: main
-          image: registry.example.com/agent:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace(r#"nvidia.com/gpu.present: "true""#, "gpuc.dev/pool: gpu"),
     },
     run,
 };

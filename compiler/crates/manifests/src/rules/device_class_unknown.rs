@@ -1,31 +1,21 @@
 //! A claim names a DeviceClass that the cluster does not have.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::claims::classes;
 use crate::{Rule, Scene};
 
-/// A claim names a DeviceClass that the cluster does not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4019",
         name: "manifest-device-class-unknown",
         severity: Severity::Error,
         summary: "a claim names a DeviceClass that the cluster does not have",
-        explain: "### What it checks
-
-Whether each NVIDIA or gpuc DeviceClass that a ResourceClaim or ResourceClaimTemplate names exists: a class
-of a pool, of NVIDIA's DRA driver, or of the manifests.
-
-### Why it matters
-
-A pod whose claim cannot be allocated stays Pending indefinitely.
-
-### How to fix it
-
-Name the DeviceClass of a pool with `allocation: dra`; the help lists them. If there is no such pool,
-request the resource that the device plugin advertises.
-",
+        checks: "Whether each NVIDIA or gpuc DeviceClass that a ResourceClaim or ResourceClaimTemplate names exists: a class
+of a pool, of NVIDIA's DRA driver, or of the manifests.",
+        reason: "A pod whose claim cannot be allocated stays Pending indefinitely.",
+        remedy: "Name the DeviceClass of a pool with `allocation: dra`; the help lists them. If there is no such pool,
+request the resource that the device plugin advertises.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,28 +38,7 @@ spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: train.gpuc.dev}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: one, namespace: research}
-spec:
-  spec:
-    devices:
-      requests: [{name: gpu, exactly: {deviceClassName: gpu.gpuc.dev}}]
-"#,
+        correction: Correction::Replace("train.gpuc.dev", "gpu.gpuc.dev"),
     },
     run,
 };

@@ -3,34 +3,24 @@
 use gpuc_model::Pool;
 use gpuc_model::scheduling::Answer;
 use gpuc_schema::config::{Allocation, DevicePlugin};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::scheduling::held;
 use crate::{Container, Pod, Rule, Scene};
 
-/// A second device plugin for GPUs that another component already advertises.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4092",
         name: "manifest-device-plugin-second",
         severity: Severity::Error,
         summary: "a second device plugin for GPUs that another component already advertises",
-        explain: "### What it checks
-
-Whether a DaemonSet with NVIDIA's device plugin runs on nodes whose GPUs a component of the cluster file
-already advertises: gpuc-runtime, NVIDIA's chart, the GPU Operator or the cloud.
-
-### Why it matters
-
-Both register the same GPUs with the kubelet. If the resource name is the same, the later plugin replaces
-the first, and its replicas or MIG devices disappear. If the names differ, each GPU is allocated twice.
-
-### How to fix it
-
-Remove the manifest. Tutorials for plain clusters contain it because nothing else advertises GPUs there. To
-use NVIDIA's device plugin instead of gpuc-runtime, write `devicePlugin: nvidia` in `stack`.
-",
+        checks: "Whether a DaemonSet with NVIDIA's device plugin runs on nodes whose GPUs a component of the cluster file
+already advertises: gpuc-runtime, NVIDIA's chart, the GPU Operator or the cloud.",
+        reason: "Both register the same GPUs with the kubelet. If the resource name is the same, the later plugin replaces
+the first, and its replicas or MIG devices disappear. If the names differ, each GPU is allocated twice.",
+        remedy: "Remove the manifest. Tutorials for plain clusters contain it because nothing else advertises GPUs there. To
+use NVIDIA's device plugin instead of gpuc-runtime, write `devicePlugin: nvidia` in `stack`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,35 +50,7 @@ spec:
           volumeMounts: [{name: plugins, mountPath: /var/lib/kubelet/device-plugins}]
       volumes: [{name: plugins, hostPath: {path: /var/lib/kubelet/device-plugins}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: nvidia-device-plugin-daemonset, namespace: kube-system}
-spec:
-  selector: {matchLabels: {app: plugin}}
-  template:
-    metadata: {labels: {app: plugin}}
-    spec:
-      nodeSelector: {gpuc.dev/pool: cpu}
-      containers:
-        - name: plugin
-          image: nvcr.io/nvidia/k8s-device-plugin:v0.17.1
-          volumeMounts: [{name: plugins, mountPath: /var/lib/kubelet/device-plugins}]
-      volumes: [{name: plugins, hostPath: {path: /var/lib/kubelet/device-plugins}}]
-"#,
+        correction: Correction::Replace("tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]", "nodeSelector: {gpuc.dev/pool: cpu}"),
     },
     run,
 };

@@ -2,34 +2,24 @@
 
 use gpuc_model::scheduling::contention::{self, Sum};
 use gpuc_model::scheduling::{Load, crowded};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::gang_scheduling::{loads, singles};
 use crate::{Rule, Scene};
 
-/// The pods of a gang together exceed the capacity of the pools or the quota of the team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4044",
         name: "manifest-gang-too-large",
         severity: Severity::Error,
         summary: "the pods of a job that must start together exceed the capacity of the pools or the team's quota",
-        explain: "### What it checks
-
-All pods together of a TrainJob, a RayJob, a Kubeflow training operator job or a Volcano job, and, in
+        checks: "All pods together of a TrainJob, a RayJob, a Kubeflow training operator job or a Volcano job, and, in
 queues, of a JobSet. They must fit in the pools at their maximum number of nodes and in the team's quota.
 
 Jobs that can run with fewer pods, by an `elasticPolicy` or `minAvailable`, and jobs whose pods run one
-after the other are not checked.
-
-### Why it matters
-
-Each pod waits for the others: the job never starts, and its first pods may occupy GPUs while they wait.
-
-### How to fix it
-
-Request fewer pods or fewer GPUs per pod, or give the pool more nodes.
-",
+after the other are not checked.",
+        reason: "Each pod waits for the others: the job never starts, and its first pods may occupy GPUs while they wait.",
+        remedy: "Request fewer pods or fewer GPUs per pod, or give the pool more nodes.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,27 +41,7 @@ spec:
   runtimeRef: {name: ours}
   trainer: {numNodes: 3, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: tune, namespace: research}
-spec:
-  runtimeRef: {name: ours}
-  trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}
-"#,
+        correction: Correction::Replace("numNodes: 3", "numNodes: 2"),
     },
     run,
 };

@@ -1,29 +1,19 @@
 //! A pod mounts the GPU device files of its host.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene};
 
-/// A pod mounts the GPU device files of its host.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4020",
         name: "manifest-host-devices",
         severity: Severity::Warning,
         summary: "a pod mounts the GPU device files of its host",
-        explain: "### What it checks
-
-Whether a pod mounts `/dev/nvidia…` of the host. DaemonSets may do so, because they manage nodes.
-
-### Why it matters
-
-The device plugin does not track such a pod: it uses GPUs that are allocated to other pods. Unless the
-container is privileged, it may fail to open the devices.
-
-### How to fix it
-
-Request GPUs in `resources.limits`, and remove the volume.
-",
+        checks: "Whether a pod mounts `/dev/nvidia…` of the host. DaemonSets may do so, because they manage nodes.",
+        reason: "The device plugin does not track such a pod: it uses GPUs that are allocated to other pods. Unless the
+container is privileged, it may fail to open the devices.",
+        remedy: "Request GPUs in `resources.limits`, and remove the volume.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,30 +37,14 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
   volumes: [{name: gpu, hostPath: {path: /dev/nvidia0}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+        correction: Correction::Replace("containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+  volumes: [{name: gpu, hostPath: {path: /dev/nvidia0}}]", "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
   containers:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+      resources: {limits: {nvidia.com/gpu: 1}}"),
     },
     run,
 };

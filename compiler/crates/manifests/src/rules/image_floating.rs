@@ -1,30 +1,20 @@
 //! A container with GPUs uses a mutable image tag.
 
 use gpuc_kubernetes::names::{floats, image};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Pod, Rule, Scene};
 
-/// A container with GPUs uses a mutable image tag.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4016",
         name: "manifest-image-floating",
         severity: Severity::Warning,
         summary: "a container with GPUs uses a mutable image tag",
-        explain: "### What it checks
-
-Whether the image of each container that requests GPUs has a digest, or a tag other than `latest`.
-
-### Why it matters
-
-The CUDA version in an image must match the driver of the nodes. A mutable tag may move to an incompatible
-image between two starts of a pod.
-
-### How to fix it
-
-Write a tag that names a version, or better a digest.
-",
+        checks: "Whether the image of each container that requests GPUs has a digest, or a tag other than `latest`.",
+        reason: "The CUDA version in an image must match the driver of the nodes. A mutable tag may move to an incompatible
+image between two starts of a pod.",
+        remedy: "Write a tag that names a version, or better a digest.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,30 +39,7 @@ spec:
       image: registry.example.com/train:latest
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:1.4.2
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("registry.example.com/train:latest", "registry.example.com/train:1.4.2"),
     },
     run,
 };

@@ -1,31 +1,21 @@
 //! The image does not exist.
 
 use gpuc_model::scheduling::gone;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene};
 
-/// The image does not exist.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4015",
         name: "manifest-image-gone",
         severity: Severity::Error,
         summary: "an image does not exist",
-        explain: "### What it checks
-
-Whether the tags of NVIDIA images have a valid form: tags of `nvidia/cuda` have a three-part version and an
+        checks: "Whether the tags of NVIDIA images have a valid form: tags of `nvidia/cuda` have a three-part version and an
 operating system, and there is no `latest`. The CUDA version must have been released. Images of registries
-other than `docker.io` and `nvcr.io` are not checked: a mirror may have its own tags.
-
-### Why it matters
-
-Old tutorials name tags that were deleted or never existed. The pod stays in `ImagePullBackOff`.
-
-### How to fix it
-
-Write an existing tag.
-",
+other than `docker.io` and `nvcr.io` are not checked: a mirror may have its own tags.",
+        reason: "Old tutorials name tags that were deleted or never existed. The pod stays in `ImagePullBackOff`.",
+        remedy: "Write an existing tag.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: nvidia/cuda:11.0-base
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("nvidia/cuda:11.0-base", "nvidia/cuda:12.8.1-base-ubuntu24.04"),
     },
     run,
 };

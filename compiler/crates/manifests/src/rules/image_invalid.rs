@@ -1,31 +1,21 @@
 //! An image name is invalid.
 
 use gpuc_kubernetes::names::image;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene, text_edit};
 
-/// An image name is invalid.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4051",
         name: "manifest-image-invalid",
         severity: Severity::Error,
         summary: "invalid image name",
-        explain: "### What it checks
-
-Whether the image of each container is a valid image name: a registry, a repository in lower case, a tag, a
-digest. Values that contain template placeholders are not checked.
-
-### Why it matters
-
-The API server accepts the pod, but no node can pull the image: `InvalidImageName`. The pod occupies its
-GPUs and never starts.
-
-### How to fix it
-
-Write the name as `docker pull` expects it, without `https://`.
-",
+        checks: "Whether the image of each container is a valid image name: a registry, a repository in lower case, a tag, a
+digest. Values that contain template placeholders are not checked.",
+        reason: "The API server accepts the pod, but no node can pull the image: `InvalidImageName`. The pod occupies its
+GPUs and never starts.",
+        remedy: "Write the name as `docker pull` expects it, without `https://`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: https://registry.example.com/train:1.0.0
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("https://registry.example.com/train:1.0.0", "registry.example.com/train:1.0.0"),
     },
     run,
 };

@@ -1,32 +1,22 @@
 //! An object lacks a required field.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
 use crate::resources::is_gpu;
 use crate::{Object, Pod, Rule, Scene};
 
-/// An object lacks a required field.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4052",
         name: "manifest-incomplete",
         severity: Severity::Error,
         summary: "an object lacks a required field",
-        explain: "### What it checks
-
-Whether documents that look like an object have `apiVersion` and `kind`: those with containers that request
+        checks: "Whether documents that look like an object have `apiVersion` and `kind`: those with containers that request
 GPUs and one of the two keys. Whether Pods and the objects that create them have a name, a `spec`, and an
-image for each container, unless the object is a patch.
-
-### Why it matters
-
-`kubectl apply` rejects such an object.
-
-### How to fix it
-
-Add the field that the help names.
-",
+image for each container, unless the object is a patch.",
+        reason: "`kubectl apply` rejects such an object.",
+        remedy: "Add the field that the help names.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,8 @@ spec:
       image: registry.example.com/train:1.0.0
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("metadata: {name: train", "kind: Pod
+metadata: {name: train"),
     },
     run,
 };

@@ -1,6 +1,6 @@
 //! A Job cannot run all of its pods at once.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::quota_exceeded::{self, Kind};
 use super::{gang_too_large, quota_refuses};
@@ -10,32 +10,22 @@ use crate::{Rule, Scene};
 /// The help of the diagnostic.
 pub(super) const HELP: &str = "lower `parallelism`, or raise the quota of the team";
 
-/// A Job cannot run all of its pods at once.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4080",
         name: "manifest-job-over-quota",
         severity: Severity::Warning,
         summary: "a Job cannot run all of its pods at once",
-        explain: "### What it checks
-
-Whether a Job, a CronJob or a JobSet outside of queues requests at once more GPUs, CPU, memory or pods than
+        checks: "Whether a Job, a CronJob or a JobSet outside of queues requests at once more GPUs, CPU, memory or pods than
 the team's quota or a ResourceQuota among the manifests allows. Whether a JobSet requests more than its
-pools have.
-
-### Why it matters
-
-The API server rejects the excess pods, and the Job controller retries when other pods finish. The job
+pools have.",
+        reason: "The API server rejects the excess pods, and the Job controller retries when other pods finish. The job
 completes if each pod works independently.
 
 If the pods wait for each other, as in distributed training, none of them makes progress, and the running
-pods keep their GPUs.
-
-### How to fix it
-
-Lower `parallelism`, or raise the quota of the team. If the pods may run one after the other, name the
-finding in `allow`.
-",
+pods keep their GPUs.",
+        remedy: "Lower `parallelism`, or raise the quota of the team. If the pods may run one after the other, name the
+finding in `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,37 +57,7 @@ spec:
           image: registry.example.com/sweep:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: sweep, namespace: research}
-spec:
-  parallelism: 2
-  completions: 30
-  template:
-    spec:
-      restartPolicy: Never
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: sweep
-          image: registry.example.com/sweep:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("parallelism: 3", "parallelism: 2"),
     },
     run,
 };

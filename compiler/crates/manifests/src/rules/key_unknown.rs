@@ -1,34 +1,24 @@
 //! A pod uses an unknown key of a Secret or ConfigMap.
 
 use gpuc_syntax::diag::words::{nearest, some};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
 use crate::claims::may_meet;
 use crate::{Object, Pod, Rule, Scene};
 
-/// A pod uses an unknown key of a Secret or ConfigMap.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4095",
         name: "manifest-key-unknown",
         severity: Severity::Warning,
         summary: "a pod uses an unknown key of a Secret or ConfigMap",
-        explain: "### What it checks
-
-Whether the keys that pods use from Secrets and ConfigMaps, as variables and as files, exist in the objects
+        checks: "Whether the keys that pods use from Secrets and ConfigMaps, as variables and as files, exist in the objects
 among the manifests. References marked `optional` are not checked, nor are objects without any keys, which
-something else fills.
-
-### Why it matters
-
-The container does not start: `CreateContainerConfigError`. A missing file keeps the whole pod in
-`ContainerCreating`.
-
-### How to fix it
-
-Write an existing key. If something adds keys in the cluster, allow the finding.
-",
+something else fills.",
+        reason: "The container does not start: `CreateContainerConfigError`. A missing file keeps the whole pod in
+`ContainerCreating`.",
+        remedy: "Write an existing key. If something adds keys in the cluster, allow the finding.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,36 +49,7 @@ spec:
       env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: hub, key: tokn}}}]
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Secret
-metadata: {name: hub, namespace: research}
-stringData: {token: replace-me}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: hub, key: token}}}]
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("key: tokn", "key: token"),
     },
     run,
 };

@@ -1,34 +1,24 @@
 //! A manifest selects nodes by a deprecated label.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use crate::{Rule, Scene, text_edit};
 
-/// A manifest selects nodes by a deprecated label.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4007",
         name: "manifest-label-deprecated",
         severity: Severity::Warning,
         summary: "a manifest selects nodes by a deprecated label",
-        explain: "### What it checks
-
-Whether `nodeSelector` and node affinity use a label that Kubernetes has replaced, such as
+        checks: "Whether `nodeSelector` and node affinity use a label that Kubernetes has replaced, such as
 `beta.kubernetes.io/arch`, or that the cloud has replaced. Whether they use `accelerator`, which appears in
-tutorials but is set only by AKS.
-
-### Why it matters
-
-Kubernetes keeps deprecated labels only for some releases, and an autoscaler may not expect them on future
-nodes. Nothing sets `accelerator` automatically: a pod that requires it stays Pending indefinitely.
-
-### How to fix it
-
-Write the current label; `gpuc check --fix` does so. To select a GPU model, select the pool.
-",
+tutorials but is set only by AKS.",
+        reason: "Kubernetes keeps deprecated labels only for some releases, and an autoscaler may not expect them on future
+nodes. Nothing sets `accelerator` automatically: a pod that requires it stays Pending indefinitely.",
+        remedy: "Write the current label; `gpuc check --fix` does so. To select a GPU model, select the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,31 +44,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
   nodeSelector: {beta.kubernetes.io/arch: amd64}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-  nodeSelector: {kubernetes.io/arch: amd64}
-"#,
+        correction: Correction::Replace("beta.kubernetes.io/arch:", "kubernetes.io/arch:"),
     },
     run,
 };

@@ -5,32 +5,22 @@ use crate::{Pod, Rule, Scene};
 
 use gpuc_model::POOL_LABEL;
 use gpuc_model::scheduling::{Defaults, Demand, Requirement};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// A pod selects nodes by a label of another cloud.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4025",
         name: "manifest-label-elsewhere",
         severity: Severity::Warning,
         summary: "a pod selects nodes by a label that only another cloud sets",
-        explain: "### What it checks
-
-Whether `nodeSelector` and the required node affinity of a pod use a label that only the nodes of another
+        checks: "Whether `nodeSelector` and the required node affinity of a pod use a label that only the nodes of another
 cloud have, such as GKE's `cloud.google.com/gke-accelerator` on your own hosts. If the cloud of the pools
 creates their nodes, the label is certainly missing, and gpuc reports
-[`manifest-selector-matches-nothing`](#gpuc4006) instead.
-
-### Why it matters
-
-Nothing sets the label in this cluster. Unless it was added to the nodes by hand, the pod stays Pending
-indefinitely.
-
-### How to fix it
-
-Select a pool by its name with the label `gpuc.dev/pool`, or add the label to the pools in
-`nodePools.labels`.
-",
+[`manifest-selector-matches-nothing`](#gpuc4006) instead.",
+        reason: "Nothing sets the label in this cluster. Unless it was added to the nodes by hand, the pod stays Pending
+indefinitely.",
+        remedy: "Select a pool by its name with the label `gpuc.dev/pool`, or add the label to the pools in
+`nodePools.labels`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,31 +46,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
   nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-  nodeSelector: {gpuc.dev/pool: gpu}
-"#,
+        correction: Correction::Replace("cloud.google.com/gke-accelerator: nvidia-l4", "gpuc.dev/pool: gpu"),
     },
     run,
 };

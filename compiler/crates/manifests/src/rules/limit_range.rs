@@ -1,32 +1,22 @@
 //! A LimitRange has different default requests and limits for GPUs.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::resources::{Amount, amount, is_extended};
 use crate::{Rule, Scene};
 
-/// A LimitRange has different default requests and limits for GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4018",
         name: "manifest-limit-range",
         severity: Severity::Error,
         summary: "a LimitRange has different default requests and limits for GPUs",
-        explain: "### What it checks
-
-Whether `default` and `defaultRequest` of a LimitRange are the same for each extended resource. If `default`
-is not set, Kubernetes uses the `max` of containers.
-
-### Why it matters
-
-GPUs cannot be overcommitted. The API server rejects a LimitRange with requests that differ from the limits.
-
-### How to fix it
-
-Write the same quantity in both, or better remove both: a default gives a GPU to every container of the
-namespace that requests none.
-",
+        checks: "Whether `default` and `defaultRequest` of a LimitRange are the same for each extended resource. If `default`
+is not set, Kubernetes uses the `max` of containers.",
+        reason: "GPUs cannot be overcommitted. The API server rejects a LimitRange with requests that differ from the limits.",
+        remedy: "Write the same quantity in both, or better remove both: a default gives a GPU to every container of the
+namespace that requests none.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,29 +40,7 @@ spec:
       default: {nvidia.com/gpu: 2}
       defaultRequest: {nvidia.com/gpu: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: LimitRange
-metadata: {name: gpus, namespace: research}
-spec:
-  limits:
-    - type: Container
-      default: {nvidia.com/gpu: 2}
-      defaultRequest: {nvidia.com/gpu: 2}
-"#,
+        correction: Correction::Replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2"),
     },
     run,
 };

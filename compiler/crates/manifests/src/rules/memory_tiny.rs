@@ -1,30 +1,20 @@
 //! The memory limit of a container is below 1 MiB.
 
 use gpuc_model::scheduling::thousandths_of;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene, text_edit};
 
-/// The memory limit of a container is below 1 MiB.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4060",
         name: "manifest-memory-tiny",
         severity: Severity::Error,
         summary: "the memory limit of a container is below 1 MiB",
-        explain: "### What it checks
-
-Whether the memory limit of a container is less than one mebibyte.
-
-### Why it matters
-
-`m` means a thousandth: `512m` of memory is half a byte, and `16` is 16 bytes. The API server accepts both.
-No process can start with so little memory: the container is killed before its program runs.
-
-### How to fix it
-
-Write the intended unit: `512Mi`, `16Gi`.
-",
+        checks: "Whether the memory limit of a container is less than one mebibyte.",
+        reason: "`m` means a thousandth: `512m` of memory is half a byte, and `16` is 16 bytes. The API server accepts both.
+No process can start with so little memory: the container is killed before its program runs.",
+        remedy: "Write the intended unit: `512Mi`, `16Gi`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,30 +39,7 @@ spec:
       image: registry.example.com/train:1.0.0
       resources: {limits: {nvidia.com/gpu: 1, memory: 512m}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1, memory: 512Mi}}
-"#,
+        correction: Correction::Replace("memory: 512m", "memory: 512Mi"),
     },
     run,
 };

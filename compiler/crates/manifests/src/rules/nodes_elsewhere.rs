@@ -2,34 +2,24 @@
 
 use gpuc_model::POOL_LABEL;
 use gpuc_model::scheduling::{Answer, Demand, Reason, Why};
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use super::label_elsewhere::elsewhere;
 use crate::scheduling::{against, chooses_a_pool, held};
 use crate::{Pod, Rule, Scene};
 
-/// A pod without GPUs selects nodes that no pool has.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4066",
         name: "manifest-nodes-elsewhere",
         severity: Severity::Warning,
         summary: "a pod without GPUs selects nodes that no pool has",
-        explain: "### What it checks
-
-Pods that request no GPUs and select nodes by labels, in a cluster that gpuc creates. Some pool must have
+        checks: "Pods that request no GPUs and select nodes by labels, in a cluster that gpuc creates. Some pool must have
 nodes with those labels and only taints that the pod tolerates. DaemonSets are not checked: they may be
-meant for future nodes.
-
-### Why it matters
-
-The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.
-
-### How to fix it
-
-Use a label that nodes have, or tolerate the taint of the intended nodes. If the cluster has nodes that are
-not in the file, write `allow: [manifest-nodes-elsewhere]`.
-",
+meant for future nodes.",
+        reason: "The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.",
+        remedy: "Use a label that nodes have, or tolerate the taint of the intended nodes. If the cluster has nodes that are
+not in the file, write `allow: [manifest-nodes-elsewhere]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,31 +45,7 @@ spec:
         - name: main
           image: registry.example.com/prepare:1.0.0
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: prepare, namespace: research}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      nodeSelector: {node.kubernetes.io/instance-type: m7i.xlarge}
-      containers:
-        - name: main
-          image: registry.example.com/prepare:1.0.0
-"#,
+        correction: Correction::Replace("m7i.4xlarge", "m7i.xlarge"),
     },
     run,
 };

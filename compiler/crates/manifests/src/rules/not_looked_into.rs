@@ -1,34 +1,24 @@
 //! An object requests GPUs in a field that gpuc does not know.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::unchecked::outside;
 use crate::{Object, Rule, Scene};
 
-/// An object requests GPUs in a field that gpuc does not know.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4023",
         name: "manifest-not-looked-into",
         severity: Severity::Warning,
         summary: "an object requests GPUs in a field that gpuc does not check",
-        explain: "### What it checks
-
-Whether an object names a GPU resource with a quantity outside of the fields that gpuc checks: a list of
+        checks: "Whether an object names a GPU resource with a quantity outside of the fields that gpuc checks: a list of
 `containers`, an Argo Workflows template with its patch and manifest, Trainer nodes, KServe servers, the
 driver and executors of Spark. Chart values for Flux or Argo CD are not checked: their meaning depends on
-the chart.
-
-### Why it matters
-
-gpuc did not check the request against the pools: the absence of findings means nothing for this object.
-
-### How to fix it
-
-Check the pods that the controller creates, `kubectl get pods -o yaml | gpuc check --manifests -`, or the
+the chart.",
+        reason: "gpuc did not check the request against the pools: the absence of findings means nothing for this object.",
+        remedy: "Check the pods that the controller creates, `kubectl get pods -o yaml | gpuc check --manifests -`, or the
 rendered chart, `helm template … | gpuc check --manifests -`. If this is done elsewhere, write `allow:
-[manifest-not-looked-into]`.
-",
+[manifest-not-looked-into]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,25 +38,21 @@ spec:
       image: registry.example.com/train:1.0.0
       computeResources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: v1
+        correction: Correction::Replace("tekton.dev/v1
+kind: Task
+metadata: {name: train, namespace: research}
+spec:
+  steps:
+    - name: train
+      image: registry.example.com/train:1.0.0
+      computeResources:", "v1
 kind: Pod
 metadata: {name: train, namespace: research}
 spec:
   containers:
     - name: train
       image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+      resources:"),
     },
     run,
 };

@@ -1,31 +1,21 @@
 //! No pool fits a pod.
 
 use gpuc_model::scheduling::line;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::scheduling::{Cause, against};
 use crate::{Rule, Scene};
 
-/// No pool fits a pod.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4009",
         name: "manifest-nowhere-to-run",
         severity: Severity::Error,
         summary: "no pool fits a pod",
-        explain: "### What it checks
-
-Whether some pool meets all requirements of a pod at once: the resource, its quantity, CPU and memory, the
-selected labels and the tolerated taints.
-
-### Why it matters
-
-Different pools meet different requirements, but a pod runs on one node. It stays Pending indefinitely.
-
-### How to fix it
-
-The finding lists the obstacles for each pool. Change the requirement that the closest pool does not meet.
-",
+        checks: "Whether some pool meets all requirements of a pod at once: the resource, its quantity, CPU and memory, the
+selected labels and the tolerated taints.",
+        reason: "Different pools meet different requirements, but a pod runs on one node. It stays Pending indefinitely.",
+        remedy: "The finding lists the obstacles for each pool. Change the requirement that the closest pool does not meet.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,31 +41,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
   nodeSelector: {gpuc.dev/pool: cpu}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-  nodeSelector: {gpuc.dev/pool: gpu}
-"#,
+        correction: Correction::Replace("gpuc.dev/pool: cpu", "gpuc.dev/pool: gpu"),
     },
     run,
 };

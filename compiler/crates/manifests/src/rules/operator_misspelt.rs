@@ -1,32 +1,22 @@
 //! An object of an operator has a misspelled key, or names an unknown template.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::operators::{Slip, slips};
 use crate::{Rule, Scene};
 
-/// An object of an operator has a misspelled key, or names an unknown template.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4065",
         name: "manifest-operator-misspelt",
         severity: Severity::Warning,
         summary: "an object of Ray, KServe, Spark or Argo has a misspelled key or names an unknown template",
-        explain: "### What it checks
-
-The keys of Ray, KServe, Spark and Argo for pods, their number and their GPUs. gpuc reports keys that nearly
+        checks: "The keys of Ray, KServe, Spark and Argo for pods, their number and their GPUs. gpuc reports keys that nearly
 match: one or two different letters, other case, singular instead of plural. In Argo workflows with inline
-templates, whether each template that steps and tasks use exists.
-
-### Why it matters
-
-`kubectl apply` rejects an unknown key, or the API server drops it silently: the pods or their GPUs are
-missing. A workflow that names an unknown template fails at once.
-
-### How to fix it
-
-Follow the help. If the operator knows a key with that name, write `allow: [manifest-operator-misspelt]`.
-",
+templates, whether each template that steps and tasks use exists.",
+        reason: "`kubectl apply` rejects an unknown key, or the API server drops it silently: the pods or their GPUs are
+missing. A workflow that names an unknown template fails at once.",
+        remedy: "Follow the help. If the operator knows a key with that name, write `allow: [manifest-operator-misspelt]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,39 +50,7 @@ spec:
               image: registry.example.com/ray:1.0.0
               resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: ray.io/v1
-kind: RayCluster
-metadata: {name: ray, namespace: research}
-spec:
-  headGroupSpec:
-    rayStartParams: {}
-    template: {spec: {containers: [{name: head, image: "registry.example.com/ray:1.0.0"}]}}
-  workerGroupSpecs:
-    - groupName: gpus
-      replicas: 2
-      rayStartParams: {}
-      template:
-        spec:
-          tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-          containers:
-            - name: worker
-              image: registry.example.com/ray:1.0.0
-              resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("workerGroupSpec:", "workerGroupSpecs:"),
     },
     run,
 };

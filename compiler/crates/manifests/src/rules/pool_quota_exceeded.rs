@@ -2,36 +2,26 @@
 
 use gpuc_model::scheduling::contention::{self, Sum};
 use gpuc_model::scheduling::{What, stuck};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::quota_exceeded::limit;
 use crate::pod_sets::loads;
 use crate::{Rule, Scene, gang_scheduling};
 
-/// Pods that Kueue admits together exceed the team's quota in every single pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4081",
         name: "manifest-pool-quota-exceeded",
         severity: Severity::Error,
         summary: "pods that start together exceed the team's quota in every single pool",
-        explain: "### What it checks
-
-With `queueing: kueue`, the pods of an object in a team's namespace that start together, such as those of a
+        checks: "With `queueing: kueue`, the pods of an object in a team's namespace that start together, such as those of a
 Job, of a StatefulSet or of a Ray worker group. Kueue assigns all of them GPUs of one pool. They must fit in
 the team's `limit` for one of the pools, including at most the quota that other teams lend.
 
 Pods of a Deployment start one by one. A Job with `kueue.x-k8s.io/job-min-parallelism` counts with that
-number of pods.
-
-### Why it matters
-
-Kueue never admits such a job, even if the pools are idle: it does not combine the quotas of several pools.
-
-### How to fix it
-
-Request fewer pods, split the job, or raise the team's `limit` for one pool.
-",
+number of pods.",
+        reason: "Kueue never admits such a job, even if the pools are idle: it does not combine the quotas of several pools.",
+        remedy: "Request fewer pods, split the job, or raise the team's `limit` for one pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -60,34 +50,7 @@ spec:
           image: registry.example.com/sweep:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-  - {name: more, gpu: {model: A30, perNode: 2}, hosts: [node-3], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}, {pool: more, guaranteed: 2}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: sweep, namespace: research}
-spec:
-  parallelism: 2
-  completions: 30
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: sweep
-          image: registry.example.com/sweep:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("parallelism: 3", "parallelism: 2"),
     },
     run,
 };

@@ -1,34 +1,24 @@
 //! A pod names an unknown PriorityClass.
 
 use gpuc_kubernetes::api_server::priority;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Rule, Scene};
 
-/// A pod names an unknown PriorityClass.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4036",
         name: "manifest-priority-unknown",
         severity: Severity::Warning,
         summary: "a pod names an unknown PriorityClass",
-        explain: "### What it checks
-
-Whether each `priorityClassName` is one of the file's `priorities`, a PriorityClass among the manifests, or
+        checks: "Whether each `priorityClassName` is one of the file's `priorities`, a PriorityClass among the manifests, or
 a built-in class such as those that start with `system-`. If neither the file nor the manifests define a
 class, names are not checked. With `queueing: kueue`, the same for the label
-`kueue.x-k8s.io/priority-class`, whose classes are also named after `priorities`.
-
-### Why it matters
-
-The API server rejects pods with an unknown PriorityClass: `no PriorityClass with name … was found`. A job
-with an unknown WorkloadPriorityClass stays suspended. The usual cause is a typo.
-
-### How to fix it
-
-Write a name from the file. If the class is created elsewhere, name the finding in `allow`.
-",
+`kueue.x-k8s.io/priority-class`, whose classes are also named after `priorities`.",
+        reason: "The API server rejects pods with an unknown PriorityClass: `no PriorityClass with name … was found`. A job
+with an unknown WorkloadPriorityClass stays suspended. The usual cause is a typo.",
+        remedy: "Write a name from the file. If the class is created elsewhere, name the finding in `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,29 +42,7 @@ spec:
       image: registry.example.com/train:1.0.0
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-priorities: [{name: production, value: 1000}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  priorityClassName: production
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("producton", "production"),
     },
     run,
 };

@@ -1,32 +1,22 @@
 //! A privileged container requests GPUs.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::security_refused;
 use crate::{Pod, Rule, Scene};
 
-/// A privileged container requests GPUs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4021",
         name: "manifest-privileged",
         severity: Severity::Warning,
         summary: "a privileged container requests GPUs",
-        explain: "### What it checks
-
-Whether a container that requests GPUs is privileged.
-
-### Why it matters
-
-A privileged container has access to every device of its node, including the GPUs of other pods, whatever it
-requests.
-
-### How to fix it
-
-Remove `privileged: true`; the device plugin gives a container access to its GPUs. For InfiniBand, add the
+        checks: "Whether a container that requests GPUs is privileged.",
+        reason: "A privileged container has access to every device of its node, including the GPUs of other pods, whatever it
+requests.",
+        remedy: "Remove `privileged: true`; the device plugin gives a container access to its GPUs. For InfiniBand, add the
 capability `IPC_LOCK`. A team with `podSecurity: baseline` cannot add it, and needs nodes whose container
-runtime allows all containers to lock memory.
-",
+runtime allows all containers to lock memory.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,30 +42,8 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
       securityContext: {privileged: true}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("      securityContext: {privileged: true}
+", ""),
     },
     run,
 };

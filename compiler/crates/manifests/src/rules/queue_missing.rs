@@ -2,33 +2,23 @@
 
 use gpuc_model::{Cluster, QUEUE_LABEL, WORKLOAD_LABEL};
 use gpuc_schema::config::Task;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::scheduling::is_queued;
 use crate::{Container, Object, Rule, Scene};
 
-/// A pod uses GPUs without waiting in a queue.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4022",
         name: "manifest-queue-missing",
         severity: Severity::Warning,
         summary: "a pod uses GPUs without waiting in a queue",
-        explain: "### What it checks
-
-With `queueing: kueue`, whether an object with GPUs names a queue in the label `kueue.x-k8s.io/queue-name`,
+        checks: "With `queueing: kueue`, whether an object with GPUs names a queue in the label `kueue.x-k8s.io/queue-name`,
 or is in the namespace of a team, whose queue admits objects without the label. DaemonSets, manifests
-without a namespace and the objects that gpuc generates for a `cudaTest` are not checked.
-
-### Why it matters
-
-Kueue counts only workloads that wait in a queue. Any other pod starts at once and occupies GPUs that are
-guaranteed to teams. Kueue then admits jobs of those teams that find no free GPU.
-
-### How to fix it
-
-Move the object to the namespace of a team, or add the label with a queue of its namespace.
-",
+without a namespace and the objects that gpuc generates for a `cudaTest` are not checked.",
+        reason: "Kueue counts only workloads that wait in a queue. Any other pod starts at once and occupies GPUs that are
+guaranteed to teams. Kueue then admits jobs of those teams that find no free GPU.",
+        remedy: "Move the object to the namespace of a team, or add the label with a queue of its namespace.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,31 +44,7 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("elsewhere", "research"),
     },
     run,
 };

@@ -1,30 +1,20 @@
 //! The queue name of a job is nearly the name of a queue in its namespace.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queue_unknown::{Unknown, unknown};
 use crate::{Rule, Scene, text_edit};
 
-/// The queue name of a job is nearly the name of a queue in its namespace.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4075",
         name: "manifest-queue-misspelt",
         severity: Severity::Error,
         summary: "a job names an unknown queue; a queue of its namespace has nearly that name",
-        explain: "### What it checks
-
-With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
-differs by one letter from `default` or from a LocalQueue among the manifests.
-
-### Why it matters
-
-Kueue keeps a job with an unknown queue suspended until the queue exists.
-
-### How to fix it
-
-Write the queue that the help names; `gpuc check --fix` does so.
-",
+        checks: "With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
+differs by one letter from `default` or from a LocalQueue among the manifests.",
+        reason: "Kueue keeps a job with an unknown queue suspended until the queue exists.",
+        remedy: "Write the queue that the help names; `gpuc check --fix` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,31 +40,7 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: default}}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("defualt", "default"),
     },
     run,
 };

@@ -1,31 +1,21 @@
 //! A LocalQueue refers to the ClusterQueue of a team that does not own its namespace.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::cluster_queue_unknown::queues;
 use crate::{Rule, Scene};
 
-/// A LocalQueue refers to the ClusterQueue of a team that does not own its namespace.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4084",
         name: "manifest-queue-of-others",
         severity: Severity::Error,
         summary: "a LocalQueue refers to the ClusterQueue of a team that does not own its namespace",
-        explain: "### What it checks
-
-With `queueing: kueue`, whether a LocalQueue that refers to a team's ClusterQueue is in one of that team's
-namespaces.
-
-### Why it matters
-
-The ClusterQueue that gpuc creates admits only jobs of its team's namespaces, by its `namespaceSelector`.
-Jobs of other namespaces wait indefinitely.
-
-### How to fix it
-
-Name the ClusterQueue of the team that owns the namespace, or add the namespace to the team.
-",
+        checks: "With `queueing: kueue`, whether a LocalQueue that refers to a team's ClusterQueue is in one of that team's
+namespaces.",
+        reason: "The ClusterQueue that gpuc creates admits only jobs of its team's namespaces, by its `namespaceSelector`.
+Jobs of other namespaces wait indefinitely.",
+        remedy: "Name the ClusterQueue of the team that owns the namespace, or add the namespace to the team.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,25 +35,7 @@ kind: LocalQueue
 metadata: {name: night, namespace: research}
 spec: {clusterQueue: vision}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
-  - {name: vision, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {name: night, namespace: research}
-spec: {clusterQueue: research}
-"#,
+        correction: Correction::Replace("clusterQueue: vision", "clusterQueue: research"),
     },
     run,
 };

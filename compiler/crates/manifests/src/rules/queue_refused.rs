@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
@@ -11,31 +11,21 @@ use crate::read::Object;
 use crate::scheduling::waits_in_one;
 use crate::{Rule, Scene, jobs};
 
-/// Kueue rejects a job that waits in a queue.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4070",
         name: "manifest-queue-refused",
         severity: Severity::Error,
         summary: "Kueue rejects a job that waits in a queue",
-        explain: "### What it checks
-
-With `queueing: kueue`, objects that name a queue or are in the namespace of a team, and that Kueue's
+        checks: "With `queueing: kueue`, objects that name a queue or are in the namespace of a team, and that Kueue's
 webhooks reject:
 
 - RayJobs that keep their cluster, use an existing cluster, or have more worker groups than Kueue supports.
 - Jobs whose minimum parallelism is not below their number of pods.
-- Pods of a pod group that do not set the size of the group.
-
-### Why it matters
-
-The API server rejects the object: `admission webhook \"vrayjob.kb.io\" denied the request`. Kueue frees the
-quota of a job only if the job leaves nothing behind.
-
-### How to fix it
-
-Follow the help.
-",
+- Pods of a pod group that do not set the size of the group.",
+        reason: "The API server rejects the object: `admission webhook \"vrayjob.kb.io\" denied the request`. Kueue frees the
+quota of a job only if the job leaves nothing behind.",
+        remedy: "Follow the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -62,32 +52,7 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research, annotations: {kueue.x-k8s.io/job-min-parallelism: "1"}}
-spec:
-  parallelism: 2
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace(r#"kueue.x-k8s.io/job-min-parallelism: "4""#, r#"kueue.x-k8s.io/job-min-parallelism: "1""#),
     },
     run,
 };

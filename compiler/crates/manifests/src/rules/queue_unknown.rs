@@ -2,34 +2,24 @@
 
 use gpuc_model::QUEUE;
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::scheduling::queue_named;
 use crate::{Object, Rule, Scene};
 
-/// A job names a queue that its namespace does not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4024",
         name: "manifest-queue-unknown",
         severity: Severity::Warning,
         summary: "a job names a queue that its namespace does not have",
-        explain: "### What it checks
-
-With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
+        checks: "With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
 exists: `default`, which gpuc creates in the namespaces of teams, or a LocalQueue among the manifests.
-Namespaces without a team have no queue.
-
-### Why it matters
-
-Kueue keeps a job with an unknown queue suspended until the queue exists.
-
-### How to fix it
-
-Write `default`, or remove the label. If the queue is created elsewhere, write `allow:
-[manifest-queue-unknown]`.
-",
+Namespaces without a team have no queue.",
+        reason: "Kueue keeps a job with an unknown queue suspended until the queue exists.",
+        remedy: "Write `default`, or remove the label. If the queue is created elsewhere, write `allow:
+[manifest-queue-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,31 +45,7 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research, labels: {kueue.x-k8s.io/queue-name: default}}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("kueue.x-k8s.io/queue-name: research", "kueue.x-k8s.io/queue-name: default"),
     },
     run,
 };

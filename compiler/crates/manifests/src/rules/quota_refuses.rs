@@ -1,7 +1,7 @@
 //! An object exceeds a ResourceQuota among the manifests.
 
 use gpuc_model::scheduling::{What, thousandths_of};
-use gpuc_syntax::diag::{Code, DiagnosticBuilder, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 use gpuc_syntax::source::Span;
 
@@ -11,32 +11,22 @@ use crate::limits::{Filled, Ranges, Said, holding};
 use crate::read::Object;
 use crate::{Pod, Rule, Scene, jobs, volumes};
 
-/// An object exceeds a ResourceQuota among the manifests.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4086",
         name: "manifest-resource-quota-exceeded",
         severity: Severity::Error,
         summary: "an object exceeds a ResourceQuota among the manifests",
-        explain: "### What it checks
-
-Whether the pods that an object creates at once stay within each ResourceQuota of their namespace among the
+        checks: "Whether the pods that an object creates at once stay within each ResourceQuota of their namespace among the
 manifests, and within its `pods`. Whether each PersistentVolumeClaim stays within `requests.storage`.
 Containers without their own values get the defaults of the namespace's LimitRanges.
 
 Only one pod of a Job counts, because its pods may run one after the other; `manifest-job-over-quota`
 reports Jobs that cannot run all of their pods at once. Quotas with scopes, quotas that a kustomization
-changes and quotas that appear in several files are not checked.
-
-### Why it matters
-
-The API server rejects the excess pods, whatever the quota of the team in `gpu-cluster.yaml` is: the lowest
-quota of a namespace applies.
-
-### How to fix it
-
-Request less, or raise the quota.
-",
+changes and quotas that appear in several files are not checked.",
+        reason: "The API server rejects the excess pods, whatever the quota of the team in `gpu-cluster.yaml` is: the lowest
+quota of a namespace applies.",
+        remedy: "Request less, or raise the quota.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -67,36 +57,7 @@ spec:
           image: registry.example.com/page:1.0.0
           resources: {limits: {cpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: small, namespace: web}
-spec:
-  hard: {requests.cpu: 3}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: page, namespace: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: page}}
-  template:
-    metadata: {labels: {app: page}}
-    spec:
-      containers:
-        - name: page
-          image: registry.example.com/page:1.0.0
-          resources: {limits: {cpu: 1}}
-"#,
+        correction: Correction::Replace("requests.cpu: 2", "requests.cpu: 3"),
     },
     run,
 };

@@ -1,6 +1,6 @@
 //! A ResourceQuota counts GPUs under a name that is never enforced.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::resources::is_extended;
@@ -8,26 +8,16 @@ use crate::{Rule, Scene, text_edit};
 
 use super::resource_unknown::spelling;
 
-/// A ResourceQuota counts GPUs under a name that is never enforced.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4017",
         name: "manifest-quota-unenforced",
         severity: Severity::Error,
         summary: "a ResourceQuota counts GPUs under a name that is never enforced",
-        explain: "### What it checks
-
-Whether a ResourceQuota names an extended resource as `limits.nvidia.com/gpu` or as bare `nvidia.com/gpu`.
-
-### Why it matters
-
-For extended resources, Kubernetes only counts names with the prefix `requests.`. The API server accepts the
-other names, but they limit nothing.
-
-### How to fix it
-
-Write `requests.` before the resource; `gpuc check --fix` does so.
-",
+        checks: "Whether a ResourceQuota names an extended resource as `limits.nvidia.com/gpu` or as bare `nvidia.com/gpu`.",
+        reason: "For extended resources, Kubernetes only counts names with the prefix `requests.`. The API server accepts the
+other names, but they limit nothing.",
+        remedy: "Write `requests.` before the resource; `gpuc check --fix` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,27 +39,7 @@ spec:
   hard:
     limits.nvidia.com/gpu: 2
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: gpus, namespace: research}
-spec:
-  hard:
-    requests.nvidia.com/gpu: 2
-"#,
+        correction: Correction::Replace("limits.nvidia.com/gpu:", "requests.nvidia.com/gpu:"),
     },
     run,
 };

@@ -1,7 +1,7 @@
 //! A LimitRange among the manifests rejects a pod or a PersistentVolumeClaim.
 
 use gpuc_model::scheduling::What;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
@@ -9,31 +9,21 @@ use crate::limits::{Filled, Item, Ranges, Said};
 use crate::read::Object;
 use crate::{Pod, Rule, Scene, volumes};
 
-/// A LimitRange among the manifests rejects a pod or a PersistentVolumeClaim.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4085",
         name: "manifest-range-refuses",
         severity: Severity::Error,
         summary: "a LimitRange among the manifests rejects a pod or a PersistentVolumeClaim",
-        explain: "### What it checks
-
-Whether the requests and limits of containers, pods and PersistentVolumeClaims are within every LimitRange
+        checks: "Whether the requests and limits of containers, pods and PersistentVolumeClaims are within every LimitRange
 of their namespace among the manifests: `min`, `max` and `maxLimitRequestRatio`. Containers without their
 own values get the defaults of the LimitRanges, including those that gpuc generates from `teams`: `default`,
 `defaultRequest`, and the defaults that Kubernetes derives from `min` and `max`.
 
 Resources with different defaults in two LimitRanges are not checked. Neither are LimitRanges that a
-kustomization changes or that appear in several files.
-
-### Why it matters
-
-The API server rejects the pod. It accepts a Deployment or a Job, which then never gets a pod.
-
-### How to fix it
-
-Change the request to a value that the LimitRange allows, or change the LimitRange.
-",
+kustomization changes or that appear in several files.",
+        reason: "The API server rejects the pod. It accepts a Deployment or a Job, which then never gets a pod.",
+        remedy: "Change the request to a value that the LimitRange allows, or change the LimitRange.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -59,31 +49,7 @@ spec:
       image: registry.example.com/page:1.0.0
       resources: {limits: {cpu: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: v1
-kind: LimitRange
-metadata: {name: small, namespace: web}
-spec:
-  limits: [{type: Container, max: {cpu: 2}}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: page, namespace: web}
-spec:
-  containers:
-    - name: page
-      image: registry.example.com/page:1.0.0
-      resources: {limits: {cpu: 2}}
-"#,
+        correction: Correction::Replace("{cpu: 4", "{cpu: 2"),
     },
     run,
 };

@@ -1,33 +1,23 @@
 //! A pod requests more than a node of any pool has.
 
 use gpuc_model::scheduling::{Reason, Why};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::scheduling::{Cause, against};
 use crate::{Rule, Scene};
 
-/// A pod requests more than a node of any pool has.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4008",
         name: "manifest-request-too-large",
         severity: Severity::Error,
         summary: "a pod requests more than a node of any pool has",
-        explain: "### What it checks
-
-Whether a node of some pool has the GPUs, CPU, memory and disk (`ephemeral-storage`) that a pod requests.
+        checks: "Whether a node of some pool has the GPUs, CPU, memory and disk (`ephemeral-storage`) that a pod requests.
 The disk is the one for the writable layers of containers, if gpuc creates it: `diskGiB`, or the local disks
-of the machine. A pod that requests no GPU and tolerates no taint only fits pools without taints.
-
-### Why it matters
-
-A pod runs on one node. A pod that exceeds the largest node stays Pending indefinitely, and no autoscaler
-adds a node for it.
-
-### How to fix it
-
-Request less, and run several pods: a job on several nodes has a pod on each of them.
-",
+of the machine. A pod that requests no GPU and tolerates no taint only fits pools without taints.",
+        reason: "A pod runs on one node. A pod that exceeds the largest node stays Pending indefinitely, and no autoscaler
+adds a node for it.",
+        remedy: "Request less, and run several pods: a job on several nodes has a pod on each of them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,32 +44,7 @@ spec:
       volumeMounts: [{name: shm, mountPath: /dev/shm}]
   volumes: [{name: shm, emptyDir: {medium: Memory}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 2}}
-      volumeMounts: [{name: shm, mountPath: /dev/shm}]
-  volumes: [{name: shm, emptyDir: {medium: Memory}}]
-"#,
+        correction: Correction::Replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 2"),
     },
     run,
 };

@@ -1,34 +1,24 @@
 //! The request and the limit of an extended resource differ.
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 use serde_json::{Value as Json, json};
 
 use crate::resources::{Amount, amount, is_extended};
 use crate::{Container, Rule, Scene, text_edit};
 
-/// The request and the limit of an extended resource differ.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4002",
         name: "manifest-requests-differ",
         severity: Severity::Error,
         summary: "the request and the limit of an extended resource differ",
-        explain: "### What it checks
-
-Whether each extended resource, such as `nvidia.com/gpu`, has a limit, and the same request if there is one.
-
-### Why it matters
-
-GPUs cannot be overcommitted. The API server rejects the pod: `must be equal to nvidia.com/gpu limit`, or
+        checks: "Whether each extended resource, such as `nvidia.com/gpu`, has a limit, and the same request if there is one.",
+        reason: "GPUs cannot be overcommitted. The API server rejects the pod: `must be equal to nvidia.com/gpu limit`, or
 `Limit must be set for non overcommitable resources`. It accepts a Deployment or a Job, which then never
-gets a pod.
-
-### How to fix it
-
-Write the limit; the request defaults to it. `gpuc check --fix` adds a missing limit. It does not change
-values that differ, because it cannot know which one is intended.
-",
+gets a pod.",
+        remedy: "Write the limit; the request defaults to it. `gpuc check --fix` adds a missing limit. It does not change
+values that differ, because it cannot know which one is intended.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -53,30 +43,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {requests: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("nvidia.com/gpu: 1}", "nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}"),
     },
     run,
 };

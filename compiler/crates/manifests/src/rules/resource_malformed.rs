@@ -1,31 +1,21 @@
 //! A resource name is not valid in Kubernetes.
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
 
 use crate::resources::{is_gpu, offered};
 use crate::{Container, Rule, Scene, text_edit};
 
-/// A resource name is not valid in Kubernetes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4032",
         name: "manifest-resource-malformed",
         severity: Severity::Error,
         summary: "a resource name is not valid in Kubernetes",
-        explain: "### What it checks
-
-Whether each resource that a container requests is a built-in one (`cpu`, `memory`, `ephemeral-storage`,
-`hugepages-…`), or has the domain of its vendor before a slash.
-
-### Why it matters
-
-The API server rejects the pod: `must be a standard resource type or fully qualified`.
-
-### How to fix it
-
-Write a resource that the pools advertise. If they have full GPUs, `gpuc check --fix` fixes `gpu` and
-similar names.
-",
+        checks: "Whether each resource that a container requests is a built-in one (`cpu`, `memory`, `ephemeral-storage`,
+`hugepages-…`), or has the domain of its vendor before a slash.",
+        reason: "The API server rejects the pod: `must be a standard resource type or fully qualified`.",
+        remedy: "Write a resource that the pools advertise. If they have full GPUs, `gpuc check --fix` fixes `gpu` and
+similar names.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{operator: Exists}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("limits: {gpu:", "limits: {nvidia.com/gpu:"),
     },
     run,
 };

@@ -3,29 +3,19 @@
 use crate::resources::{is_gpu, offered};
 use crate::{Rule, Scene};
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// A manifest requests accelerators of another vendor.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4033",
         name: "manifest-resource-of-others",
         severity: Severity::Warning,
         summary: "a manifest requests accelerators of another vendor",
-        explain: "### What it checks
-
-Whether a container requests accelerators that are not NVIDIA's, such as `amd.com/gpu`, and that no pool
-advertises. gpuc only creates pools with NVIDIA GPUs.
-
-### Why it matters
-
-Unless the cluster has nodes that gpuc does not manage, the pod stays Pending indefinitely.
-
-### How to fix it
-
-Request a resource that the help names. If other nodes advertise the resource, write `allow:
-[manifest-resource-of-others]`.
-",
+        checks: "Whether a container requests accelerators that are not NVIDIA's, such as `amd.com/gpu`, and that no pool
+advertises. gpuc only creates pools with NVIDIA GPUs.",
+        reason: "Unless the cluster has nodes that gpuc does not manage, the pod stays Pending indefinitely.",
+        remedy: "Request a resource that the help names. If other nodes advertise the resource, write `allow:
+[manifest-resource-of-others]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,30 +40,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {amd.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{operator: Exists}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("amd.com/gpu:", "nvidia.com/gpu:"),
     },
     run,
 };

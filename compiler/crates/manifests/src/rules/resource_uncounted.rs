@@ -5,32 +5,22 @@ use crate::resources::{Amount, amount, is_gpu, offered};
 use crate::{Container, Rule, Scene};
 
 use gpuc_model::Team;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// A job requests a resource that its ClusterQueue has no quota for.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4082",
         name: "manifest-resource-uncounted",
         severity: Severity::Error,
         summary: "a job requests a resource that its ClusterQueue has no quota for",
-        explain: "### What it checks
-
-With `queueing: kueue`, the device resources other than GPUs that pods in a team's namespace request. The
+        checks: "With `queueing: kueue`, the device resources other than GPUs that pods in a team's namespace request. The
 ClusterQueue of a team has a quota for the team's GPUs, and ignores the network interfaces of pools, huge
-pages and ephemeral storage. Custom `charts.kueue.values` are not evaluated.
-
-### Why it matters
-
-Kueue does not admit a job that requests a resource without a quota: `resource … unavailable in
-ClusterQueue`. The job waits indefinitely.
-
-### How to fix it
-
-Remove the resource. If your own device plugin advertises it, set
+pages and ephemeral storage. Custom `charts.kueue.values` are not evaluated.",
+        reason: "Kueue does not admit a job that requests a resource without a quota: `resource … unavailable in
+ClusterQueue`. The job waits indefinitely.",
+        remedy: "Remove the resource. If your own device plugin advertises it, set
 `managerConfig.controllerManagerConfigYaml` in `charts.kueue.values`: gpuc's configuration with the
-resource's name in `resources.excludeResourcePrefixes`.
-",
+resource's name in `resources.excludeResourcePrefixes`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -57,32 +47,7 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1, example.com/fuse: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
-  - {name: vision, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace(", example.com/fuse: 1", ""),
     },
     run,
 };

@@ -1,38 +1,28 @@
 //! A manifest requests a GPU resource that no pool advertises.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
 use gpuc_syntax::node::Entry;
 
 use crate::resources::{ALPHA, MISNAMED, is_gpu, is_unknown, offered};
 use crate::{Container, Rule, Scene, text_edit};
 
-/// A manifest requests a GPU resource that no pool advertises.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4001",
         name: "manifest-resource-unknown",
         severity: Severity::Error,
         summary: "a manifest requests a GPU resource that no pool advertises",
-        explain: "### What it checks
-
-Whether some pool of the cluster advertises each GPU resource that a pod requests or that a ResourceQuota
-counts.
-
-### Why it matters
-
-A pod that requests a resource that no node advertises stays Pending indefinitely: `Insufficient
+        checks: "Whether some pool of the cluster advertises each GPU resource that a pod requests or that a ResourceQuota
+counts.",
+        reason: "A pod that requests a resource that no node advertises stays Pending indefinitely: `Insufficient
 nvidia.com/gpu.type`. The resource name depends on the sharing of the pool: `nvidia.com/gpu`,
 `nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`. The GPU model is not a resource; it is a label of the
-nodes.
-
-### How to fix it
-
-Request the resource that the help names, and select the GPU model by the pool's label in `nodeSelector`.
+nodes.",
+        remedy: "Request the resource that the help names, and select the GPU model by the pool's label in `nodeSelector`.
 
 `gpuc check --fix` fixes the spelling. It does not replace full GPUs with replicas or MIG devices, nor the
-reverse: the quantities are not equivalent.
-",
+reverse: the quantities are not equivalent.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -57,30 +47,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {alpha.kubernetes.io/nvidia-gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("alpha.kubernetes.io/nvidia-gpu:", "nvidia.com/gpu:"),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::{Rule, Scene};
 
-/// A pod names an unknown RuntimeClass.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4062",
         name: "manifest-runtime-class-unknown",
         severity: Severity::Warning,
         summary: "a pod names an unknown RuntimeClass",
-        explain: "### What it checks
-
-The `runtimeClassName` of pods in a cluster that gpuc creates. The RuntimeClass must be in the tree that
-gpuc generates, installed by the GPU Operator, or among the manifests.
-
-### Why it matters
-
-The API server rejects a pod with an unknown RuntimeClass; its Deployment or Job never gets a pod.
-
-### How to fix it
-
-Remove `runtimeClassName` if nodes use NVIDIA's runtime by default, or pass the RuntimeClass together with
-the other manifests. If it is created elsewhere, write `allow: [manifest-runtime-class-unknown]`.
-",
+        checks: "The `runtimeClassName` of pods in a cluster that gpuc creates. The RuntimeClass must be in the tree that
+gpuc generates, installed by the GPU Operator, or among the manifests.",
+        reason: "The API server rejects a pod with an unknown RuntimeClass; its Deployment or Job never gets a pod.",
+        remedy: "Remove `runtimeClassName` if nodes use NVIDIA's runtime by default, or pass the RuntimeClass together with
+the other manifests. If it is created elsewhere, write `allow: [manifest-runtime-class-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,25 +37,8 @@ spec:
       image: registry.example.com/train:1.0.0
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 2}}
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("runtimeClassName: nvidia
+  ", ""),
     },
     run,
 };

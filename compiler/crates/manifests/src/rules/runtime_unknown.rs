@@ -1,31 +1,21 @@
 //! A TrainJob names a misspelled runtime.
 
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
 use crate::operator_pods::INSTALLED;
 use crate::{Object, Rule, Scene};
 
-/// A TrainJob names a misspelled runtime.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4064",
         name: "manifest-runtime-unknown",
         severity: Severity::Warning,
         summary: "a TrainJob names an unknown runtime; a known one has nearly that name",
-        explain: "### What it checks
-
-Whether the runtime that a TrainJob names differs by one or two letters from a runtime that Kubeflow Trainer
-installs or that is among the manifests. A runtime with another name may exist in the cluster.
-
-### Why it matters
-
-Trainer rejects a TrainJob with an unknown runtime.
-
-### How to fix it
-
-Write the name in the help. If a runtime with the written name exists, write `allow:
-[manifest-runtime-unknown]`.
-",
+        checks: "Whether the runtime that a TrainJob names differs by one or two letters from a runtime that Kubeflow Trainer
+installs or that is among the manifests. A runtime with another name may exist in the cluster.",
+        reason: "Trainer rejects a TrainJob with an unknown runtime.",
+        remedy: "Write the name in the help. If a runtime with the written name exists, write `allow:
+[manifest-runtime-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,27 +37,7 @@ spec:
   runtimeRef: {name: torch-distributd}
   trainer: {numNodes: 1, image: "registry.example.com/train:1.0.0"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train, namespace: research}
-spec:
-  runtimeRef: {name: torch-distributed}
-  trainer: {numNodes: 1, image: "registry.example.com/train:1.0.0"}
-"#,
+        correction: Correction::Replace("torch-distributd", "torch-distributed"),
     },
     run,
 };

@@ -1,7 +1,7 @@
 //! The target of an autoscaler is unknown, and a known object has nearly that name.
 
 use gpuc_syntax::diag::words::nearest;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::claims::may_meet;
@@ -9,28 +9,18 @@ use crate::read::Object;
 use crate::services::is_scaler;
 use crate::{Rule, Scene, text_edit};
 
-/// The target of an autoscaler is unknown, and a known object has nearly that name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4054",
         name: "manifest-scale-target-unknown",
         severity: Severity::Warning,
         summary: "the target of an autoscaler is unknown; a known object has nearly that name",
-        explain: "### What it checks
-
-Whether the `scaleTargetRef` of a HorizontalPodAutoscaler or a KEDA ScaledObject is among the manifests of
+        checks: "Whether the `scaleTargetRef` of a HorizontalPodAutoscaler or a KEDA ScaledObject is among the manifests of
 its namespace. gpuc reports only names close to an object of the same kind: a target with another name may
-exist elsewhere.
-
-### Why it matters
-
-The API server accepts an autoscaler without a target. The autoscaler reports the problem in its status, and
-the number of pods does not change.
-
-### How to fix it
-
-Write the name of the object to scale.
-",
+exist elsewhere.",
+        reason: "The API server accepts an autoscaler without a target. The autoscaler reports the problem in its status, and
+the number of pods does not change.",
+        remedy: "Write the name of the object to scale.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -69,44 +59,7 @@ spec:
   maxReplicas: 2
   metrics: [{type: Pods, pods: {metric: {name: waiting}, target: {type: AverageValue, averageValue: 4}}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
----
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: chat, namespace: research}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}
-  minReplicas: 1
-  maxReplicas: 2
-  metrics: [{type: Pods, pods: {metric: {name: waiting}, target: {type: AverageValue, averageValue: 4}}}]
-"#,
+        correction: Correction::Replace("name: chatt", "name: chat"),
     },
     run,
 };

@@ -1,32 +1,22 @@
 //! A pod names an unknown scheduler.
 
 use gpuc_kubernetes::api_server::schedulers::{DEFAULT, meant};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Pod, Rule, Scene};
 
-/// A pod names an unknown scheduler.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4072",
         name: "manifest-scheduler-unknown",
         severity: Severity::Warning,
         summary: "a pod names an unknown scheduler",
-        explain: "### What it checks
-
-Whether the `schedulerName` of pods is `default-scheduler`, or an object among the manifests may belong to a
-scheduler with that name. Volcano's own jobs and queued objects use its scheduler.
-
-### Why it matters
-
-A pod waits for the scheduler that it names. If no scheduler has that name, the pod stays Pending
-indefinitely, without an event. gpuc only installs the default scheduler of Kubernetes.
-
-### How to fix it
-
-Remove `schedulerName`. If the scheduler is installed separately, name the finding in `allow`.
-",
+        checks: "Whether the `schedulerName` of pods is `default-scheduler`, or an object among the manifests may belong to a
+scheduler with that name. Volcano's own jobs and queued objects use its scheduler.",
+        reason: "A pod waits for the scheduler that it names. If no scheduler has that name, the pod stays Pending
+indefinitely, without an event. gpuc only installs the default scheduler of Kubernetes.",
+        remedy: "Remove `schedulerName`. If the scheduler is installed separately, name the finding in `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,28 +40,8 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("schedulerName: volcano
+      ", ""),
     },
     run,
 };

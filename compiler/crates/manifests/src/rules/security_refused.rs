@@ -5,39 +5,29 @@ use std::collections::BTreeSet;
 use gpuc_kubernetes::api_server::{Extent, insecure, level_name};
 use gpuc_model::Team;
 use gpuc_schema::config::PodSecurityLevel;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
 use crate::{Pod, Rule, Scene};
 
-/// The Pod Security Standard of a team's namespace rejects a pod.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4050",
         name: "manifest-security-refused",
         severity: Severity::Error,
         summary: "the Pod Security Standard of a team's namespace rejects a pod",
-        explain: "### What it checks
-
-Every pod in a namespace of a team against the Pod Security Standard that the team's `podSecurity` selects.
+        checks: "Every pod in a namespace of a team against the Pod Security Standard that the team's `podSecurity` selects.
 `baseline` forbids host namespaces, `hostPath` volumes, host ports, privileged containers, additional
 capabilities and unsafe sysctls. `restricted` also requires that containers run as non-root and drop all
 capabilities.
 
 For an object that its operator completes, such as a KServe InferenceService, gpuc checks only the fields
-that are set.
-
-### Why it matters
-
-gpuc labels the namespace with `pod-security.kubernetes.io/enforce`. The API server accepts a Deployment or
-a Job but rejects each of its pods. Only events report the reason.
-
-### How to fix it
-
-Remove the settings that the labels point at: use a claim or an `emptyDir` instead of a `hostPath`, and
+that are set.",
+        reason: "gpuc labels the namespace with `pod-security.kubernetes.io/enforce`. The API server accepts a Deployment or
+a Job but rejects each of its pods. Only events report the reason.",
+        remedy: "Remove the settings that the labels point at: use a claim or an `emptyDir` instead of a `hostPath`, and
 `emptyDir: {medium: Memory}` for `/dev/shm`. Move a workload that needs the settings to a separate
-namespace, or change the team's `podSecurity`.
-",
+namespace, or change the team's `podSecurity`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -61,29 +51,7 @@ spec:
       volumeMounts: [{name: data, mountPath: /data}]
   volumes: [{name: data, hostPath: {path: /mnt/data}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}, podSecurity: baseline}
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  containers:
-    - name: train
-      image: registry.example.com/train:1.0.0
-      resources: {limits: {nvidia.com/gpu: 1}}
-      volumeMounts: [{name: data, mountPath: /data}]
-  volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
-"#,
+        correction: Correction::Replace("hostPath: {path: /mnt/data", "persistentVolumeClaim: {claimName: data"),
     },
     run,
 };

@@ -1,33 +1,23 @@
 //! A container that requests no GPU may access all GPUs of its node.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
 use crate::{Rule, Scene};
 
-/// A container that requests no GPU may access all GPUs of its node.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4012",
         name: "manifest-sees-all-gpus",
         severity: Severity::Warning,
         summary: "a container that requests no GPU may access all GPUs of its node",
-        explain: "### What it checks
-
-Whether a container that requests no GPU sets `NVIDIA_VISIBLE_DEVICES` to GPUs, or runs with the
+        checks: "Whether a container that requests no GPU sets `NVIDIA_VISIBLE_DEVICES` to GPUs, or runs with the
 RuntimeClass `nvidia` in a pod without any GPU. DaemonSets are not checked: they monitor and manage all GPUs
-of a node.
-
-### Why it matters
-
-NVIDIA's container runtime gives such a container every GPU of the node, including those of other pods. They
-share memory and time with a container that the scheduler does not count.
-
-### How to fix it
-
-Request GPUs in `resources.limits`, and remove the variable: the device plugin assigns the GPUs of the
-container.
-",
+of a node.",
+        reason: "NVIDIA's container runtime gives such a container every GPU of the node, including those of other pods. They
+share memory and time with a container that the scheduler does not count.",
+        remedy: "Request GPUs in `resources.limits`, and remove the variable: the device plugin assigns the GPUs of the
+container.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,28 +41,8 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-"#,
+        correction: Correction::Replace("      env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
+", ""),
     },
     run,
 };

@@ -3,34 +3,24 @@
 use gpuc_kubernetes::api_server::{self, Extent, Refused, Step};
 use gpuc_model::scheduling::{Operator, Reason, Verdict, Why};
 use gpuc_model::{POOL_LABEL, Pool};
-use gpuc_syntax::diag::{Code, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
 
 use crate::scheduling::{Cause, against};
 use crate::{Container, Rule, Scene};
 
-/// A pod selects nodes that no pool has.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4006",
         name: "manifest-selector-matches-nothing",
         severity: Severity::Error,
         summary: "a pod selects nodes that no pool has",
-        explain: "### What it checks
-
-Whether the nodes of some pool have the labels that `nodeSelector` and the required node affinity of a pod
+        checks: "Whether the nodes of some pool have the labels that `nodeSelector` and the required node affinity of a pod
 select. gpuc knows the labels of the file, its own labels, those of GPUs, and those that the cloud sets,
 such as the machine type, the GPU model and the node group. A label that may have been added to nodes by
-hand counts as present.
-
-### Why it matters
-
-The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.
-
-### How to fix it
-
-Select a pool by its name with the label `gpuc.dev/pool`, or write a value that the nodes have; the help
-lists them.
-",
+hand counts as present.",
+        reason: "The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.",
+        remedy: "Select a pool by its name with the label `gpuc.dev/pool`, or write a value that the nodes have; the help
+lists them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,31 +46,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
   nodeSelector: {gpuc.dev/pool: gpus}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-  nodeSelector: {gpuc.dev/pool: gpu}
-"#,
+        correction: Correction::Replace("gpuc.dev/pool: gpus", "gpuc.dev/pool: gpu"),
     },
     run,
 };

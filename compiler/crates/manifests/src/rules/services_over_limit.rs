@@ -1,36 +1,26 @@
 //! The services of a team together exceed the team's quota.
 
 use gpuc_model::scheduling::contention::Sum;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::services::Services;
 use crate::{Rule, Scene};
 
-/// The services of a team together exceed the team's quota.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4038",
         name: "manifest-services-over-limit",
         severity: Severity::Error,
         summary: "the services of a team together exceed the team's quota",
-        explain: "### What it checks
-
-All Deployments, StatefulSets and LeaderWorkerSets in a team's namespaces together, from the file and from
+        checks: "All Deployments, StatefulSets and LeaderWorkerSets in a team's namespaces together, from the file and from
 the manifests, with their minimum number of pods. They must stay within the team's quota: full GPUs, MIG
 devices and replicas, CPU, memory, pods, and the storage of PersistentVolumeClaims. With queues, the quota
 is the guaranteed quota plus the quota that the team may borrow.
 
 [`manifest-quota-exceeded`](#gpuc4010) reports single objects. Of objects with the same name in several
-files, the smallest counts.
-
-### Why it matters
-
-Services run until they are deleted. Which of them gets no pods depends on the order of creation.
-
-### How to fix it
-
-Run fewer pods, or raise the team's `limit`, or its quota of CPU, memory or pods.
-",
+files, the smallest counts.",
+        reason: "Services run until they are deleted. Which of them gets no pods depends on the order of creation.",
+        remedy: "Run fewer pods, or raise the team's `limit`, or its quota of CPU, memory or pods.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -77,7 +67,7 @@ spec:
           image: registry.example.com/model:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
+        correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
@@ -122,7 +112,7 @@ spec:
         - name: main
           image: registry.example.com/model:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+"#),
     },
     run,
 };

@@ -1,36 +1,26 @@
 //! The services of a pool exceed the capacity of its nodes.
 
 use gpuc_model::scheduling::{contention, crowded};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::services::Services;
 use crate::{Rule, Scene};
 
-/// The services of a pool exceed the capacity of its nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4039",
         name: "manifest-services-overfill-pool",
         severity: Severity::Error,
         summary: "the services of a pool exceed the capacity of its nodes",
-        explain: "### What it checks
-
-The Deployments, StatefulSets and LeaderWorkerSets of the manifests and of the file together, with their
+        checks: "The Deployments, StatefulSets and LeaderWorkerSets of the manifests and of the file together, with their
 minimum number of pods, plus the requests of DaemonSets on every node. They must fit in the pools at their
 maximum number of nodes: full GPUs, MIG devices and replicas, CPU and memory. Each pod must fit on one node.
 
 Objects with an autoscaler count with their minimum number of pods. Of objects with the same name in several
-files, the smallest counts.
-
-### Why it matters
-
-Services run until they are deleted, and an autoscaler stops at the pool's maximum number of nodes. Some
-pods stay Pending indefinitely, and no capacity is free for jobs.
-
-### How to fix it
-
-Give the pool more nodes, run fewer pods, or run some of them on another pool.
-",
+files, the smallest counts.",
+        reason: "Services run until they are deleted, and an autoscaler stops at the pool's maximum number of nodes. Some
+pods stay Pending indefinitely, and no capacity is free for jobs.",
+        remedy: "Give the pool more nodes, run fewer pods, or run some of them on another pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -75,50 +65,7 @@ spec:
           image: registry.example.com/model:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: search, namespace: research}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: search}}
-  template:
-    metadata: {labels: {app: search}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("replicas: 2", "replicas: 1"),
     },
     run,
 };

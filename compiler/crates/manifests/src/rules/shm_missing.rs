@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::Node;
 use serde_json::{Value as Json, json};
 
@@ -10,28 +10,18 @@ use crate::resources::{Amount, amount};
 use crate::scheduling::Cause;
 use crate::{Container, Pod, Rule, Scene, text_edit};
 
-/// A container with several GPUs has little shared memory.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4013",
         name: "manifest-shm-missing",
         severity: Severity::Warning,
         summary: "a container with several GPUs has little shared memory",
-        explain: "### What it checks
-
-Whether a container that requests two or more GPUs has a memory-backed volume at `/dev/shm`. Containers that
-only run `nvidia-smi` are not checked.
-
-### Why it matters
-
-Programs on several GPUs pass data through shared memory: NCCL, and the data loaders of PyTorch. A container
-has 64 MiB by default, and the programs fail with `Bus error` or `No space left on device`.
-
-### How to fix it
-
-Mount an `emptyDir` with `medium: Memory` at `/dev/shm`; `gpuc check --fix` does so. The files in it count
-towards the container's memory.
-",
+        checks: "Whether a container that requests two or more GPUs has a memory-backed volume at `/dev/shm`. Containers that
+only run `nvidia-smi` are not checked.",
+        reason: "Programs on several GPUs pass data through shared memory: NCCL, and the data loaders of PyTorch. A container
+has 64 MiB by default, and the programs fail with `Bus error` or `No space left on device`.",
+        remedy: "Mount an `emptyDir` with `medium: Memory` at `/dev/shm`; `gpuc check --fix` does so. The files in it count
+towards the container's memory.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,32 +46,11 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {nvidia.com/gpu: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 2}}
+        correction: Correction::Replace("2}}
+", "2}}
       volumeMounts: [{name: shm, mountPath: /dev/shm}]
   volumes: [{name: shm, emptyDir: {medium: Memory}}]
-"#,
+"),
     },
     run,
 };

@@ -1,34 +1,24 @@
 //! A container requests several MIG devices.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::resources::{Amount, amount, offered};
 use crate::{Pod, Rule, Scene};
 
-/// A container requests several MIG devices.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4087",
         name: "manifest-slices-several",
         severity: Severity::Warning,
         summary: "a container requests several MIG devices, but a process can only use one",
-        explain: "### What it checks
-
-Whether a container requests more than one MIG device with a name that a pool advertises
+        checks: "Whether a container requests more than one MIG device with a name that a pool advertises
 (`nvidia.com/mig-…`). Pods of DaemonSets are not checked. The policy `gpuc-gpu-slices` of `admission` warns
-of the same.
-
-### Why it matters
-
-CUDA exposes only one MIG device to a process, whatever the container has, and MIG devices cannot
+of the same.",
+        reason: "CUDA exposes only one MIG device to a process, whatever the container has, and MIG devices cannot
 communicate with each other. The others stay idle unless the container starts one process per device, each
-with its own `CUDA_VISIBLE_DEVICES`.
-
-### How to fix it
-
-Request one larger MIG device, or run one container per device. If the container starts several processes
-itself, name the finding in `allow`, or in the object's annotation `gpuc.dev/allow`.
-",
+with its own `CUDA_VISIBLE_DEVICES`.",
+        remedy: "Request one larger MIG device, or run one container per device. If the container starts several processes
+itself, name the finding in `allow`, or in the object's annotation `gpuc.dev/allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -54,31 +44,7 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {nvidia.com/mig-1g.6gb: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 1}
-    hosts: [node-2]
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: infer, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: infer
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/mig-1g.6gb: 1}}
-"#,
+        correction: Correction::Replace("nvidia.com/mig-1g.6gb: 2", "nvidia.com/mig-1g.6gb: 1"),
     },
     run,
 };

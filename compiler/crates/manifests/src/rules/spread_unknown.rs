@@ -2,36 +2,26 @@
 
 use gpuc_model::Pool;
 use gpuc_model::scheduling::{Answer, Demand, Operator, Requirement, verdict};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use crate::scheduling::held;
 use crate::{Rule, Scene};
 
-/// A topology spread constraint uses a label that no node has.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4068",
         name: "manifest-spread-unknown",
         severity: Severity::Warning,
         summary: "a topology spread constraint uses a label that no node has",
-        explain: "### What it checks
-
-`topologySpreadConstraints` with `whenUnsatisfiable: DoNotSchedule`: whether the nodes of the pools that fit
+        checks: "`topologySpreadConstraints` with `whenUnsatisfiable: DoNotSchedule`: whether the nodes of the pools that fit
 the pod have the label `topologyKey`. In a cluster that gpuc creates, a label without a domain that is not
-in the `labels` of any pool counts as missing.
-
-### Why it matters
-
-The scheduler does not place such a pod on a node without the label: `node(s) didn't match pod topology
-spread constraints (missing required label)`.
-
-### How to fix it
-
-Use a label that nodes have, such as `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the
-label to the `labels` of the pools. If something else sets it, write `allow: [manifest-spread-unknown]`.
-",
+in the `labels` of any pool counts as missing.",
+        reason: "The scheduler does not place such a pod on a node without the label: `node(s) didn't match pod topology
+spread constraints (missing required label)`.",
+        remedy: "Use a label that nodes have, such as `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the
+label to the `labels` of the pools. If something else sets it, write `allow: [manifest-spread-unknown]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -63,37 +53,7 @@ spec:
         - name: main
           image: registry.example.com/front:1.0.0
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      topologySpreadConstraints:
-        - topologyKey: kubernetes.io/hostname
-          maxSkew: 1
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: chat}}
-      containers:
-        - name: main
-          image: registry.example.com/front:1.0.0
-"#,
+        correction: Correction::Replace("topologyKey: rack", "topologyKey: kubernetes.io/hostname"),
     },
     run,
 };

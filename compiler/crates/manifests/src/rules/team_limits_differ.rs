@@ -4,35 +4,25 @@ use gpuc_model::scheduling::{What, limits, thousandths_of};
 use gpuc_model::{Cluster, Team};
 use gpuc_schema::config::{Amounts, Quantity};
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
 use crate::limits::is_made;
 use crate::read::Object;
 use crate::{Rule, Scene};
 
-/// A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4057",
         name: "manifest-team-limits-differ",
         severity: Severity::Warning,
         summary: "a ResourceQuota or LimitRange among the manifests differs from the file's values for the team",
-        explain: "### What it checks
-
-Whether a ResourceQuota or LimitRange in a team's namespace has another value than the team's `quota` or
+        checks: "Whether a ResourceQuota or LimitRange in a team's namespace has another value than the team's `quota` or
 `limits` in the file, for which gpuc generates its own ResourceQuota and LimitRange. Values that only one of
-the two sets are not checked, nor are quotas with scopes.
-
-### Why it matters
-
-Kubernetes enforces every ResourceQuota and LimitRange. Of two quotas or maximums the lower one applies; of
-two defaults, the first one that is applied. The team does not get the quota in the file.
-
-### How to fix it
-
-Remove the object, and write the intended value in the file.
-",
+the two sets are not checked, nor are quotas with scopes.",
+        reason: "Kubernetes enforces every ResourceQuota and LimitRange. Of two quotas or maximums the lower one applies; of
+two defaults, the first one that is applied. The team does not get the quota in the file.",
+        remedy: "Remove the object, and write the intended value in the file.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,28 +45,7 @@ metadata: {name: gpus, namespace: research}
 spec:
   hard: {requests.nvidia.com/gpu: 2}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 4}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}
---- # manifest.yaml
-apiVersion: v1
-kind: ResourceQuota
-metadata: {name: gpus, namespace: research}
-spec:
-  hard: {requests.nvidia.com/gpu: 2}
-"#,
+        correction: Correction::Replace("guaranteed: 4", "guaranteed: 2"),
     },
     run,
 };

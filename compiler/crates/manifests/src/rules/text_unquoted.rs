@@ -1,32 +1,22 @@
 //! A value that must be a string is a number or a boolean.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Scalar, Value};
 use gpuc_syntax::yaml::core_schema::{Core, read};
 
 use crate::{Object, Pod, Rule, Scene, text_edit};
 
-/// A value that must be a string is a number or a boolean.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4026",
         name: "manifest-text-unquoted",
         severity: Severity::Error,
         summary: "a value that must be a string is a number or a boolean",
-        explain: "### What it checks
-
-Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
+        checks: "Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
 annotations are strings, including those of pod templates. The same for `rayStartParams` of Ray and
-`nodeLabels` of Kueue flavors. YAML reads unquoted `true`, `yes`, `80` and `1.0` as other types.
-
-### Why it matters
-
-The API server rejects the object: `json: cannot unmarshal bool into Go struct field … of type string`.
-
-### How to fix it
-
-Quote the value; `gpuc check --fix` does so.
-",
+`nodeLabels` of Kueue flavors. YAML reads unquoted `true`, `yes`, `80` and `1.0` as other types.",
+        reason: "The API server rejects the object: `json: cannot unmarshal bool into Go struct field … of type string`.",
+        remedy: "Quote the value; `gpuc check --fix` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -52,31 +42,7 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
   nodeSelector: {nvidia.com/gpu.present: true}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-  nodeSelector: {nvidia.com/gpu.present: "true"}
-"#,
+        correction: Correction::Replace("nvidia.com/gpu.present: true", r#"nvidia.com/gpu.present: "true""#),
     },
     run,
 };

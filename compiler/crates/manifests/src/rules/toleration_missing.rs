@@ -2,34 +2,24 @@
 
 use gpuc_model::scheduling::{Demand, Tolerated, tolerates};
 use gpuc_model::{Pool, Toleration};
-use gpuc_syntax::diag::{Code, Edit, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use serde_json::{Value as Json, json};
 
 use crate::scheduling::{Cause, against};
 use crate::{Pod, Rule, Scene, text_edit};
 
-/// A pod does not tolerate the taints of the pool that it needs.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4004",
         name: "manifest-toleration-missing",
         severity: Severity::Error,
         summary: "a pod does not tolerate the taints of the pool that it needs",
-        explain: "### What it checks
-
-Whether a pod that requests GPUs tolerates every taint of a pool that advertises them. Whether a pod that
-selects a pool tolerates the taints of that pool.
-
-### Why it matters
-
-The pod stays Pending indefinitely: `node(s) had untolerated taint`. The taints reserve the pool's nodes for
-pods with the toleration.
-
-### How to fix it
-
-Add the tolerations in the help; `gpuc check --fix` does so. gpuc accounts for tolerations that Kueue or the
-cloud adds automatically.
-",
+        checks: "Whether a pod that requests GPUs tolerates every taint of a pool that advertises them. Whether a pod that
+selects a pool tolerates the taints of that pool.",
+        reason: "The pod stays Pending indefinitely: `node(s) had untolerated taint`. The taints reserve the pool's nodes for
+pods with the toleration.",
+        remedy: "Add the tolerations in the help; `gpuc check --fix` does so. gpuc accounts for tolerations that Kueue or the
+cloud adds automatically.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -53,30 +43,8 @@ spec:
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
       resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("containers:", "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:"),
     },
     run,
 };

@@ -4,36 +4,26 @@ use std::collections::BTreeSet;
 
 use gpuc_model::{Pool, PoolTaint};
 use gpuc_schema::config::TaintEffect;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
 use crate::operator_pods::is_installed;
 use crate::scheduling::is_queued;
 use crate::{Container, Object, Pod, Rule, Scene, installed};
 
-/// An object that a runtime completes has no tolerations of its own.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4061",
         name: "manifest-toleration-unsaid",
         severity: Severity::Warning,
         summary: "an object that a runtime completes has no tolerations for its GPU nodes",
-        explain: "### What it checks
-
-InferenceServices, SparkApplications, and TrainJobs of the runtimes that come with Trainer, if only pools
+        checks: "InferenceServices, SparkApplications, and TrainJobs of the runtimes that come with Trainer, if only pools
 with taints advertise the GPUs that they request. Either the object or a runtime among the manifests must
-have a toleration.
-
-### Why it matters
-
-The runtimes that come with the projects have no tolerations. The pods stay Pending indefinitely: `node(s)
-had untolerated taint`.
-
-### How to fix it
-
-Write `tolerations` where the help says. If the runtime in the cluster has them, write `allow:
-[manifest-toleration-unsaid]`.
-",
+have a toleration.",
+        reason: "The runtimes that come with the projects have no tolerations. The pods stay Pending indefinitely: `node(s)
+had untolerated taint`.",
+        remedy: "Write `tolerations` where the help says. If the runtime in the cluster has them, write `allow:
+[manifest-toleration-unsaid]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -55,28 +45,8 @@ spec:
   predictor:
     model: {modelFormat: {name: huggingface}, resources: {limits: {nvidia.com/gpu: 1}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: serving.kserve.io/v1beta1
-kind: InferenceService
-metadata: {name: chat, namespace: research}
-spec:
-  predictor:
-    tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-    model: {modelFormat: {name: huggingface}, resources: {limits: {nvidia.com/gpu: 1}}}
-"#,
+        correction: Correction::Replace(" model:", " tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+    model:"),
     },
     run,
 };

@@ -1,33 +1,23 @@
 //! A pod without GPUs tolerates the taint of GPU nodes.
 
 use gpuc_model::{POOL_LABEL, PoolTaint};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
 use crate::resources::{Amount, amount};
 use crate::{Pod, Rule, Scene};
 
-/// A pod without GPUs tolerates the taint of GPU nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4005",
         name: "manifest-toleration-useless",
         severity: Severity::Warning,
         summary: "a pod without GPUs tolerates the taint of GPU nodes",
-        explain: "### What it checks
-
-Whether a pod that requests no GPU tolerates, by its key, a taint that only pools with GPUs have. DaemonSets
-and pods that select such a pool by name are not checked.
-
-### Why it matters
-
-The taint keeps pods without GPUs off these nodes. With the toleration, the scheduler may place such a pod
-on a GPU node, where it uses CPU and memory and prevents an autoscaler from removing the node.
-
-### How to fix it
-
-Remove the toleration, or request a GPU.
-",
+        checks: "Whether a pod that requests no GPU tolerates, by its key, a taint that only pools with GPUs have. DaemonSets
+and pods that select such a pool by name are not checked.",
+        reason: "The taint keeps pods without GPUs off these nodes. With the toleration, the scheduler may place such a pod
+on a GPU node, where it uses CPU and memory and prevents an autoscaler from removing the node.",
+        remedy: "Remove the toleration, or request a GPU.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,28 +41,8 @@ spec:
     - name: train
       image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-"#,
+        correction: Correction::Replace("tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  ", ""),
     },
     run,
 };

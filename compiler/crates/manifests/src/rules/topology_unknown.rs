@@ -3,35 +3,25 @@
 use gpuc_model::scheduling::Answer;
 use gpuc_model::{Pool, topology_levels};
 use gpuc_syntax::diag::words::all;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node, Value};
 
 use crate::pod_sets::waits;
 use crate::scheduling::held;
 use crate::{Pod, Rule, Scene};
 
-/// A job requests a topology from Kueue that its pools do not have.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4071",
         name: "manifest-topology-unknown",
         severity: Severity::Error,
         summary: "a job requests a topology from Kueue that its pools do not have",
-        explain: "### What it checks
-
-The annotations `kueue.x-k8s.io/podset-required-topology`, `podset-preferred-topology`,
+        checks: "The annotations `kueue.x-k8s.io/podset-required-topology`, `podset-preferred-topology`,
 `podset-slice-required-topology` and `podset-unconstrained-topology` of pods that wait in a queue. A pool
-that the team may use must be in `kueue.topology.pools`, and the level must be one of its labels.
-
-### Why it matters
-
-Kueue skips flavors without a topology or without the level: `Flavor \"pool-gpu\" does not support
-TopologyAwareScheduling`. The job waits indefinitely.
-
-### How to fix it
-
-Remove the annotation, name the pool in `kueue.topology.pools`, or write one of its levels.
-",
+that the team may use must be in `kueue.topology.pools`, and the level must be one of its labels.",
+        reason: "Kueue skips flavors without a topology or without the level: `Flavor \"pool-gpu\" does not support
+TopologyAwareScheduling`. The job waits indefinitely.",
+        remedy: "Remove the annotation, name the pool in `kueue.topology.pools`, or write one of its levels.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -58,31 +48,8 @@ spec:
           image: registry.example.com/train:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
-queueing: kueue
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: batch/v1
-kind: Job
-metadata: {name: train, namespace: research}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-        - name: train
-          image: registry.example.com/train:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: topology.kubernetes.io/zone}}
+    ", ""),
     },
     run,
 };

@@ -3,33 +3,23 @@
 use gpuc_kubernetes::rolling_update::{Usual, needs_room};
 use gpuc_model::scheduling::Load;
 use gpuc_model::scheduling::contention::Sum;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::services::{Services, count};
 use crate::{Pod, Rule, Scene};
 
-/// The quota has no room for the additional pod of a Deployment's rolling update.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4063",
         name: "manifest-update-stuck",
         severity: Severity::Warning,
         summary: "the quota leaves no room for the additional pod of a rolling update",
-        explain: "### What it checks
-
-Deployments that create a new pod before they delete an old one, which is the default. The team's quota must
-allow one more pod in addition to the team's services.
-
-### Why it matters
-
-The first rolling update stops: the new pod is rejected or not admitted, and the Deployment keeps the old
-pods until it is ready.
-
-### How to fix it
-
-Write `strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}`, as gpuc does for its own services with
-GPUs, or leave quota for one more pod.
-",
+        checks: "Deployments that create a new pod before they delete an old one, which is the default. The team's quota must
+allow one more pod in addition to the team's services.",
+        reason: "The first rolling update stops: the new pod is rejected or not admitted, and the Deployment keeps the old
+pods until it is ready.",
+        remedy: "Write `strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}`, as gpuc does for its own services with
+GPUs, or leave quota for one more pod.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -63,40 +53,8 @@ spec:
           volumeMounts: [{name: shm, mountPath: /dev/shm}]
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2, node-3]
-    nodes: {count: 2}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 3}]}}
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: chat}}
-  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: main
-          image: registry.example.com/model:1.0.0
-          resources: {limits: {nvidia.com/gpu: 2}}
-          volumeMounts: [{name: shm, mountPath: /dev/shm}]
-      volumes: [{name: shm, emptyDir: {medium: Memory}}]
-"#,
+        correction: Correction::Replace("template:", "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  template:"),
     },
     run,
 };

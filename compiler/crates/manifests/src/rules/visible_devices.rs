@@ -1,31 +1,21 @@
 //! A container with GPUs overrides `NVIDIA_VISIBLE_DEVICES`.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::{Rule, Scene};
 
-/// A container with GPUs overrides `NVIDIA_VISIBLE_DEVICES`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4031",
         name: "manifest-visible-devices-set",
         severity: Severity::Warning,
         summary: "a container with GPUs overrides `NVIDIA_VISIBLE_DEVICES`",
-        explain: "### What it checks
-
-Whether a container that requests GPUs sets `NVIDIA_VISIBLE_DEVICES`.
-
-### Why it matters
-
-The device plugin passes the GPUs of a container in this variable, and the variable of the pod takes
+        checks: "Whether a container that requests GPUs sets `NVIDIA_VISIBLE_DEVICES`.",
+        reason: "The device plugin passes the GPUs of a container in this variable, and the variable of the pod takes
 precedence. With `all`, the container has access to every GPU of the node, including those of other pods.
 With `0`, it uses the first GPU, whichever pod it is allocated to. With `none`, it has no access to its own
-GPUs.
-
-### How to fix it
-
-Remove the variable. To select some of the container's GPUs for a program, set `CUDA_VISIBLE_DEVICES`.
-",
+GPUs.",
+        remedy: "Remove the variable. To select some of the container's GPUs for a program, set `CUDA_VISIBLE_DEVICES`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,30 +41,8 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
       env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-apiVersion: v1
-kind: Pod
-metadata: {name: train, namespace: research}
-spec:
-  tolerations: [{operator: Exists}]
-  containers:
-    - name: train
-      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
-      resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("      env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
+", ""),
     },
     run,
 };

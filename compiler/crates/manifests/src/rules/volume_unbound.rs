@@ -1,36 +1,26 @@
 //! Nothing provisions the volume of a PersistentVolumeClaim.
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use crate::{Object, Rule, Scene};
 
-/// Nothing provisions the volume of a PersistentVolumeClaim.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4093",
         name: "manifest-volume-unbound",
         severity: Severity::Warning,
         summary: "nothing provisions the volume of a PersistentVolumeClaim",
-        explain: "### What it checks
-
-Whether the volumes of PersistentVolumeClaims are provisioned in a cluster that gpuc creates. A claim
+        checks: "Whether the volumes of PersistentVolumeClaims are provisioned in a cluster that gpuc creates. A claim
 without a class needs a default class, and the CSI driver of a cloud's class must be installed. EKS has no
 default class, and does not install the driver for its own class.
 
 Claims that name their volume are not checked. Neither is any claim if the manifests contain classes,
-volumes or the driver.
-
-### Why it matters
-
-The claim stays `Pending`, and with it every pod that mounts it.
-
-### How to fix it
-
-Write `storage` with a class in the cluster's file, and name the class or make it the default: gpuc installs
-its driver. If something else creates classes, allow the finding.
-",
+volumes or the driver.",
+        reason: "The claim stays `Pending`, and with it every pod that mounts it.",
+        remedy: "Write `storage` with a class in the cluster's file, and name the class or make it the default: gpuc installs
+its driver. If something else creates classes, allow the finding.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,23 +37,8 @@ kind: PersistentVolumeClaim
 metadata: {name: data, namespace: research}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 50Gi}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
---- # manifest.yaml
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data, namespace: research}
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 50Gi}}}
-"#,
+        correction: Correction::Replace("nodePools:", "storage: {classes: [{name: gp3, volumes: {disk: {}}}], default: gp3}
+nodePools:"),
     },
     run,
 };

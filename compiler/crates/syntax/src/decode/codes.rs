@@ -1,6 +1,6 @@
 //! Codes for errors in the shape of a configuration.
 
-use crate::diag::{Code, Severity};
+use crate::diag::{Code, Correction, Severity};
 
 /// All codes of this module, by id.
 pub static CODES: &[&Code] = &[
@@ -19,22 +19,12 @@ pub static WRONG_TYPE: Code = Code {
     name: "wrong-type",
     severity: Severity::Error,
     summary: "a value has the wrong type",
-    explain: "\
-### What it checks
-
-Every value has the type of its key. YAML 1.2 determines the type of a value without quotes: `true` and `false` are
-the only booleans, `1.34` is a number, `yes` is a string.
-
-### Why it matters
-
-YAML's implicit types change values: `version: 1.30` is the number 1.3, and an account ID loses a leading zero. A number
-that starts with 0 is decimal in YAML 1.2 and octal in YAML 1.1, so it is ambiguous.
-
-### How to fix it
-
-Quote strings, use `true` or `false` for booleans, and write numbers without quotes, `_` or exponents. Remove keys
-without a value.
-",
+    checks: "Every value has the type of its key. YAML 1.2 determines the type of a value without quotes: `true` and `false` are
+the only booleans, `1.34` is a number, `yes` is a string.",
+        reason: "YAML's implicit types change values: `version: 1.30` is the number 1.3, and an account ID loses a leading zero. A number
+that starts with 0 is decimal in YAML 1.2 and octal in YAML 1.1, so it is ambiguous.",
+        remedy: "Quote strings, use `true` or `false` for booleans, and write numbers without quotes, `_` or exponents. Remove keys
+without a value.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,7 +37,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// An integer that is out of range.
@@ -56,19 +46,9 @@ pub static NUMBER_OUT_OF_RANGE: Code = Code {
     name: "number-out-of-range",
     severity: Severity::Error,
     summary: "an integer is out of range",
-    explain: "\
-### What it checks
-
-Integers are in the range of their key in the schema. `gpuc schema` prints the schema, and editors show the range.
-
-### Why it matters
-
-The number is invalid for Kubernetes or the cloud: a pool cannot have -1 nodes.
-
-### How to fix it
-
-Use a number in the range that the message shows.
-",
+    checks: "Integers are in the range of their key in the schema. `gpuc schema` prints the schema, and editors show the range.",
+    reason: "The number is invalid for Kubernetes or the cloud: a pool cannot have -1 nodes.",
+    remedy: "Use a number in the range that the message shows.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -81,7 +61,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: -1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// An unknown key.
@@ -90,19 +70,9 @@ pub static UNKNOWN_KEY: Code = Code {
     name: "unknown-key",
     severity: Severity::Error,
     summary: "a mapping has an unknown key",
-    explain: "\
-### What it checks
-
-Every key is known in its mapping. The message lists the known keys.
-
-### Why it matters
-
-Without this check, a key with a typo would be ignored, and the cluster would be built without its setting.
-
-### How to fix it
-
-Correct the key, or move it to the correct mapping. `gpuc explain` prints the documentation of every key.
-",
+    checks: "Every key is known in its mapping. The message lists the known keys.",
+    reason: "Without this check, a key with a typo would be ignored, and the cluster would be built without its setting.",
+    remedy: "Correct the key, or move it to the correct mapping. `gpuc explain` prints the documentation of every key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -116,7 +86,8 @@ nodePools:
     taint: [{key: gpu, effect: NoSchedule}]
     nodes: {count: 1}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
+    correction: Correction::Whole(
+        r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
@@ -129,6 +100,7 @@ nodePools:
     taints: [{key: gpu, effect: NoSchedule}]
     nodes: {count: 1}
 "#,
+    ),
 };
 
 /// An unknown value of an enumeration.
@@ -137,19 +109,9 @@ pub static UNKNOWN_VALUE: Code = Code {
     name: "unknown-value",
     severity: Severity::Error,
     summary: "a value is not one of the values of its key",
-    explain: "\
-### What it checks
-
-Values of an enumeration are in its list, in the same case.
-
-### Why it matters
-
-gpuc cannot generate anything for an unknown value.
-
-### How to fix it
-
-Use one of the values that the message lists.
-",
+    checks: "Values of an enumeration are in its list, in the same case.",
+    reason: "gpuc cannot generate anything for an unknown value.",
+    remedy: "Use one of the values that the message lists.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -163,19 +125,7 @@ nodePools:
     os: {family: Ubuntu2504}
     nodes: {count: 1}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: L4, perNode: 1}
-    hosts: [node-1]
-    os: {family: Ubuntu2404}
-    nodes: {count: 1}
-"#,
+    correction: Correction::Replace("Ubuntu2504", "Ubuntu2404"),
 };
 
 /// A choice with no option, several options, or an option in the wrong form.
@@ -184,21 +134,11 @@ pub static NOT_ONE_CHOICE: Code = Code {
     name: "not-one-choice",
     severity: Severity::Error,
     summary: "a key that takes exactly one of several options has none or more than one",
-    explain: "\
-### What it checks
-
-Keys such as `cloud`, `capacity` and `sharing` take exactly one of several options. An option with settings is a key
+    checks: "Keys such as `cloud`, `capacity` and `sharing` take exactly one of several options. An option with settings is a key
 with nested settings, or with `{}`, such as `{spot: {}}`. An option without settings is a plain value, such as
-`onDemand`.
-
-### Why it matters
-
-A cluster runs on one platform, and a pool's GPUs are shared in one way. gpuc does not guess which option is intended.
-
-### How to fix it
-
-Keep one option. Use separate clusters or pools for different options.
-",
+`onDemand`.",
+        reason: "A cluster runs on one platform, and a pool's GPUs are shared in one way. gpuc does not guess which option is intended.",
+        remedy: "Keep one option. Use separate clusters or pools for different options.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -212,19 +152,7 @@ nodePools:
     sharing: {mps: {replicas: 4}, timeSlicing: {replicas: 4}}
     nodes: {count: 1}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: L4, perNode: 1}
-    hosts: [node-1]
-    sharing: {timeSlicing: {replicas: 4}}
-    nodes: {count: 1}
-"#,
+    correction: Correction::Replace("mps: {replicas: 4}, ", ""),
 };
 
 /// A missing required key.
@@ -233,19 +161,9 @@ pub static MISSING_KEY: Code = Code {
     name: "missing-key",
     severity: Severity::Error,
     summary: "a required key is missing",
-    explain: "\
-### What it checks
-
-All required keys, which have no default, are set.
-
-### Why it matters
-
-Only you know the value: gpuc does not invent names, versions, accounts or sizes.
-
-### How to fix it
-
-Add the key.
-",
+    checks: "All required keys, which have no default, are set.",
+    reason: "Only you know the value: gpuc does not invent names, versions, accounts or sizes.",
+    remedy: "Add the key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -257,7 +175,7 @@ nodePools:
     gpu: {model: L4, perNode: 1}
     hosts: [node-1]
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A document that does not describe a GPU cluster.
@@ -266,20 +184,10 @@ pub static NOT_A_CLUSTER: Code = Code {
     name: "not-a-cluster",
     severity: Severity::Error,
     summary: "a document does not describe a GPU cluster",
-    explain: "\
-### What it checks
-
-Every document is a mapping with gpuc's `apiVersion` and `kind`.
-
-### Why it matters
-
-Without this check, every key of a Kubernetes manifest, a Helm values file or an eksctl file would be reported
-separately.
-
-### How to fix it
-
-Check the path of the file. Each document of a file starts with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`.
-",
+    checks: "Every document is a mapping with gpuc's `apiVersion` and `kind`.",
+        reason: "Without this check, every key of a Kubernetes manifest, a Helm values file or an eksctl file would be reported
+separately.",
+        remedy: "Check the path of the file. Each document of a file starts with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`.",
     bad: r"apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: demo, region: us-east-1}
@@ -287,7 +195,7 @@ managedNodeGroups:
   - name: gpu
     instanceType: g6.xlarge
 ",
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1

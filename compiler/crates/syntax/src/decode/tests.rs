@@ -318,19 +318,12 @@ fn examples_cause_codes_and_fixes_work() {
             let (_, left, _) = run(&fixed(code.bad, &found));
             assert!(left.is_empty(), "{}: {left:?}", code.id);
         }
-        let (cluster, found, _) = run(code.good);
+        let (cluster, found, _) = run(&code.good());
         assert!(
             found.is_empty() && cluster.is_some(),
             "{}: {found:?}",
             code.id
         );
-        for heading in [
-            "### What it checks\n",
-            "### Why it matters\n",
-            "### How to fix it\n",
-        ] {
-            assert_eq!(code.explain.matches(heading).count(), 1, "{}", code.id);
-        }
     }
 }
 
@@ -406,7 +399,7 @@ proptest! {
         length in 0..20usize,
         new in "[-a-z0-9:{}\\[\\],&*!<~\" \n]{0,12}",
     ) {
-        let good = codes::CODES[code].good;
+        let good = codes::CODES[code].good();
         let at = at.min(good.len());
         let end = (at + length).min(good.len());
         let text = format!("{}{new}{}", &good[..at], &good[end..]);

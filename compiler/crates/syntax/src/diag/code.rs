@@ -12,13 +12,44 @@ pub struct Code {
     pub severity: Severity,
     /// A one-line summary.
     pub summary: &'static str,
-    /// The explanation: the check, its reason, and the fix.
-    pub explain: &'static str,
+    /// What the check tests, in Markdown.
+    pub checks: &'static str,
+    /// What happens without the check, in Markdown.
+    pub reason: &'static str,
+    /// How to correct the configuration, in Markdown.
+    pub remedy: &'static str,
     /// A complete configuration that causes only this code; for a rule about manifests, followed by [`MANIFEST`] and
     /// the manifest.
     pub bad: &'static str,
-    /// The same configuration, fixed.
-    pub good: &'static str,
+    /// The change that corrects the example.
+    pub correction: Correction,
+}
+
+/// The change that corrects the example of a code.
+#[derive(Clone, Copy, Debug)]
+pub enum Correction {
+    /// Replaces a text, which occurs once in the example, by another.
+    Replace(&'static str, &'static str),
+    /// The whole corrected example.
+    Whole(&'static str),
+}
+
+impl Code {
+    /// The explanation in Markdown: three sections with headings of level 3.
+    pub fn explanation(&self) -> String {
+        format!(
+            "### What it checks\n\n{}\n\n### Why it matters\n\n{}\n\n### How to fix it\n\n{}\n",
+            self.checks, self.reason, self.remedy
+        )
+    }
+
+    /// The corrected example, which causes no diagnostic.
+    pub fn good(&self) -> String {
+        match self.correction {
+            Correction::Replace(from, to) => self.bad.replacen(from, to, 1),
+            Correction::Whole(text) => text.to_owned(),
+        }
+    }
 }
 
 /// The separator before the manifest of an example.

@@ -6,7 +6,7 @@ pub mod render;
 mod report;
 pub mod words;
 
-pub use code::{Code, MANIFEST, Severity, example};
+pub use code::{Code, Correction, MANIFEST, Severity, example};
 pub use levels::{Levels, apply};
 pub use report::{DiagnosticBuilder, Report, Reported};
 

@@ -1,6 +1,6 @@
 //! Codes for errors about files and their bases.
 
-use crate::diag::{Code, Severity};
+use crate::diag::{Code, Correction, Severity};
 
 /// All codes of this module, by id.
 pub static CODES: &[&Code] = &[&FILE_UNUSABLE, &BASE_CYCLE, &REMOVE_NOTHING];
@@ -11,21 +11,11 @@ pub static FILE_UNUSABLE: Code = Code {
     name: "file-unusable",
     severity: Severity::Error,
     summary: "a file is missing, cannot be read, is not UTF-8 text, or is a base with several documents",
-    explain: "\
-### What it checks
-
-Every file on the command line or in `base` exists, is readable, and is UTF-8 text. A file in `base` has exactly one
-document.
-
-### Why it matters
-
-A document without its base is incomplete. gpuc skips it and checks all other documents.
-
-### How to fix it
-
-Write `base` as a path relative to the file that contains it. Save the file as UTF-8. Split a base with several
-documents into several files.
-",
+    checks: "Every file on the command line or in `base` exists, is readable, and is UTF-8 text. A file in `base` has exactly one
+document.",
+        reason: "A document without its base is incomplete. gpuc skips it and checks all other documents.",
+        remedy: "Write `base` as a path relative to the file that contains it. Save the file as UTF-8. Split a base with several
+documents into several files.",
     bad: r#"base: no-such-file.yaml
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -39,7 +29,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// Files whose bases form a cycle.
@@ -48,19 +38,9 @@ pub static BASE_CYCLE: Code = Code {
     name: "base-cycle",
     severity: Severity::Error,
     summary: "the bases of files form a cycle, or a chain of more than 16 files",
-    explain: "\
-### What it checks
-
-The chain of `base` files ends, after at most 16 files.
-
-### Why it matters
-
-With a cycle, there is no file to start the merge with.
-
-### How to fix it
-
-Remove `base` from one of the files, and move the common settings into it.
-",
+    checks: "The chain of `base` files ends, after at most 16 files.",
+    reason: "With a cycle, there is no file to start the merge with.",
+    remedy: "Remove `base` from one of the files, and move the common settings into it.",
     bad: r#"base: gpu-cluster.yaml
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -74,7 +54,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// `remove` of an item that does not exist.
@@ -83,19 +63,9 @@ pub static REMOVE_NOTHING: Code = Code {
     name: "remove-nothing",
     severity: Severity::Error,
     summary: "`remove: true` is set for an item that the base does not have",
-    explain: "\
-### What it checks
-
-An item of `nodePools`, `teams` or `workloads` with `remove: true` has the name of an item of the base.
-
-### Why it matters
-
-The item was renamed or deleted in the base, or the name has a typo. The item that you want to remove can still exist.
-
-### How to fix it
-
-Correct the name, or delete the item. In a document without `base`, delete the item.
-",
+    checks: "An item of `nodePools`, `teams` or `workloads` with `remove: true` has the name of an item of the base.",
+    reason: "The item was renamed or deleted in the base, or the name has a typo. The item that you want to remove can still exist.",
+    remedy: "Correct the name, or delete the item. In a document without `base`, delete the item.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -109,7 +79,7 @@ nodePools:
     nodes: {count: 1}
   - {name: old, remove: true}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1

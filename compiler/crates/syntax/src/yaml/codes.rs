@@ -1,6 +1,6 @@
 //! Codes for YAML errors.
 
-use crate::diag::{Code, Severity};
+use crate::diag::{Code, Correction, Severity};
 
 /// All codes of this module, by id.
 pub static CODES: &[&Code] = &[
@@ -20,21 +20,11 @@ pub static YAML_SYNTAX: Code = Code {
     name: "yaml-syntax",
     severity: Severity::Error,
     summary: "the file is not valid YAML",
-    explain: "\
-### What it checks
-
-The file is valid YAML 1.2: quotes and brackets are closed, the keys of a mapping start in the same column, and lines
-are indented with spaces.
-
-### Why it matters
-
-gpuc cannot check a document that it cannot parse. It still reads the other documents of the file.
-
-### How to fix it
-
-Check the reported line and the lines before it: an unclosed quote or bracket is often detected only later. Indent with
-spaces, not with tabs. Quote strings that contain `: ` or ` #`, or that start with one of `{[&*!|>'\"%@`.
-",
+    checks: "The file is valid YAML 1.2: quotes and brackets are closed, the keys of a mapping start in the same column, and lines
+are indented with spaces.",
+        reason: "gpuc cannot check a document that it cannot parse. It still reads the other documents of the file.",
+        remedy: "Check the reported line and the lines before it: an unclosed quote or bracket is often detected only later. Indent with
+spaces, not with tabs. Quote strings that contain `: ` or ` #`, or that start with one of `{[&*!|>'\"%@`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,7 +37,7 @@ nodePools:
     hosts: [node-1
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A file without content.
@@ -56,22 +46,12 @@ pub static EMPTY_FILE: Code = Code {
     name: "empty-file",
     severity: Severity::Error,
     summary: "the file is empty",
-    explain: "\
-### What it checks
-
-The file has at least one document that is not only comments.
-
-### Why it matters
-
-The tree of an empty file would remove everything that was built before. An empty file is often the result of a wrong
-path or an unsaved editor.
-
-### How to fix it
-
-Write the cluster into the file, or remove the file from the command line.
-",
+    checks: "The file has at least one document that is not only comments.",
+        reason: "The tree of an empty file would remove everything that was built before. An empty file is often the result of a wrong
+path or an unsaved editor.",
+        remedy: "Write the cluster into the file, or remove the file from the command line.",
     bad: "# The cluster comes here.\n",
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A file that exceeds a limit.
@@ -80,22 +60,12 @@ pub static YAML_LIMIT: Code = Code {
     name: "yaml-limit",
     severity: Severity::Error,
     summary: "the file is too large, nested too deeply, or expands too much through aliases",
-    explain: "\
-### What it checks
-
-A file has at most 16 MiB and 1,000,000 values. At most 200,000 values are copied by aliases. Lists and mappings are
-nested at most 64 levels deep.
-
-### Why it matters
-
-Nested aliases multiply: a file of ten lines can expand to billions of values. The limits prevent gpuc from exhausting
-the machine's memory, so that it can safely check untrusted files.
-
-### How to fix it
-
-Split a large fleet into several files. Replace nested aliases with the value itself, or move common settings to a
-`base` file.
-",
+    checks: "A file has at most 16 MiB and 1,000,000 values. At most 200,000 values are copied by aliases. Lists and mappings are
+nested at most 64 levels deep.",
+        reason: "Nested aliases multiply: a file of ten lines can expand to billions of values. The limits prevent gpuc from exhausting
+the machine's memory, so that it can safely check untrusted files.",
+        remedy: "Split a large fleet into several files. Replace nested aliases with the value itself, or move common settings to a
+`base` file.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -114,7 +84,7 @@ nodePools:
       - [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A key that is set twice.
@@ -123,20 +93,10 @@ pub static DUPLICATE_KEY: Code = Code {
     name: "duplicate-key",
     severity: Severity::Error,
     summary: "a mapping sets a key twice",
-    explain: "\
-### What it checks
-
-A mapping has each key only once. Keys that are merged with `<<` do not count: the mapping's own keys override them.
-
-### Why it matters
-
-YAML forbids duplicate keys, and parsers differ: some use the first value, some the last. Different tools would read
-different values.
-
-### How to fix it
-
-Delete one of the two keys.
-",
+    checks: "A mapping has each key only once. Keys that are merged with `<<` do not count: the mapping's own keys override them.",
+        reason: "YAML forbids duplicate keys, and parsers differ: some use the first value, some the last. Different tools would read
+different values.",
+        remedy: "Delete one of the two keys.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -150,7 +110,7 @@ nodePools:
     nodes: {count: 1}
     hosts: [node-2]
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A key that is a list, a mapping or null.
@@ -159,20 +119,10 @@ pub static KEY_NOT_TEXT: Code = Code {
     name: "key-not-text",
     severity: Severity::Error,
     summary: "a key is a list, a mapping, or null",
-    explain: "\
-### What it checks
-
-Keys are strings.
-
-### Why it matters
-
-YAML allows lists and mappings as keys, but Kubernetes and gpuc do not. A common cause is a template expression such as
-`{{ name }}` in the file: YAML reads the braces as mappings.
-
-### How to fix it
-
-Write the key as a string, in quotes if it starts with `[`, `{` or `?`.
-",
+    checks: "Keys are strings.",
+        reason: "YAML allows lists and mappings as keys, but Kubernetes and gpuc do not. A common cause is a template expression such as
+`{{ name }}` in the file: YAML reads the braces as mappings.",
+        remedy: "Write the key as a string, in quotes if it starts with `[`, `{` or `?`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -187,7 +137,7 @@ nodePools:
     labels:
       [team, research]: "yes"
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// An alias of an unknown anchor.
@@ -196,20 +146,10 @@ pub static ALIAS_UNKNOWN: Code = Code {
     name: "alias-unknown",
     severity: Severity::Error,
     summary: "an alias refers to an anchor that is not defined before it",
-    explain: "\
-### What it checks
-
-Every alias `*name` follows its anchor `&name` in the same document, and is not inside the anchor's value.
-
-### Why it matters
-
-The alias has no value. Anchors are valid only in their document: anchors before `---` are not defined after it.
-
-### How to fix it
-
-Define the anchor before the alias, or replace the alias with the value. Quote strings that start with `*`. Move
-settings that several documents share to a `base` file.
-",
+    checks: "Every alias `*name` follows its anchor `&name` in the same document, and is not inside the anchor's value.",
+        reason: "The alias has no value. Anchors are valid only in their document: anchors before `---` are not defined after it.",
+        remedy: "Define the anchor before the alias, or replace the alias with the value. Quote strings that start with `*`. Move
+settings that several documents share to a `base` file.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -223,7 +163,7 @@ nodePools:
     labels: *common
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 /// A merge key whose value is not a mapping.
@@ -232,19 +172,9 @@ pub static MERGE_NOT_MAPPING: Code = Code {
     name: "merge-not-mapping",
     severity: Severity::Error,
     summary: "the value of `<<` is not a mapping",
-    explain: "\
-### What it checks
-
-The value of `<<` is a mapping, or a list of mappings.
-
-### Why it matters
-
-`<<` merges the keys of another mapping into this one. Strings and lists of strings have no keys.
-
-### How to fix it
-
-Use an alias of a mapping: `<<: *defaults`. If the key is literally `<<`, quote it: `\"<<\"`.
-",
+    checks: "The value of `<<` is a mapping, or a list of mappings.",
+    reason: "`<<` merges the keys of another mapping into this one. Strings and lists of strings have no keys.",
+    remedy: "Use an alias of a mapping: `<<: *defaults`. If the key is literally `<<`, quote it: `\"<<\"`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -258,7 +188,8 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
+    correction: Correction::Whole(
+        r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.34"}
@@ -274,6 +205,7 @@ nodePools:
     hosts: [node-2]
     nodes: {count: 1}
 "#,
+    ),
 };
 
 /// A tag that is not supported.
@@ -282,21 +214,11 @@ pub static TAG_UNKNOWN: Code = Code {
     name: "tag-unknown",
     severity: Severity::Error,
     summary: "a value has a tag that is not supported or does not match the value",
-    explain: "\
-### What it checks
-
-Tags are those of YAML's core schema, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`, and match
-their values.
-
-### Why it matters
-
-A tag such as CloudFormation's `!Ref` or Ansible's `!vault` is an instruction for another tool. gpuc would use the text
-after the tag literally.
-
-### How to fix it
-
-Delete the tag, or replace it with the resolved value. Quote strings that start with `!`.
-",
+    checks: "Tags are those of YAML's core schema, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`, and match
+their values.",
+        reason: "A tag such as CloudFormation's `!Ref` or Ansible's `!vault` is an instruction for another tool. gpuc would use the text
+after the tag literally.",
+        remedy: "Delete the tag, or replace it with the resolved value. Quote strings that start with `!`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -309,7 +231,7 @@ nodePools:
     hosts: [!Ref node-1]
     nodes: {count: 1}
 "#,
-    good: GOOD,
+    correction: Correction::Whole(GOOD),
 };
 
 const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1

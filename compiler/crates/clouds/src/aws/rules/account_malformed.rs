@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
 
-/// An AWS account that is not twelve digits.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2501",
         name: "account-malformed",
         severity: Severity::Error,
         summary: "an AWS account ID is not twelve digits",
-        explain: "### What it checks
-
-Whether `cloud.aws.account` is twelve digits.
-
-### Why it matters
-
-Every script first checks that the AWS credentials belong to this account. With a name or a
-shortened number, every script stops at that check.
-
-### How to fix it
-
-Write the digits that `aws sts get-caller-identity` prints as `Account`, in quotes. Without quotes,
-YAML reads a number and drops leading zeros.
-",
+        checks: "Whether `cloud.aws.account` is twelve digits.",
+        reason: "Every script first checks that the AWS credentials belong to this account. With a name or a
+shortened number, every script stops at that check.",
+        remedy: "Write the digits that `aws sts get-caller-identity` prints as `Account`, in quotes. Without quotes,
+YAML reads a number and drops leading zeros.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace(r#""acme-prod""#, r#""123456789012""#),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Fragment;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{autoscaler, cluster_name, section};
 
-/// A value that points the Cluster Autoscaler at another cluster.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2550",
         name: "eks-autoscaler-elsewhere",
         severity: Severity::Error,
         summary: "a value points the Cluster Autoscaler at another cluster, region or cloud",
-        explain: "### What it checks
-
-Whether `awsRegion`, `cloudProvider` and `autoDiscovery.clusterName`, if they are set in the values of
-the chart `cluster-autoscaler`, match the cluster.
-
-### Why it matters
-
-These values override gpuc's values. With another region or name, the autoscaler finds no node group
-of this cluster and pods stay pending; or it finds the node groups of another cluster.
-
-### How to fix it
-
-Remove the value: gpuc sets it.
-",
+        checks: "Whether `awsRegion`, `cloudProvider` and `autoDiscovery.clusterName`, if they are set in the values of
+the chart `cluster-autoscaler`, match the cluster.",
+        reason: "These values override gpuc's values. With another region or name, the autoscaler finds no node group
+of this cluster and pods stay pending; or it finds the node groups of another cluster.",
+        remedy: "Remove the value: gpuc sets it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +29,7 @@ charts: {cluster-autoscaler: {values: {awsRegion: eu-west-1}}}
 nodePools:
   - {name: system, machine: m7i.large, nodes: {min: 1, max: 3}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-autoscaler: clusterAutoscaler
-charts: {cluster-autoscaler: {values: {replicaCount: 2}}}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {min: 1, max: 3}}
-"#,
+        correction: Correction::Replace("awsRegion: eu-west-1", "replicaCount: 2"),
     },
     run,
 };

@@ -3,31 +3,22 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
 
-/// `hasAutoscaler` without `autoscaler: clusterAutoscaler`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2542",
         name: "autoscaler-there-unused",
         severity: Severity::Error,
         summary: "`hasAutoscaler` is set, but the file does not use the autoscaler",
-        explain: "### What it checks
-
-Whether `autoscaler` is `clusterAutoscaler` if `hasAutoscaler` is true.
-
-### Why it matters
-
-`hasAutoscaler` only stops gpuc from installing a second Cluster Autoscaler. Without
+        checks: "Whether `autoscaler` is `clusterAutoscaler` if `hasAutoscaler` is true.",
+        reason:
+            "`hasAutoscaler` only stops gpuc from installing a second Cluster Autoscaler. Without
 `autoscaler: clusterAutoscaler`, pools do not get the tags and labels with which it recognizes
-their nodes. An existing Karpenter is not supported yet: gpuc does not know its instance profile.
-
-### How to fix it
-
-Write `autoscaler: clusterAutoscaler`, or remove `hasAutoscaler`.
-",
+their nodes. An existing Karpenter is not supported yet: gpuc does not know its instance profile.",
+        remedy: "Write `autoscaler: clusterAutoscaler`, or remove `hasAutoscaler`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +30,11 @@ nodePools:
     machine: g6.xlarge
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: clusterAutoscaler
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {hasAutoscaler: true}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g6.xlarge
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "kubernetes:",
+            "autoscaler: clusterAutoscaler
+kubernetes:",
+        ),
     },
     run,
 };

@@ -4,30 +4,20 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Volumes};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{made_pools, vpc_of_cluster};
 
-/// An invalid AWS resource ID.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2508",
         name: "aws-id-malformed",
         severity: Severity::Error,
         summary: "the ID of a VPC, subnet, security group or reservation is invalid",
-        explain: "### What it checks
-
-Whether IDs of VPCs, subnets, security groups and capacity reservations have the format of AWS:
-a prefix such as subnet-, and 8 to 17 hexadecimal digits.
-
-### Why it matters
-
-A name instead of an ID is detected only after minutes, when CloudFormation fails and rolls back.
-
-### How to fix it
-
-Write the ID that the console and the AWS CLI show, not the name.
-",
+        checks: "Whether IDs of VPCs, subnets, security groups and capacity reservations have the format of AWS:
+a prefix such as subnet-, and 8 to 17 hexadecimal digits.",
+        reason: "A name instead of an ID is detected only after minutes, when CloudFormation fails and rolls back.",
+        remedy: "Write the ID that the console and the AWS CLI show, not the name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,15 +27,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, subnets: [private-a], nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, subnets: [subnet-0123456789abcdef0], nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("private-a", "subnet-0123456789abcdef0"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{instance, machine_span, made_pools};
 
-/// A capacity block with a machine type that is not sold in capacity blocks.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2523",
         name: "capacity-block-unavailable",
         severity: Severity::Error,
         summary: "a machine type is not sold in capacity blocks",
-        explain: "### What it checks
-
-Whether a pool's machine type can be reserved in a capacity block, according to eksctl.
-
-### Why it matters
-
-A capacity block contains machines of one type, and only large training machines are sold in
-blocks. For any other machine type, the ID belongs to something else.
-
-### How to fix it
-
-Set the machine type of the capacity block. If the ID is that of an on-demand capacity reservation,
-use `reservation`.
-",
+        checks: "Whether a pool's machine type can be reserved in a capacity block, according to eksctl.",
+        reason: "A capacity block contains machines of one type, and only large training machines are sold in
+blocks. For any other machine type, the ID belongs to something else.",
+        remedy: "Set the machine type of the capacity block. If the ID is that of an on-demand capacity reservation,
+use `reservation`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,15 +27,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: p4d.24xlarge, zones: [us-east-1a], nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}}
-"#,
+        correction: Correction::Replace("g5.xlarge", "p4d.24xlarge"),
     },
     run,
 };

@@ -5,31 +5,21 @@ use std::collections::BTreeSet;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{AwsCluster, AwsVpc};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
 
-/// A new cluster with too few zones, or with both zones and subnets.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2506",
         name: "control-plane-zones",
         severity: Severity::Error,
         summary: "a cluster has too few zones, or both zones and subnets",
-        explain: "### What it checks
-
-Whether a new cluster has subnets in at least two zones, and either `zones` or an existing VPC, not
-both.
-
-### Why it matters
-
-EKS requires at least two zones for the control plane. In an existing VPC, the subnets determine the
-zones.
-
-### How to fix it
-
-Set two zones or none. With an existing VPC, remove `zones` and list subnets in two zones.
-",
+        checks: "Whether a new cluster has subnets in at least two zones, and either `zones` or an existing VPC, not
+both.",
+        reason: "EKS requires at least two zones for the control plane. In an existing VPC, the subnets determine the
+zones.",
+        remedy: "Set two zones or none. With an existing VPC, remove `zones` and list subnets in two zones.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,15 +29,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {zones: [us-east-1a, us-east-1b]}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("us-east-1a", "us-east-1a, us-east-1b"),
     },
     run,
 };

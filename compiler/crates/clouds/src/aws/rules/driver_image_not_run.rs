@@ -4,28 +4,18 @@ use gpuc_schema::config::{DevicePlugin, DriverOwner};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// `driver: daemonSet`, which gpuc does not support on EKS yet.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2536",
         name: "driver-image-not-run",
         severity: Severity::Error,
         summary: "`driver: daemonSet` is not supported on EKS yet",
-        explain: "### What it checks
-
-Whether a pool has a node image without a driver and `driver: daemonSet`.
-
-### Why it matters
-
-gpuc does not create such a DaemonSet on EKS yet. The nodes start without a driver, and no container
-sees a GPU.
-
-### How to fix it
-
-Use a node image that contains the driver: `AmazonLinux2023` or `Bottlerocket`.
-",
+        checks: "Whether a pool has a node image without a driver and `driver: daemonSet`.",
+        reason: "gpuc does not create such a DaemonSet on EKS yet. The nodes start without a driver, and no container
+sees a GPU.",
+        remedy: "Use a node image that contains the driver: `AmazonLinux2023` or `Bottlerocket`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,14 +24,7 @@ cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}
 nodePools:
   - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", devicePlugin: nvidia}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, os: {family: AmazonLinux2023}, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
-"#,
+        correction: Correction::Replace(r#"Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", "#, "AmazonLinux2023}, nodes: {count: 2}, stack: {"),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::DriverOwner;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::node_group::family_name;
 
-/// `driver: daemonSet` on an image that contains the driver.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2515",
         name: "driver-installed-twice",
         severity: Severity::Error,
         summary: "a driver is installed on an image that contains one",
-        explain: "### What it checks
-
-Whether a DaemonSet installs the driver of a pool whose image already contains it: Amazon Linux and
-Bottlerocket.
-
-### Why it matters
-
-Both drivers load the same kernel modules. The second one fails, and nodes never become ready.
-
-### How to fix it
-
-Remove `driver`: the image contains the driver.
-",
+        checks: "Whether a DaemonSet installs the driver of a pool whose image already contains it: Amazon Linux and
+Bottlerocket.",
+        reason: "Both drivers load the same kernel modules. The second one fails, and nodes never become ready.",
+        remedy: "Remove `driver`: the image contains the driver.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0"}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace(r#", stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0"}"#, ""),
     },
     run,
 };

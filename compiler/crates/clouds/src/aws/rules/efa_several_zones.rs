@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{made_pools, other_than_one_zone};
 
-/// A pool with EFA that is not in exactly one zone.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2520",
         name: "efa-several-zones",
         severity: Severity::Error,
         summary: "a pool with EFA is not in exactly one zone",
-        explain: "### What it checks
-
-Whether a pool with EFA is in exactly one zone or subnet.
-
-### Why it matters
-
-EFA does not work across zones. eksctl rejects a node group with EFA in several zones or without a
-zone.
-
-### How to fix it
-
-Set one zone or one subnet. To use more zones, add a pool for each.
-",
+        checks: "Whether a pool with EFA is in exactly one zone or subnet.",
+        reason: "EFA does not work across zones. eksctl rejects a node group with EFA in several zones or without a
+zone.",
+        remedy: "Set one zone or one subnet. To use more zones, add a pool for each.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +25,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: p4d.24xlarge, nodes: {count: 2}, network: {efa: {}}, zones: [us-east-1a, us-east-1b]}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: p4d.24xlarge, nodes: {count: 2}, network: {efa: {}}, zones: [us-east-1a]}
-"#,
+        correction: Correction::Replace(", us-east-1b", ""),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::machines::MACHINES;
 use super::{instance, machine_span, made_pools};
 
-/// EFA on a machine type that does not support it.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2521",
         name: "efa-unavailable",
         severity: Severity::Error,
         summary: "a machine type does not support EFA",
-        explain: "### What it checks
-
-Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog.
-
-### Why it matters
-
-eksctl queries EC2 and rejects the node group.
-
-### How to fix it
-
-Remove `efa`, or use a larger machine type: `gpuc catalog machines` shows which ones support EFA.
-",
+        checks: "Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog.",
+        reason: "eksctl queries EC2 and rejects the node group.",
+        remedy: "Remove `efa`, or use a larger machine type: `gpuc catalog machines` shows which ones support EFA.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +25,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {efa: {}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.8xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {efa: {}}}
-"#,
+        correction: Correction::Replace("g5.xlarge", "g5.8xlarge"),
     },
     run,
 };

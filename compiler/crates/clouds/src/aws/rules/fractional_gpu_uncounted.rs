@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{instance, machine_span, made_pools};
 
-/// A fractional GPU that EC2 does not report.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2511",
         name: "fractional-gpu-uncounted",
         severity: Severity::Warning,
         summary: "EC2 reports no GPU for a machine type with a fractional GPU",
-        explain: "### What it checks
-
-Whether a pool's machine type has a fraction of a GPU: g6f and gr6f.
-
-### Why it matters
-
-EC2 reports no GPU for these machine types, so quotas and tools that query EC2 count none. They also
-need NVIDIA's GRID driver, which EKS images do not contain.
-
-### How to fix it
-
-Use a machine type with a full GPU and share it with `sharing`. Or test the pool before you rely on
-it, and set `allow: [fractional-gpu-uncounted]`.
-",
+        checks: "Whether a pool's machine type has a fraction of a GPU: g6f and gr6f.",
+        reason: "EC2 reports no GPU for these machine types, so quotas and tools that query EC2 count none. They also
+need NVIDIA's GRID driver, which EKS images do not contain.",
+        remedy: "Use a machine type with a full GPU and share it with `sharing`. Or test the pool before you rely on
+it, and set `allow: [fractional-gpu-uncounted]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6f.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 2}, sharing: {timeSlicing: {replicas: 4}}}
-"#,
+        correction: Correction::Replace("g6f.xlarge, nodes: {count: 2", "g6.xlarge, nodes: {count: 2}, sharing: {timeSlicing: {replicas: 4}"),
     },
     run,
 };

@@ -3,33 +3,23 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::machines::{Ec2Instance, MACHINES};
 use super::{instance, machine_span, made_pools};
 
-/// A machine type whose GPUs eksctl does not know.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2510",
         name: "gpu-unseen-by-eksctl",
         severity: Severity::Error,
         summary: "eksctl does not recognize the GPUs of a machine type",
-        explain: "### What it checks
-
-Whether eksctl recognizes the GPUs of a pool's machine type. It does not recognize those of
-p3.2xlarge, p3.8xlarge, p3.16xlarge and bare metal types.
-
-### Why it matters
-
-eksctl creates a node group of such a machine type with an image without a driver, and without a
-device plugin. You pay for the GPUs, but Kubernetes never sees them.
-
-### How to fix it
-
-Use a newer machine type with the same number of GPUs. Or create the node group without eksctl and
-describe it with `existing`.
-",
+        checks: "Whether eksctl recognizes the GPUs of a pool's machine type. It does not recognize those of
+p3.2xlarge, p3.8xlarge, p3.16xlarge and bare metal types.",
+        reason: "eksctl creates a node group of such a machine type with an image without a driver, and without a
+device plugin. You pay for the GPUs, but Kubernetes never sees them.",
+        remedy: "Use a newer machine type with the same number of GPUs. Or create the node group without eksctl and
+describe it with `existing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,15 +29,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g4dn.metal, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.48xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("g4dn.metal", "g5.48xlarge"),
     },
     run,
 };

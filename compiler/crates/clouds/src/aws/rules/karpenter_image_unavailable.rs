@@ -2,33 +2,23 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::node_group::family_name;
 use super::karpenter;
 
-/// A node image that Karpenter does not support.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2545",
         name: "karpenter-image-unavailable",
         severity: Severity::Error,
         summary: "Karpenter does not support a node image",
-        explain: "### What it checks
-
-Whether a pool that Karpenter provisions uses Amazon Linux 2023 or Bottlerocket.
-
-### Why it matters
-
-Karpenter selects the EKS image for the Kubernetes version, the machine type and its GPUs, and knows
+        checks: "Whether a pool that Karpenter provisions uses Amazon Linux 2023 or Bottlerocket.",
+        reason: "Karpenter selects the EKS image for the Kubernetes version, the machine type and its GPUs, and knows
 how such a node joins the cluster. A node with another image starts but never joins. AWS no longer
-publishes images of Amazon Linux 2.
-
-### How to fix it
-
-Use one of the two, or set a `count`: a pool with a fixed number of nodes is a managed node group,
-which eksctl creates with every image that it supports.
-",
+publishes images of Amazon Linux 2.",
+        remedy: "Use one of the two, or set a `count`: a pool with a fixed number of nodes is a managed node group,
+which eksctl creates with every image that it supports.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,17 +30,7 @@ nodePools:
   - {name: system, machine: m7i.large, nodes: {count: 2}}
   - {name: batch, machine: m7i.large, nodes: {min: 0, max: 4}, os: {family: Ubuntu2404}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: karpenter
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {count: 2}}
-  - {name: batch, machine: m7i.large, nodes: {min: 0, max: 4}, os: {family: AmazonLinux2023}}
-"#,
+        correction: Correction::Replace("Ubuntu2404", "AmazonLinux2023"),
     },
     run,
 };

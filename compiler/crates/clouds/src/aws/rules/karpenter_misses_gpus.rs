@@ -4,41 +4,31 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Span;
 use gpuc_schema::config::Allocation;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{karpenter, machine_span};
 
 /// The resource of a full GPU.
 const GPU: &str = "nvidia.com/gpu";
 
-/// GPUs for which Karpenter does not create nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2547",
         name: "karpenter-misses-gpus",
         severity: Severity::Error,
         summary: "Karpenter never creates a node for these GPUs",
-        explain: "### What it checks
-
-Whether pods request the GPUs of a pool that Karpenter provisions as `nvidia.com/gpu`, the only
-resource name that Karpenter supports, and whether EC2 reports GPUs for the machine type.
-
-### Why it matters
-
-Karpenter decides by machine type, and EC2 reports only how many full GPUs a machine type has. A pod
+        checks: "Whether pods request the GPUs of a pool that Karpenter provisions as `nvidia.com/gpu`, the only
+resource name that Karpenter supports, and whether EC2 reports GPUs for the machine type.",
+        reason: "Karpenter decides by machine type, and EC2 reports only how many full GPUs a machine type has. A pod
 that requests `nvidia.com/mig-1g.5gb` or `nvidia.com/gpu.shared` fits no machine type that Karpenter
 knows. Karpenter never creates a node for it, and an existing node never counts as ready. Karpenter
 also ignores pods with ResourceClaims (DRA), unless a new feature is enabled and NVIDIA's devices are
 described to it. EC2 reports no GPUs for g6f, gr6f and p5.4xlarge, so Karpenter does not create them
-for pods that request GPUs.
-
-### How to fix it
-
-Use `strategy: single` for MIG, remove `rename`, or set a `count`: a pool with a fixed number of nodes
+for pods that request GPUs.",
+        remedy: "Use `strategy: single` for MIG, remove `rename`, or set a `count`: a pool with a fixed number of nodes
 is a managed node group, where any resource name works. The Cluster Autoscaler knows on EKS what a new
 node will advertise: `autoscaler: clusterAutoscaler`. If EC2 reports no GPUs for the machine type, use
-a larger one of the same family and share it with `sharing`.
-",
+a larger one of the same family and share it with `sharing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -50,17 +40,7 @@ nodePools:
   - {name: system, machine: m7i.large, nodes: {count: 2}}
   - {name: gpu, machine: g6.xlarge, nodes: {min: 0, max: 4}, sharing: {timeSlicing: {replicas: 4, rename: true}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: karpenter
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {count: 2}}
-  - {name: gpu, machine: g6.xlarge, nodes: {count: 4}, sharing: {timeSlicing: {replicas: 4, rename: true}}}
-"#,
+        correction: Correction::Replace("min: 0, max:", "count:"),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::karpenter;
 
-/// Karpenter without a node to run on.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2544",
         name: "karpenter-runs-nowhere",
         severity: Severity::Error,
         summary: "Karpenter has no node to run on",
-        explain: "### What it checks
-
-Whether a new cluster with Karpenter has a pool without GPUs and with a fixed number of nodes.
-
-### Why it matters
-
-Karpenter cannot run on the nodes that it creates itself. In a cluster without other nodes, its pods
-stay pending and no node is ever created.
-
-### How to fix it
-
-Add a pool without GPUs and with a `count` of two nodes, so that a second replica of the controller
-can run. The pool is a managed node group, and the cluster's system pods run on it too.
-",
+        checks: "Whether a new cluster with Karpenter has a pool without GPUs and with a fixed number of nodes.",
+        reason: "Karpenter cannot run on the nodes that it creates itself. In a cluster without other nodes, its pods
+stay pending and no node is ever created.",
+        remedy: "Add a pool without GPUs and with a `count` of two nodes, so that a second replica of the controller
+can run. The pool is a managed node group, and the cluster's system pods run on it too.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +28,7 @@ nodePools:
   - {name: system, machine: m7i.large, nodes: {min: 0, max: 2}}
   - {name: gpu, machine: g6.xlarge, nodes: {min: 0, max: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: karpenter
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {count: 2}}
-  - {name: gpu, machine: g6.xlarge, nodes: {min: 0, max: 4}}
-"#,
+        correction: Correction::Replace("m7i.large, nodes: {min: 0, max:", "m7i.large, nodes: {count:"),
     },
     run,
 };

@@ -4,34 +4,24 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Span;
 use gpuc_schema::config::{DevicePlugin, Placement};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::karpenter;
 
-/// A setting of node groups that Karpenter does not support.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2546",
         name: "karpenter-setting-unavailable",
         severity: Severity::Error,
         summary: "a pool that Karpenter provisions has a setting of node groups",
-        explain: "### What it checks
-
-Whether a pool that Karpenter provisions uses a setting that gpuc supports only for managed node
+        checks: "Whether a pool that Karpenter provisions uses a setting that gpuc supports only for managed node
 groups: EFA, compact placement, `autoRepair`, and the plugin that eksctl installs
-(`devicePlugin: cloud` on Amazon Linux).
-
-### Why it matters
-
-eksctl creates the interfaces and the security group of EFA, the placement group and its device plugin
+(`devicePlugin: cloud` on Amazon Linux).",
+        reason: "eksctl creates the interfaces and the security group of EFA, the placement group and its device plugin
 together with a node group. EKS repairs only nodes of its node groups; Karpenter repairs nodes only if
-an unfinished feature is enabled. The settings would have no effect, and without an error.
-
-### How to fix it
-
-Set a `count`: a pool with a fixed number of nodes is a managed node group. Or remove the setting. A
-placement group of your own, `placement: {group: …}`, works with Karpenter too.
-",
+an unfinished feature is enabled. The settings would have no effect, and without an error.",
+        remedy: "Set a `count`: a pool with a fixed number of nodes is a managed node group. Or remove the setting. A
+placement group of your own, `placement: {group: …}`, works with Karpenter too.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,17 +33,7 @@ nodePools:
   - {name: system, machine: m7i.large, nodes: {count: 2}}
   - {name: gpu, machine: g6.8xlarge, zones: [us-east-1a], nodes: {min: 0, max: 4}, network: {efa: {}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-autoscaler: karpenter
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: m7i.large, nodes: {count: 2}}
-  - {name: gpu, machine: g6.8xlarge, zones: [us-east-1a], nodes: {count: 4}, network: {efa: {}}}
-"#,
+        correction: Correction::Replace("min: 0, max:", "count:"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// A label or taint key that is too long for EKS.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2528",
         name: "key-too-long-for-eks",
         severity: Severity::Error,
         summary: "the key of a label or taint is too long for EKS",
-        explain: "### What it checks
-
-Whether keys of labels and taints have at most 63 characters, including the prefix.
-
-### Why it matters
-
-Kubernetes counts the prefix separately and allows 253 characters for it. The EKS API limits prefix
-and name together.
-
-### How to fix it
-
-Shorten the prefix or the name.
-",
+        checks: "Whether keys of labels and taints have at most 63 characters, including the prefix.",
+        reason: "Kubernetes counts the prefix separately and allows 253 characters for it. The EKS API limits prefix
+and name together.",
+        remedy: "Shorten the prefix or the name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +25,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, labels: {a-label-with-a-name-that-fits.example.com/but-not-with-its-whole-domain: x}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, labels: {example.com/short: x}}
-"#,
+        correction: Correction::Replace("a-label-with-a-name-that-fits.example.com/but-not-with-its-whole-domain:", "example.com/short:"),
     },
     run,
 };

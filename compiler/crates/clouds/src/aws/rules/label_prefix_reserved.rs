@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// A label that the kubelet cannot set.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2527",
         name: "label-prefix-reserved",
         severity: Severity::Error,
         summary: "a label has a prefix that is reserved for Kubernetes",
-        explain: "### What it checks
-
-Whether a pool has labels with the prefixes kubernetes.io and k8s.io, except node.kubernetes.io and
-kubelet.kubernetes.io.
-
-### Why it matters
-
-A kubelet cannot set labels with these prefixes on its own node, so that a node cannot pretend to be
-a control plane node. eksctl rejects them.
-
-### How to fix it
-
-Use a prefix of your own, or none.
-",
+        checks: "Whether a pool has labels with the prefixes kubernetes.io and k8s.io, except node.kubernetes.io and
+kubelet.kubernetes.io.",
+        reason: "A kubelet cannot set labels with these prefixes on its own node, so that a node cannot pretend to be
+a control plane node. eksctl rejects them.",
+        remedy: "Use a prefix of your own, or none.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, labels: {node-role.kubernetes.io/gpu: "true"}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, labels: {acme.dev/role: gpu}}
-"#,
+        correction: Correction::Replace(r#"node-role.kubernetes.io/gpu: "true""#, "acme.dev/role: gpu"),
     },
     run,
 };

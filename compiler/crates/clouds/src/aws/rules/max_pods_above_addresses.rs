@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{instance, machine_span, made_pools};
 
-/// More pods than the machine type has IP addresses for.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2531",
         name: "max-pods-above-addresses",
         severity: Severity::Warning,
         summary: "a node can have more pods than IP addresses",
-        explain: "### What it checks
-
-Whether `maxPods` exceeds the number of IP addresses of the machine type's network interfaces.
-
-### Why it matters
-
-With the Amazon VPC CNI plugin, each pod takes an IP address of the node's interfaces. Pods beyond
-that are scheduled but cannot start for lack of an address, unless the plugin assigns prefixes.
-
-### How to fix it
-
-Lower `maxPods`. Or set ENABLE_PREFIX_DELEGATION of the plugin, and
-`allow: [max-pods-above-addresses]`.
-",
+        checks: "Whether `maxPods` exceeds the number of IP addresses of the machine type's network interfaces.",
+        reason: "With the Amazon VPC CNI plugin, each pod takes an IP address of the node's interfaces. Pods beyond
+that are scheduled but cannot start for lack of an address, unless the plugin assigns prefixes.",
+        remedy: "Lower `maxPods`. Or set ENABLE_PREFIX_DELEGATION of the plugin, and
+`allow: [max-pods-above-addresses]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, maxPods: 110}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, maxPods: 58}
-"#,
+        correction: Correction::Replace("maxPods: 110", "maxPods: 58"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Capacity, Placement};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// Compact placement without EFA, or with a reservation.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2522",
         name: "placement-compact-alone",
         severity: Severity::Error,
         summary: "compact placement without EFA, or with a reservation",
-        explain: "### What it checks
-
-Whether a pool with `placement: compact` has EFA and no reservation.
-
-### Why it matters
-
-eksctl creates a placement group only for a node group with EFA and without a reservation. The
-location of reserved machines is fixed. In every other case, `placement: compact` has no effect.
-
-### How to fix it
-
-Create a cluster placement group and set its name, `placement: {group: …}`. Or add `efa`, or remove
-`placement`.
-",
+        checks: "Whether a pool with `placement: compact` has EFA and no reservation.",
+        reason: "eksctl creates a placement group only for a node group with EFA and without a reservation. The
+location of reserved machines is fixed. In every other case, `placement: compact` has no effect.",
+        remedy: "Create a cluster placement group and set its name, `placement: {group: …}`. Or add `efa`, or remove
+`placement`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,15 +27,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.8xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {placement: compact}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.8xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {placement: compact, efa: {}}}
-"#,
+        correction: Correction::Replace("compact", "compact, efa: {}"),
     },
     run,
 };

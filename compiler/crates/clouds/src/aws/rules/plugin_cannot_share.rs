@@ -5,28 +5,18 @@ use gpuc_schema::config::{DevicePlugin, OsFamily};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::shares;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Shared GPUs with a device plugin that gpuc does not configure.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2519",
         name: "plugin-cannot-share",
         severity: Severity::Error,
         summary: "GPUs are shared with a device plugin that gpuc does not configure",
-        explain: "### What it checks
-
-Whether a pool with `sharing` has a device plugin that gpuc configures.
-
-### Why it matters
-
-eksctl's plugin has no configuration. Bottlerocket configures its plugin in the node's user data,
-which gpuc does not write. Both would advertise full GPUs.
-
-### How to fix it
-
-Set `devicePlugin` to `gpuc` or `nvidia`. On Bottlerocket, also use another node image.
-",
+        checks: "Whether a pool with `sharing` has a device plugin that gpuc configures.",
+        reason: "eksctl's plugin has no configuration. Bottlerocket configures its plugin in the node's user data,
+which gpuc does not write. Both would advertise full GPUs.",
+        remedy: "Set `devicePlugin` to `gpuc` or `nvidia`. On Bottlerocket, also use another node image.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,14 +25,7 @@ cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, sharing: {timeSlicing: {replicas: 4}}, stack: {devicePlugin: cloud}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, sharing: {timeSlicing: {replicas: 4}}, stack: {devicePlugin: nvidia}}
-"#,
+        correction: Correction::Replace("devicePlugin: cloud", "devicePlugin: nvidia"),
     },
     run,
 };

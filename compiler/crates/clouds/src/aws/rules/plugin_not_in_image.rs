@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::DevicePlugin;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::node_group::family_name;
 
-/// `devicePlugin: cloud` on an image without a device plugin.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2517",
         name: "plugin-not-in-image",
         severity: Severity::Error,
         summary: "`devicePlugin: cloud` on an image that has no device plugin",
-        explain: "### What it checks
-
-Whether the cloud has a device plugin for the pool's image: eksctl's plugin for Amazon Linux, or the
-built-in plugin of Bottlerocket.
-
-### Why it matters
-
-eksctl installs its plugin only for Amazon Linux. On Ubuntu, no plugin would advertise the GPUs.
-
-### How to fix it
-
-Use `AmazonLinux2023` or `Bottlerocket`. The Ubuntu image has no driver either, and gpuc does not
-install one on EKS yet.
-",
+        checks: "Whether the cloud has a device plugin for the pool's image: eksctl's plugin for Amazon Linux, or the
+built-in plugin of Bottlerocket.",
+        reason: "eksctl installs its plugin only for Amazon Linux. On Ubuntu, no plugin would advertise the GPUs.",
+        remedy: "Use `AmazonLinux2023` or `Bottlerocket`. The Ubuntu image has no driver either, and gpuc does not
+install one on EKS yet.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,14 +26,7 @@ cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}
 nodePools:
   - {name: gpu, machine: g5.xlarge, os: {family: Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", devicePlugin: cloud}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, os: {family: AmazonLinux2023}, nodes: {count: 2}, stack: {devicePlugin: cloud}}
-"#,
+        correction: Correction::Replace(r#"Ubuntu2404}, nodes: {count: 2}, stack: {driver: daemonSet, driverImage: "registry.example.com/driver:1.0.0", "#, "AmazonLinux2023}, nodes: {count: 2}, stack: {"),
     },
     run,
 };

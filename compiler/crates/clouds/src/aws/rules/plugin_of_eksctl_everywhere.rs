@@ -4,29 +4,19 @@ use gpuc_schema::config::DevicePlugin;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// eksctl's device plugin in a cluster with another device plugin.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2518",
         name: "plugin-of-eksctl-everywhere",
         severity: Severity::Error,
         summary: "eksctl's device plugin would also run on pools that have another one",
-        explain: "### What it checks
-
-Whether all pools with GPUs use eksctl's device plugin if one of them does: `devicePlugin: cloud` on
-Amazon Linux.
-
-### Why it matters
-
-eksctl installs one DaemonSet without a node selector. It runs on the nodes of every pool whose taints
-it tolerates, including Bottlerocket and pools where another plugin advertises the GPUs.
-
-### How to fix it
-
-Use the same device plugin for all pools. With a Bottlerocket pool, do not use eksctl's plugin.
-",
+        checks: "Whether all pools with GPUs use eksctl's device plugin if one of them does: `devicePlugin: cloud` on
+Amazon Linux.",
+        reason: "eksctl installs one DaemonSet without a node selector. It runs on the nodes of every pool whose taints
+it tolerates, including Bottlerocket and pools where another plugin advertises the GPUs.",
+        remedy: "Use the same device plugin for all pools. With a Bottlerocket pool, do not use eksctl's plugin.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ nodePools:
   - {name: a, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: cloud}}
   - {name: b, machine: g6.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-nodePools:
-  - {name: a, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
-  - {name: b, machine: g6.xlarge, nodes: {count: 2}, stack: {devicePlugin: nvidia}}
-"#,
+        correction: Correction::Replace("devicePlugin: cloud", "devicePlugin: nvidia"),
     },
     run,
 };

@@ -2,30 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{names, section};
 
-/// An invalid AWS region.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2502",
         name: "region-malformed",
         severity: Severity::Error,
         summary: "the name of an AWS region is invalid",
-        explain: "### What it checks
-
-Whether `cloud.aws.region` has the format of a region: `us-east-1`, `eu-central-1`,
-`us-gov-west-1`.
-
-### Why it matters
-
-The AWS CLI accepts any region name, and fails only when it cannot resolve the host.
-
-### How to fix it
-
-Write the name of a region. A zone such as us-east-1a belongs in `zones`.
-",
+        checks:
+            "Whether `cloud.aws.region` has the format of a region: `us-east-1`, `eu-central-1`,
+`us-gov-west-1`.",
+        reason: "The AWS CLI accepts any region name, and fails only when it cannot resolve the host.",
+        remedy: "Write the name of a region. A zone such as us-east-1a belongs in `zones`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("us-east-1a", "us-east-1"),
     },
     run,
 };

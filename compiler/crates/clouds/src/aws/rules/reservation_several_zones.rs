@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{made_pools, other_than_one_zone};
 
-/// A pool with reserved machines that is not in exactly one zone.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2524",
         name: "reservation-several-zones",
         severity: Severity::Error,
         summary: "a pool with a reservation is not in exactly one zone",
-        explain: "### What it checks
-
-Whether a pool with a reservation or a capacity block is in exactly one zone or subnet.
-
-### Why it matters
-
-A reservation covers machines in one zone. In other zones, the node group tries to start machines
-that are not reserved, and fails.
-
-### How to fix it
-
-Set `zones` to the zone of the reservation: `aws ec2 describe-capacity-reservations` shows it.
-",
+        checks: "Whether a pool with a reservation or a capacity block is in exactly one zone or subnet.",
+        reason: "A reservation covers machines in one zone. In other zones, the node group tries to start machines
+that are not reserved, and fails.",
+        remedy: "Set `zones` to the zone of the reservation: `aws ec2 describe-capacity-reservations` shows it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: p4d.24xlarge, nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: p4d.24xlarge, zones: [us-east-1a], nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}}
-"#,
+        correction: Correction::Replace(" nodes:", " zones: [us-east-1a], nodes:"),
     },
     run,
 };

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::AwsCluster;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
 
-/// An existing VPC without the security group of the cluster.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2509",
         name: "security-group-missing",
         severity: Severity::Error,
         summary: "the VPC of an existing cluster has no security group",
-        explain: "### What it checks
-
-Whether `cluster.existing.vpc` sets the security group of the control plane.
-
-### Why it matters
-
-For a cluster that eksctl did not create, eksctl requires the VPC, the subnets and the security
-group. It creates no node group without them.
-
-### How to fix it
-
-Set `securityGroup` to the output of `aws eks describe-cluster --query
-cluster.resourcesVpcConfig.clusterSecurityGroupId`. If eksctl created the cluster, remove `vpc`.
-",
+        checks: "Whether `cluster.existing.vpc` sets the security group of the control plane.",
+        reason: "For a cluster that eksctl did not create, eksctl requires the VPC, the subnets and the security
+group. It creates no node group without them.",
+        remedy: "Set `securityGroup` to the output of `aws eks describe-cluster --query
+cluster.resourcesVpcConfig.clusterSecurityGroupId`. If eksctl created the cluster, remove `vpc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,15 +27,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {vpc: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("privateSubnets:", "securityGroup: sg-0123456789abcdef0, privateSubnets:"),
     },
     run,
 };

@@ -3,30 +3,20 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// Settings of spot machines that EKS does not support.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2526",
         name: "spot-terms-unavailable",
         severity: Severity::Error,
         summary: "EKS does not support `eviction` and `maxPrice` for spot machines",
-        explain: "### What it checks
-
-Whether `capacity.spot` of a pool is empty.
-
-### Why it matters
-
-A managed node group uses spot machines up to the on-demand price, and an interrupted machine is
-terminated. Neither can be configured.
-
-### How to fix it
-
-Write `spot: {}`.
-",
+        checks: "Whether `capacity.spot` of a pool is empty.",
+        reason: "A managed node group uses spot machines up to the on-demand price, and an interrupted machine is
+terminated. Neither can be configured.",
+        remedy: "Write `spot: {}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, capacity: {spot: {maxPrice: 1.5}}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, capacity: {spot: {}}}
-"#,
+        correction: Correction::Replace("maxPrice: 1.5", ""),
     },
     run,
 };

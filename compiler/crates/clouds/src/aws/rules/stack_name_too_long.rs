@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{cluster_name, made_pools};
 
-/// Cluster and pool names that are together too long for `CloudFormation`.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2534",
         name: "stack-name-too-long",
         severity: Severity::Error,
         summary: "the names of the cluster and the pool are together too long",
-        explain: "### What it checks
-
-Whether the names of the cluster and the pool have at most 110 characters together.
-
-### Why it matters
-
-eksctl creates a stack eksctl-CLUSTER-nodegroup-POOL for each pool. CloudFormation allows 128
-characters for its name.
-
-### How to fix it
-
-Shorten the pool's name.
-",
+        checks: "Whether the names of the cluster and the pool have at most 110 characters together.",
+        reason: "eksctl creates a stack eksctl-CLUSTER-nodegroup-POOL for each pool. CloudFormation allows 128
+characters for its name.",
+        remedy: "Shorten the pool's name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +25,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "gpu"),
     },
     run,
 };

@@ -6,33 +6,23 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Placement;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::tags::{NAME, RESERVED};
 use super::{made_pools, section};
 
-/// An invalid or reserved tag.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2532",
         name: "tag-malformed",
         severity: Severity::Error,
         summary: "a tag has invalid characters, an invalid length or a reserved prefix",
-        explain: "### What it checks
-
-Whether keys of tags have 1 to 128 characters and values at most 256. Allowed are letters, digits,
+        checks: "Whether keys of tags have 1 to 128 characters and values at most 256. Allowed are letters, digits,
 spaces and `_ . : / = + - @`. Keys must not be reserved for AWS, eksctl or gpuc. The same applies to
-the name of a placement group, because gpuc stores it in a tag.
-
-### Why it matters
-
-AWS rejects other tags only after CloudFormation has started. eksctl sets tags such as Name and
-eksctl.io/…, and gpuc stores values that EKS does not report in tags with the prefix gpuc.dev/.
-
-### How to fix it
-
-Rename the tag, or replace the characters.
-",
+the name of a placement group, because gpuc stores it in a tag.",
+        reason: "AWS rejects other tags only after CloudFormation has started. eksctl sets tags such as Name and
+eksctl.io/…, and gpuc stores values that EKS does not report in tags with the prefix gpuc.dev/.",
+        remedy: "Rename the tag, or replace the characters.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,15 +32,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, tags: {"team": "research & development"}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, tags: {"team": "research + development"}}
-"#,
+        correction: Correction::Replace(r#""research &"#, r#""research +"#),
     },
     run,
 };

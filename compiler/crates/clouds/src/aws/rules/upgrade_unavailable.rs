@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// An upgrade setting that EKS does not support.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2529",
         name: "upgrade-unavailable",
         severity: Severity::Error,
         summary: "EKS does not support an upgrade setting",
-        explain: "### What it checks
-
-Whether a managed node group supports the pool's `upgrade`: `maxUnavailable` from 1 to the pool's
-maximum number of nodes, at most 100, and no `maxSurge`.
-
-### Why it matters
-
-A managed node group starts the extra nodes for an upgrade automatically. Only the number of nodes
-that are replaced at a time can be set. eksctl rejects a number above the group's `maxSize`.
-
-### How to fix it
-
-Write `upgrade: {maxUnavailable: 1}`.
-",
+        checks: "Whether a managed node group supports the pool's `upgrade`: `maxUnavailable` from 1 to the pool's
+maximum number of nodes, at most 100, and no `maxSurge`.",
+        reason: "A managed node group starts the extra nodes for an upgrade automatically. Only the number of nodes
+that are replaced at a time can be set. eksctl rejects a number above the group's `maxSize`.",
+        remedy: "Write `upgrade: {maxUnavailable: 1}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, upgrade: {maxSurge: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, upgrade: {maxUnavailable: 1}}
-"#,
+        correction: Correction::Replace("maxSurge:", "maxUnavailable:"),
     },
     run,
 };

@@ -5,30 +5,20 @@ use std::net::Ipv4Addr;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{AwsCluster, AwsVpc};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
 
-/// An invalid VPC range.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2507",
         name: "vpc-range-malformed",
         severity: Severity::Error,
         summary: "the IPv4 range of a new VPC is invalid",
-        explain: "### What it checks
-
-Whether `vpc.cidr` is an IPv4 network with a prefix length of 16 to 24 and without host bits.
-
-### Why it matters
-
-eksctl divides the range into a public and a private subnet for each zone, and rejects smaller and
-larger ranges.
-
-### How to fix it
-
-Write a range such as 10.20.0.0/16 that does not overlap with networks that the cluster must reach.
-",
+        checks: "Whether `vpc.cidr` is an IPv4 network with a prefix length of 16 to 24 and without host bits.",
+        reason: "eksctl divides the range into a public and a private subnet for each zone, and rejects smaller and
+larger ranges.",
+        remedy: "Write a range such as 10.20.0.0/16 that does not overlap with networks that the cluster must reach.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,15 +28,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {vpc: {cidr: 10.20.0.0/16}}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("10.20.0.0/8", "10.20.0.0/16"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{made_pools, names, section, zones_of_cluster};
 
-/// A zone outside of the cluster's region.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2503",
         name: "zone-outside-region",
         severity: Severity::Error,
         summary: "a zone is not in the cluster's region",
-        explain: "### What it checks
-
-Whether every zone is in `cloud.aws.region`: the name of the region and a letter. Local Zones and
-Wavelength Zones are not supported either, because managed node groups cannot run there.
-
-### Why it matters
-
-eksctl looks for subnets in the given zones, and finds none in another region.
-
-### How to fix it
-
-Use zones of the region, or change the region to that of the zones.
-",
+        checks: "Whether every zone is in `cloud.aws.region`: the name of the region and a letter. Local Zones and
+Wavelength Zones are not supported either, because managed node groups cannot run there.",
+        reason: "eksctl looks for subnets in the given zones, and finds none in another region.",
+        remedy: "Use zones of the region, or change the region to that of the zones.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,15 +25,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, zones: [us-west-2a], nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("us-west-2a", "us-east-1a"),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::{made_pools, zones_of_nodes};
 
-/// A pool in a zone where the cluster has no private subnet.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2505",
         name: "zone-without-subnet",
         severity: Severity::Error,
         summary: "a pool is in a zone where the cluster has no private subnet",
-        explain: "### What it checks
-
-Whether the cluster has private subnets in all zones of a pool, if the file lists the zones or subnets
-of the cluster.
-
-### Why it matters
-
-Nodes run in private subnets of the cluster. In a zone without one, eksctl fails to create the node
-group.
-
-### How to fix it
-
-Add the zone, or a subnet in it, to the cluster. Or use a zone of the cluster.
-",
+        checks: "Whether the cluster has private subnets in all zones of a pool, if the file lists the zones or subnets
+of the cluster.",
+        reason: "Nodes run in private subnets of the cluster. In a zone without one, eksctl fails to create the node
+group.",
+        remedy: "Add the zone, or a subnet in it, to the cluster. Or use a zone of the cluster.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, zones: [us-east-1c], nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {zones: [us-east-1a, us-east-1b]}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, zones: [us-east-1b], nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("us-east-1c", "us-east-1b"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::made_pools;
 
-/// A pool with both zones and subnets.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2504",
         name: "zones-and-subnets",
         severity: Severity::Error,
         summary: "a pool has both `zones` and `subnets`",
-        explain: "### What it checks
-
-Whether a pool has both `zones` and `subnets`.
-
-### Why it matters
-
-Each subnet is in one zone. eksctl accepts either setting and rejects both together.
-
-### How to fix it
-
-Keep `subnets` if the VPC exists already. Keep `zones` if eksctl creates it.
-",
+        checks: "Whether a pool has both `zones` and `subnets`.",
+        reason: "Each subnet is in one zone. eksctl accepts either setting and rejects both together.",
+        remedy: "Keep `subnets` if the VPC exists already. Keep `zones` if eksctl creates it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,15 +24,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], subnets: [subnet-0123456789abcdef0], nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: gpu, machine: g5.xlarge, subnets: [subnet-0123456789abcdef0], nodes: {count: 2}}
-"#,
+        correction: Correction::Replace("zones: [us-east-1a], ", ""),
     },
     run,
 };

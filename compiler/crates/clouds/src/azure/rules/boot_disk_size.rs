@@ -3,29 +3,19 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::LocalDisks;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::temporary_disk;
 
-/// Boot disk larger than the temporary disk.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2733",
         name: "aks-boot-disk-size",
         severity: Severity::Error,
         summary: "a boot disk is larger than the temporary disk of its VM size",
-        explain: "### What it checks
-
-Whether `diskGiB` is at most the size of the VM's temporary disk, for pools with `localDisks: boot`.
-
-### Why it matters
-
-AKS refuses a pool whose ephemeral OS disk is larger than the disk that holds it.
-
-### How to fix it
-
-Set a smaller `diskGiB`, choose a larger VM size, or set `localDisks: none` for a managed disk.
-",
+        checks: "Whether `diskGiB` is at most the size of the VM's temporary disk, for pools with `localDisks: boot`.",
+        reason: "AKS refuses a pool whose ephemeral OS disk is larger than the disk that holds it.",
+        remedy: "Set a smaller `diskGiB`, choose a larger VM size, or set `localDisks: none` for a managed disk.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,16 +26,7 @@ nodePools:
   - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
   - {name: gpu, machine: Standard_NV6ads_A10_v5, nodes: {count: 1}, localDisks: boot, diskGiB: 512}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
-  - {name: gpu, machine: Standard_NV6ads_A10_v5, nodes: {count: 1}, localDisks: boot, diskGiB: 180}
-"#,
+        correction: Correction::Replace("diskGiB: 512", "diskGiB: 180"),
     },
     run,
 };

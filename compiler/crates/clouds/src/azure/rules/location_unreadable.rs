@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{names, section};
 
-/// Invalid Azure location name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2703",
         name: "aks-location-unreadable",
         severity: Severity::Error,
         summary: "the location is not a valid Azure location name",
-        explain: r#"### What it checks
-
-Whether `cloud.azure.location` has the form of a location name, such as `eastus`.
-
-### Why it matters
-
-The portal shows display names, such as East US. Commands and scripts use location names.
-
-### How to fix it
-
-Write the location name. `az account list-locations --query "[].name"` lists all of them.
-"#,
+        checks: r#"Whether `cloud.azure.location` has the form of a location name, such as `eastus`."#,
+        reason: r#"The portal shows display names, such as East US. Commands and scripts use location names."#,
+        remedy: r#"Write the location name. `az account list-locations --query "[].name"` lists all of them."#,
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,20 +29,7 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("East US", "eastus"),
     },
     run,
 };

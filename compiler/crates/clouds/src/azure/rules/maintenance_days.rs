@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::azure::created;
 
-/// Maintenance window on several days of the week.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2732",
         name: "aks-maintenance-days",
         severity: Severity::Error,
         summary: "an AKS maintenance schedule has more than one day of the week",
-        explain: "### What it checks
-
-Whether the maintenance window of an AKS cluster is on one day of the week.
-
-### Why it matters
-
-A weekly maintenance schedule of AKS has exactly one day.
-
-### How to fix it
-
-Keep one day. Remove the others.
-",
+        checks: "Whether the maintenance window of an AKS cluster is on one day of the week.",
+        reason: "A weekly maintenance schedule of AKS has exactly one day.",
+        remedy: "Keep one day. Remove the others.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,15 +24,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {maintenance: {days: [saturday], start: "02:00", hours: 6}}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: Standard_D4s_v5, nodes: {count: 2}}
-"#,
+        correction: Correction::Replace(", sunday", ""),
     },
     run,
 };

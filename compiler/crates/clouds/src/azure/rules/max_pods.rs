@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Maximum number of pods outside the range that AKS accepts.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2724",
         name: "aks-max-pods",
         severity: Severity::Error,
         summary: "`maxPods` is outside the range that AKS accepts",
-        explain: "### What it checks
-
-Whether `maxPods` is between 10 and 250.
-
-### Why it matters
-
-AKS refuses other values.
-
-### How to fix it
-
-Write a number in that range, or remove `maxPods` to use the default of AKS.
-",
+        checks: "Whether `maxPods` is between 10 and 250.",
+        reason: "AKS refuses other values.",
+        remedy: "Write a number in that range, or remove `maxPods` to use the default of AKS.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,21 +28,7 @@ nodePools:
     nodes: {count: 1}
     maxPods: 400
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    maxPods: 250
-"#,
+        correction: Correction::Replace("maxPods: 400", "maxPods: 250"),
     },
     run,
 };

@@ -3,32 +3,22 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::Sharing;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::mig;
 use super::size;
 
-/// MIG geometry that AKS cannot create.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2715",
         name: "aks-mig-layout",
         severity: Severity::Error,
         summary: "AKS cannot create this MIG geometry",
-        explain: "### What it checks
-
-Whether AKS can create the MIG geometry of a pool. AKS fills every GPU of every node with MIG devices
-of one profile. It supports the plain profiles with 1, 2, 3, 4 or 7 compute slices.
-
-### Why it matters
-
-On AKS the node partitions its own GPUs, according to the GPU instance profile of the pool. A pool
-has one profile for all its GPUs, which cannot be changed.
-
-### How to fix it
-
-Write one of the geometries that the help lists, or create a pool for each MIG profile.
-",
+        checks: "Whether AKS can create the MIG geometry of a pool. AKS fills every GPU of every node with MIG devices
+of one profile. It supports the plain profiles with 1, 2, 3, 4 or 7 compute slices.",
+        reason: "On AKS the node partitions its own GPUs, according to the GPU instance profile of the pool. A pool
+has one profile for all its GPUs, which cannot be changed.",
+        remedy: "Write one of the geometries that the help lists, or create a pool for each MIG profile.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -44,21 +34,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 3g.40gb, count: 1}, {profile: 1g.10gb, count: 4}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 3g.40gb, count: 2}]}]}}
-"#,
+        correction: Correction::Replace("1}, {profile: 1g.10gb, count: 4", "2"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::mig;
 use super::size;
 
-/// MIG on a VM size for which AKS does not support it.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2714",
         name: "aks-mig-size",
         severity: Severity::Error,
         summary: "AKS does not support MIG on this VM size",
-        explain: "### What it checks
-
-Whether AKS supports MIG on the VM size of a pool. It does on sizes with A100, H100 and H200.
-
-### Why it matters
-
-AKS enables MIG when it creates a node. Where AKS does not enable it, no component may enable it later.
-
-### How to fix it
-
-Choose a size for which AKS supports MIG, or share the GPU by time-slicing or MPS.
-",
+        checks: "Whether AKS supports MIG on the VM size of a pool. It does on sizes with A100, H100 and H200.",
+        reason: "AKS enables MIG when it creates a node. Where AKS does not enable it, no component may enable it later.",
+        remedy: "Choose a size for which AKS supports MIG, or share the GPU by time-slicing or MPS.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,10 @@ nodePools:
     nodes: {count: 1}
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.35gb, count: 7}]}]}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_ND128isr_GB300_v6
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4}}
-"#,
+        correction: Correction::Replace(
+            "mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.35gb, count: 7}]}]",
+            "timeSlicing: {replicas: 4",
+        ),
     },
     run,
 };

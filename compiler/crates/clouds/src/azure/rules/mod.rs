@@ -90,10 +90,10 @@ mod tests {
                 rule.code.id
             );
             assert!(
-                codes(rule.code.good).is_empty(),
+                codes(&rule.code.good()).is_empty(),
                 "good of {}: {:?}",
                 rule.code.id,
-                codes(rule.code.good)
+                codes(&rule.code.good())
             );
         }
     }

@@ -3,31 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::OsFamily;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::machines::AksOs;
 use super::size;
 
-/// Operating system without a GPU driver for the VM size.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2716",
         name: "aks-os-without-driver",
         severity: Severity::Error,
         summary: "AKS has no GPU driver for this operating system on this VM size",
-        explain: "### What it checks
-
-Whether AKS supports the operating system of a pool on its GPU size.
-
-### Why it matters
-
-AKS has no node image with a GPU driver for this combination. The pool cannot be created, or its
-nodes have no GPUs.
-
-### How to fix it
-
-Choose an operating system that AKS supports on the size. The help names it.
-",
+        checks: "Whether AKS supports the operating system of a pool on its GPU size.",
+        reason: "AKS has no node image with a GPU driver for this combination. The pool cannot be created, or its
+nodes have no GPUs.",
+        remedy: "Choose an operating system that AKS supports on the size. The help names it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,21 +33,7 @@ nodePools:
     nodes: {count: 1}
     os: {family: AzureLinux}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_ND128isr_GB300_v6
-    nodes: {count: 1}
-    os: {family: Ubuntu}
-"#,
+        correction: Correction::Replace("AzureLinux", "Ubuntu"),
     },
     run,
 };

@@ -2,31 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::section;
 
-/// Invalid resource group name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2702",
         name: "aks-resource-group-name",
         severity: Severity::Error,
         summary: "the resource group name is invalid",
-        explain: "### What it checks
-
-Whether the name of the resource group is valid: at most 90 letters, digits and `_-.()`, without a
-leading `-` and without a trailing `.`.
-
-### Why it matters
-
-Azure refuses other names, but only after the first script has started. `az` parses a leading `-` as
-a flag.
-
-### How to fix it
-
-Choose another name that follows these rules.
-",
+        checks: "Whether the name of the resource group is valid: at most 90 letters, digits and `_-.()`, without a
+leading `-` and without a trailing `.`.",
+        reason: "Azure refuses other names, but only after the first script has started. `az` parses a leading `-` as
+a flag.",
+        remedy: "Choose another name that follows these rules.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,20 +31,7 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: ml-prod, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""ml prod""#, "ml-prod"),
     },
     run,
 };

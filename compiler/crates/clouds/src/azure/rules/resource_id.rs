@@ -4,32 +4,22 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Placement};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::created;
 use super::subscription_unreadable::is_id;
 
-/// Name instead of a resource ID.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2718",
         name: "aks-resource-id",
         severity: Severity::Error,
         summary: "a value is not an Azure resource ID",
-        explain: "### What it checks
-
-Whether subnets, capacity reservation groups and proximity placement groups are identified by their
-full resource ID.
-
-### Why it matters
-
-A name alone does not identify the subscription and the resource group.
-
-### How to fix it
-
-Write the resource ID, which the `show` command of the resource prints: `az network vnet subnet show`,
-`az capacity reservation group show`, `az ppg show`.
-",
+        checks: "Whether subnets, capacity reservation groups and proximity placement groups are identified by their
+full resource ID.",
+        reason: "A name alone does not identify the subscription and the resource group.",
+        remedy: "Write the resource ID, which the `show` command of the resource prints: `az network vnet subnet show`,
+`az capacity reservation group show`, `az ppg show`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,21 +35,7 @@ nodePools:
     nodes: {count: 1}
     capacity: {reservation: {id: gpus}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    capacity: {reservation: {id: /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Compute/capacityReservationGroups/gpus}}
-"#,
+        correction: Correction::Replace("id: gpus", "id: /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Compute/capacityReservationGroups/gpus"),
     },
     run,
 };

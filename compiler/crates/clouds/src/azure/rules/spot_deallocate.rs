@@ -4,28 +4,18 @@ use gpuc_schema::config::{Capacity, Eviction};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Evicted spot machines that are not deleted.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2709",
         name: "aks-spot-deallocate",
         severity: Severity::Warning,
         summary: "evicted spot machines are not deleted and count against the quota",
-        explain: "### What it checks
-
-Whether a pool of spot machines deletes evicted machines.
-
-### Why it matters
-
-With `eviction: deallocate`, Azure stops an evicted machine but keeps it. The machine counts against
-the quota and can block the autoscaler and upgrades.
-
-### How to fix it
-
-Write `eviction: delete`, or remove `eviction`.
-",
+        checks: "Whether a pool of spot machines deletes evicted machines.",
+        reason: "With `eviction: deallocate`, Azure stops an evicted machine but keeps it. The machine counts against
+the quota and can block the autoscaler and upgrades.",
+        remedy: "Write `eviction: delete`, or remove `eviction`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,7 @@ nodePools:
     nodes: {min: 1, max: 4}
     capacity: {spot: {eviction: deallocate}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {min: 1, max: 4}
-    capacity: {spot: {eviction: delete}}
-"#,
+        correction: Correction::Replace("deallocate", "delete"),
     },
     run,
 };

@@ -4,28 +4,18 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Spot pool without autoscaling.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2708",
         name: "aks-spot-fixed",
         severity: Severity::Warning,
         summary: "a pool of spot machines has a fixed number of nodes",
-        explain: "### What it checks
-
-Whether every pool of spot machines is managed by the autoscaler.
-
-### Why it matters
-
-Azure evicts spot machines, and only the autoscaler replaces them. A pool of a fixed size shrinks
-over time until it has no nodes.
-
-### How to fix it
-
-Give the pool a range of nodes: `nodes: {min: 0, max: 4}`.
-",
+        checks: "Whether every pool of spot machines is managed by the autoscaler.",
+        reason: "Azure evicts spot machines, and only the autoscaler replaces them. A pool of a fixed size shrinks
+over time until it has no nodes.",
+        remedy: "Give the pool a range of nodes: `nodes: {min: 0, max: 4}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,7 @@ nodePools:
     nodes: {count: 4}
     capacity: {spot: {}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {min: 1, max: 4}
-    capacity: {spot: {}}
-"#,
+        correction: Correction::Replace("    nodes: {count: 4", "    nodes: {min: 1, max: 4"),
     },
     run,
 };

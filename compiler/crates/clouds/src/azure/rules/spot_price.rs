@@ -4,27 +4,17 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Invalid spot price.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2710",
         name: "aks-spot-price",
         severity: Severity::Error,
         summary: "the maximum spot price is invalid",
-        explain: "### What it checks
-
-Whether `maxPrice` is -1, or more than 0 with at most five decimal places.
-
-### Why it matters
-
-`az` and Azure refuse any other value.
-
-### How to fix it
-
-Write -1 to pay at most the on-demand price, or a price per hour in US dollars.
-",
+        checks: "Whether `maxPrice` is -1, or more than 0 with at most five decimal places.",
+        reason: "`az` and Azure refuse any other value.",
+        remedy: "Write -1 to pay at most the on-demand price, or a price per hour in US dollars.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,7 @@ nodePools:
     nodes: {min: 1, max: 4}
     capacity: {spot: {maxPrice: 0}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {min: 1, max: 4}
-    capacity: {spot: {maxPrice: 1.25}}
-"#,
+        correction: Correction::Replace("maxPrice: 0", "maxPrice: 1.25"),
     },
     run,
 };

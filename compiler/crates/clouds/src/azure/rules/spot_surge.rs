@@ -4,27 +4,17 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Surge nodes on a spot pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2711",
         name: "aks-spot-surge",
         severity: Severity::Error,
         summary: "a spot pool sets `maxSurge`",
-        explain: "### What it checks
-
-Whether a pool of spot machines sets `maxSurge`.
-
-### Why it matters
-
-AKS creates no surge nodes for spot pools. It accepts the setting and ignores it.
-
-### How to fix it
-
-Remove `maxSurge` from the pool.
-",
+        checks: "Whether a pool of spot machines sets `maxSurge`.",
+        reason: "AKS creates no surge nodes for spot pools. It accepts the setting and ignores it.",
+        remedy: "Remove `maxSurge` from the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,11 @@ nodePools:
     capacity: {spot: {}}
     upgrade: {maxSurge: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {min: 1, max: 4}
-    capacity: {spot: {}}
-"#,
+        correction: Correction::Replace(
+            "    upgrade: {maxSurge: 1}
+",
+            "",
+        ),
     },
     run,
 };

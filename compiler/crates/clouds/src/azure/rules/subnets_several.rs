@@ -2,27 +2,17 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Pool with several subnets.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2719",
         name: "aks-subnets-several",
         severity: Severity::Error,
         summary: "a pool has several subnets",
-        explain: "### What it checks
-
-Whether a pool sets at most one subnet.
-
-### Why it matters
-
-All nodes of an AKS pool are in one subnet, which spans all zones.
-
-### How to fix it
-
-Keep one subnet, or create a pool for each.
-",
+        checks: "Whether a pool sets at most one subnet.",
+        reason: "All nodes of an AKS pool are in one subnet, which spans all zones.",
+        remedy: "Keep one subnet, or create a pool for each.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,22 +30,8 @@ nodePools:
       - /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Network/virtualNetworks/demo/subnets/a
       - /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Network/virtualNetworks/demo/subnets/b
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {subnet: /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Network/virtualNetworks/demo/subnets/system}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    subnets:
-      - /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Network/virtualNetworks/demo/subnets/a
-"#,
+        correction: Correction::Replace("      - /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Network/virtualNetworks/demo/subnets/b
+", ""),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::section;
 
-/// Invalid subscription ID.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2701",
         name: "aks-subscription-unreadable",
         severity: Severity::Error,
         summary: "the subscription is not a subscription ID",
-        explain: "### What it checks
-
-Whether `cloud.azure.subscription` is a subscription ID: 32 hexadecimal digits in five groups.
-
-### Why it matters
-
-Every command names the subscription. Every script first compares it with the ID that `az` returns,
-so a display name never matches.
-
-### How to fix it
-
-Write the subscription ID; `az account list --output table` shows it.
-",
+        checks: "Whether `cloud.azure.subscription` is a subscription ID: 32 hexadecimal digits in five groups.",
+        reason: "Every command names the subscription. Every script first compares it with the ID that `az` returns,
+so a display name never matches.",
+        remedy: "Write the subscription ID; `az account list --output table` shows it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,20 +30,7 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""ml-production""#, r#""00000000-1111-2222-3333-444444444444""#),
     },
     run,
 };

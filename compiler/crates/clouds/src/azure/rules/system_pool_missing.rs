@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{created, section, system_pool};
 
-/// New cluster without a system pool.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2705",
         name: "aks-system-pool-missing",
         severity: Severity::Error,
         summary: "a cluster that gpuc creates has no system pool",
-        explain: "### What it checks
-
-Whether a cluster with `cluster: {create: …}` has a pool without GPUs that does not use spot machines.
-
-### Why it matters
-
-AKS creates a cluster together with its first pool, which runs system pods such as CoreDNS. It cannot
-use spot machines. With GPU machines, the system pods would occupy expensive nodes.
-
-### How to fix it
-
-Add a pool without GPUs. The first one in the file becomes the system pool.
-",
+        checks: "Whether a cluster with `cluster: {create: …}` has a pool without GPUs that does not use spot machines.",
+        reason: "AKS creates a cluster together with its first pool, which runs system pods such as CoreDNS. It cannot
+use spot machines. With GPU machines, the system pods would occupy expensive nodes.",
+        remedy: "Add a pool without GPUs. The first one in the file becomes the system pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,20 +27,10 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
+        correction: Correction::Replace("name: gpu", "name: system
     machine: Standard_D4s_v5
     nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+  - name: gpu"),
     },
     run,
 };

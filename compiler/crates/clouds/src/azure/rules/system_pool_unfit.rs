@@ -3,32 +3,22 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MachineType, Pool};
 use gpuc_schema::Span;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::system_pool;
 
-/// System pool that AKS refuses.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2706",
         name: "aks-system-pool-unfit",
         severity: Severity::Error,
         summary: "a pool does not meet the requirements of a system pool",
-        explain: "### What it checks
-
-Whether the first pool without GPUs, which becomes the system pool of a new cluster, meets the
+        checks: "Whether the first pool without GPUs, which becomes the system pool of a new cluster, meets the
 requirements of AKS. A system pool always has a node, and each node has at least 4 vCPUs and 4 GiB of
 memory. Sizes of the B series are not supported. A node accepts at least 30 pods. No node is
-unavailable during an upgrade.
-
-### Why it matters
-
-AKS refuses to create the cluster.
-
-### How to fix it
-
-Change the pool, or move another pool without GPUs before it.
-",
+unavailable during an upgrade.",
+        reason: "AKS refuses to create the cluster.",
+        remedy: "Change the pool, or move another pool without GPUs before it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -43,20 +33,7 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {min: 2, max: 3}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("{min: 0", "{min: 2"),
     },
     run,
 };

@@ -5,33 +5,23 @@ use std::collections::BTreeMap;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{ownership, section};
 
-/// Tag that Azure or `az` does not accept.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2725",
         name: "aks-tag-unwritable",
         severity: Severity::Error,
         summary: "Azure or `az` does not accept a tag",
-        explain: r"### What it checks
-
-Whether tag names have at most 512 characters, and tag values at most 256. Names must not contain
+        checks: r"Whether tag names have at most 512 characters, and tag values at most 256. Names must not contain
 `<>%&\?/` or `=`, and must not begin with `-` or `@`. Names must differ by more than case. The names
-`gpuc-tags`, `gpuc-labels` and `gpuc-taints` are reserved.
-
-### Why it matters
-
-Azure refuses such names, or treats two names as one. `az` parses a leading `-` as a flag and a leading
+`gpuc-tags`, `gpuc-labels` and `gpuc-taints` are reserved.",
+        reason: r"Azure refuses such names, or treats two names as one. `az` parses a leading `-` as a flag and a leading
 `@` as a file name, and ends a name at the first `=`. gpuc keeps its ownership records in the reserved
-tags.
-
-### How to fix it
-
-Choose another name or a shorter value.
-",
+tags.",
+        remedy: r"Choose another name or a shorter value.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,20 +36,7 @@ nodePools:
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}, tags: {cost-center: ml}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("cost/center:", "cost-center:"),
     },
     run,
 };

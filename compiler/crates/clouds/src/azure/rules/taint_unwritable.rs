@@ -2,28 +2,18 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SetBy};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Taint that `az` does not accept.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2723",
         name: "aks-taint-unwritable",
         severity: Severity::Error,
         summary: "`az` does not accept a taint",
-        explain: "### What it checks
-
-Whether `az` accepts a taint: a key of at most 253 characters, including the prefix, and a value of at
-most 63 characters. Both consist of letters, digits, `_`, `-` and `.`.
-
-### Why it matters
-
-`az` validates taints more strictly than Kubernetes does. It fails and stops the script.
-
-### How to fix it
-
-Shorten the key, or replace the characters that `az` does not accept.
-",
+        checks: "Whether `az` accepts a taint: a key of at most 253 characters, including the prefix, and a value of at
+most 63 characters. Both consist of letters, digits, `_`, `-` and `.`.",
+        reason: "`az` validates taints more strictly than Kubernetes does. It fails and stops the script.",
+        remedy: "Shorten the key, or replace the characters that `az` does not accept.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,24 +32,7 @@ nodePools:
         value: research
         effect: NoSchedule
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    taints:
-      - key: example.com/dedicated
-        value: research
-        effect: NoSchedule
-"#,
+        correction: Correction::Replace("a-very-long-domain-part-that-nobody-would-want-to-type-twice.a-very-long-domain-part-that-nobody-would-want-to-type-twice.a-very-long-domain-part-that-nobody-would-want-to-type-twice.a-very-long-domain-part-that-nobody-would-want-to-type-twice/dedicated-to-research", "example.com/dedicated"),
     },
     run,
 };

@@ -2,29 +2,19 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Conflicting upgrade settings.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2712",
         name: "aks-upgrade-settings",
         severity: Severity::Error,
         summary: "the upgrade settings of a pool conflict",
-        explain: "### What it checks
-
-Whether exactly one of `maxSurge` and `maxUnavailable` is greater than 0, if they are set.
-
-### Why it matters
-
-With both at 0, AKS cannot replace any node and refuses the pool. With both above 0, AKS requires a
-preview extension of `az`.
-
-### How to fix it
-
-Set `maxSurge` to create replacement nodes first, or `maxUnavailable` if no additional machines are
-available.
-",
+        checks: "Whether exactly one of `maxSurge` and `maxUnavailable` is greater than 0, if they are set.",
+        reason: "With both at 0, AKS cannot replace any node and refuses the pool. With both above 0, AKS requires a
+preview extension of `az`.",
+        remedy: "Set `maxSurge` to create replacement nodes first, or `maxUnavailable` if no additional machines are
+available.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +30,7 @@ nodePools:
     nodes: {count: 1}
     upgrade: {maxSurge: 0}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    upgrade: {maxSurge: 0, maxUnavailable: 1}
-"#,
+        correction: Correction::Replace("maxSurge: 0", "maxSurge: 0, maxUnavailable: 1"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::names;
 
-/// Unknown availability zone.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2704",
         name: "aks-zone-unknown",
         severity: Severity::Error,
         summary: "an availability zone is not 1, 2 or 3",
-        explain: r#"### What it checks
-
-Whether the zones of a pool are among "1", "2" and "3".
-
-### Why it matters
-
-Azure numbers the availability zones of every location from 1 to 3. `az` passes other names on, and
-the command fails.
-
-### How to fix it
-
-Write the number, quoted, without the location.
-"#,
+        checks: r#"Whether the zones of a pool are among "1", "2" and "3"."#,
+        reason: r#"Azure numbers the availability zones of every location from 1 to 3. `az` passes other names on, and
+the command fails."#,
+        remedy: r#"Write the number, quoted, without the location."#,
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,21 +31,7 @@ nodePools:
     nodes: {count: 1}
     zones: [eastus-1]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "00000000-1111-2222-3333-444444444444", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: Standard_D4s_v5
-    nodes: {count: 2}
-  - name: gpu
-    machine: Standard_NC24ads_A100_v4
-    nodes: {count: 1}
-    zones: ["1"]
-"#,
+        correction: Correction::Replace("eastus-1", r#""1""#),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{accelerator, location, names, section, zones};
 
@@ -12,21 +12,12 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-accelerator-zone",
         severity: Severity::Warning,
         summary: "a zone is not known to have the GPU model",
-        explain: r"### What it checks
-
-Whether every zone of a pool has its GPU model, according to Google's list of accelerators of
+        checks: r"Whether every zone of a pool has its GPU model, according to Google's list of accelerators of
 2026-08-20. For a pool without zones, the rule checks that any zone of the cluster's region has the GPU
-model. The rule skips GPU models whose zones are not in the list.
-
-### Why it matters
-
-GKE creates the pool in any case, but then cannot create machines for it.
-
-### How to fix it
-
-Choose a zone that has the GPU model; the help names some. If Google has added the zone since, write
-`allow: [gke-accelerator-zone]`.
-",
+model. The rule skips GPU models whose zones are not in the list.",
+        reason: r"GKE creates the pool in any case, but then cannot create machines for it.",
+        remedy: r"Choose a zone that has the GPU model; the help names some. If Google has added the zone since, write
+`allow: [gke-accelerator-zone]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +30,7 @@ nodePools:
     nodes: {count: 1}
     zones: [us-central1-f]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    zones: [us-central1-a]
-"#,
+        correction: Correction::Replace("us-central1-f", "us-central1-a"),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::created;
 
-/// Bucket volume in a cluster without workload identity.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2634",
         name: "gke-bucket-identity",
         severity: Severity::Error,
         summary: "a bucket is mounted in a cluster without workload identity",
-        explain: "### What it checks
-
-Whether a new cluster with `storage.buckets` has `workloadIdentity` enabled.
-
-### Why it matters
-
-Cloud Storage FUSE authenticates with the identity of the pod. Without workload identity, every mount
-fails.
-
-### How to fix it
-
-Remove `workloadIdentity: false`, or remove the buckets.
-",
+        checks: "Whether a new cluster with `storage.buckets` has `workloadIdentity` enabled.",
+        reason: "Cloud Storage FUSE authenticates with the identity of the pod. Without workload identity, every mount
+fails.",
+        remedy: "Remove `workloadIdentity: false`, or remove the buckets.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,16 +26,7 @@ storage: {buckets: [{name: datasets, namespace: research, bucket: acme-datasets}
 nodePools:
   - {name: system, machine: e2-standard-4, zones: [us-central1-a], nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-storage: {buckets: [{name: datasets, namespace: research, bucket: acme-datasets}]}
-nodePools:
-  - {name: system, machine: e2-standard-4, zones: [us-central1-a], nodes: {count: 1}}
-"#,
+        correction: Correction::Replace("workloadIdentity: false", ""),
     },
     run,
 };

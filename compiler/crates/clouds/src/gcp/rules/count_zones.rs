@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{location, names, section};
 
@@ -12,21 +12,12 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-count-zones",
         severity: Severity::Error,
         summary: "a fixed number of nodes cannot be spread evenly over the zones",
-        explain: r"### What it checks
-
-Whether a pool with a fixed number of nodes sets its zones, in a regional cluster. The number of nodes
-must be a multiple of the number of zones.
-
-### Why it matters
-
-GKE creates the same number of nodes in each zone of such a pool. The flag `--num-nodes` of gcloud counts
-nodes per zone: with 4 in three zones, the pool has 12 nodes.
-
-### How to fix it
-
-Set the zones and a number of nodes that is a multiple of their number. Or set `min` and `max`, which
-count the nodes of all zones.
-",
+        checks: r"Whether a pool with a fixed number of nodes sets its zones, in a regional cluster. The number of nodes
+must be a multiple of the number of zones.",
+        reason: r"GKE creates the same number of nodes in each zone of such a pool. The flag `--num-nodes` of gcloud counts
+nodes per zone: with 4 in three zones, the pool has 12 nodes.",
+        remedy: r"Set the zones and a number of nodes that is a multiple of their number. Or set `min` and `max`, which
+count the nodes of all zones.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +30,7 @@ nodePools:
     nodes: {count: 3}
     zones: [us-central1-a, us-central1-b]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 4}
-    zones: [us-central1-a, us-central1-b]
-"#,
+        correction: Correction::Replace("count: 3", "count: 4"),
     },
     run,
 };

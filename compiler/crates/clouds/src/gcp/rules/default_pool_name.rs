@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{DEFAULT_POOL, created};
 
@@ -12,19 +12,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-default-pool-name",
         severity: Severity::Error,
         summary: "a pool has the name of GKE's default pool",
-        explain: r"### What it checks
-
-Whether a pool of a cluster that gpuc creates is named `default-pool`.
-
-### Why it matters
-
-GKE creates a pool with this name together with every cluster. gpuc deletes it after it has created
-the pools of the file.
-
-### How to fix it
-
-Choose another name for the pool.
-",
+        checks: r"Whether a pool of a cluster that gpuc creates is named `default-pool`.",
+        reason: r"GKE creates a pool with this name together with every cluster. gpuc deletes it after it has created
+the pools of the file.",
+        remedy: r"Choose another name for the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,17 +27,7 @@ nodePools:
     machine: e2-standard-4
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
-    machine: e2-standard-4
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("default-pool", "system"),
     },
     run,
 };

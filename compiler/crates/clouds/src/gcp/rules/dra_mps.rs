@@ -2,30 +2,20 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// MPS with GPUs allocated through DRA on GKE.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2633",
         name: "gke-dra-mps",
         severity: Severity::Error,
         summary: "GPUs allocated through DRA cannot be shared through MPS on GKE",
-        explain: "### What it checks
-
-Whether a pool on GKE has `sharing.mps` with `allocation: dra`.
-
-### Why it matters
-
-GKE's guide to Dynamic Resource Allocation excludes the Multi-Process Service (MPS). The MPS control
+        checks: "Whether a pool on GKE has `sharing.mps` with `allocation: dra`.",
+        reason: "GKE's guide to Dynamic Resource Allocation excludes the Multi-Process Service (MPS). The MPS control
 daemon of the DRA driver requires a shell below the directory of the NVIDIA driver, and these nodes have
-none there.
-
-### How to fix it
-
-Write `sharing: none`; containers that share one ResourceClaim then share its GPU by time-slicing. Or write
-`allocation: devicePlugin`.
-",
+none there.",
+        remedy: "Write `sharing: none`; containers that share one ResourceClaim then share its GPU by time-slicing. Or write
+`allocation: devicePlugin`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
     nodes: {count: 1}
     sharing: {mps: {replicas: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    sharing: none
-"#,
+        correction: Correction::Replace("{mps: {replicas: 4}}", "none"),
     },
     run,
 };

@@ -4,7 +4,7 @@ use gpuc_schema::config::{DevicePlugin, DriverOwner};
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool, Sharing};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -12,23 +12,14 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-driver-owner",
         severity: Severity::Error,
         summary: "the driver owner is incompatible with the device plugin or with MIG",
-        explain: r"### What it checks
-
-Whether the component that installs the GPU driver is compatible with the device plugin. With another
+        checks: r"Whether the component that installs the GPU driver is compatible with the device plugin. With another
 device plugin than GKE's, GKE cannot install the driver. With GKE's device plugin, the GPU Operator cannot
-install it, and with MIG only GKE can.
-
-### Why it matters
-
-The label that disables GKE's device plugin on a node also disables GKE's default driver installation
+install it, and with MIG only GKE can.",
+        reason: r"The label that disables GKE's device plugin on a node also disables GKE's default driver installation
 (NVIDIA/aicr#2047). GKE's device plugin expects the driver in the directory where GKE's installers put
-it. With MIG managed by GKE, GKE creates the MIG devices when it installs the driver.
-
-### How to fix it
-
-Remove `driver`. gpuc then chooses a DaemonSet that runs the installer of the node image, or GKE if GKE
-advertises the GPUs.
-",
+it. With MIG managed by GKE, GKE creates the MIG devices when it installs the driver.",
+        remedy: r"Remove `driver`. gpuc then chooses a DaemonSet that runs the installer of the node image, or GKE if GKE
+advertises the GPUs.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,18 +32,7 @@ nodePools:
     nodes: {count: 1}
     stack: {driver: preinstalled}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    stack: {driver: daemonSet}
-"#,
+        correction: Correction::Replace("preinstalled", "daemonSet"),
     },
     run,
 };

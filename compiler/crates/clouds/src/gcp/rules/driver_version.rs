@@ -4,7 +4,7 @@ use gpuc_schema::config::{DriverOwner, OsFamily};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -12,21 +12,12 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-driver-version",
         severity: Severity::Error,
         summary: "the driver version cannot be installed here",
-        explain: r"### What it checks
-
-Whether the driver owner can install `driverVersion`. If GKE installs the driver, the version is `default`
+        checks: r"Whether the driver owner can install `driverVersion`. If GKE installs the driver, the version is `default`
 or `latest`. If a DaemonSet runs the installer of the node image, it can also be a full version such as
-`580.65.06`. `latest` is available only on Container-Optimized OS.
-
-### Why it matters
-
-GKE offers two drivers for a node image and no others. The installers download one exact version; a
-driver branch alone does not identify one.
-
-### How to fix it
-
-Remove `driverVersion` to use the version that GKE has tested, or write one of the supported values.
-",
+`580.65.06`. `latest` is available only on Container-Optimized OS.",
+        reason: r"GKE offers two drivers for a node image and no others. The installers download one exact version; a
+driver branch alone does not identify one.",
+        remedy: r"Remove `driverVersion` to use the version that GKE has tested, or write one of the supported values.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +30,7 @@ nodePools:
     nodes: {count: 1}
     stack: {driverVersion: "580"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    stack: {driverVersion: "580.65.06"}
-"#,
+        correction: Correction::Replace(r#"driverVersion: "580""#, r#"driverVersion: "580.65.06""#),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -10,19 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-fraction",
         severity: Severity::Warning,
         summary: "a machine type with a fraction of a GPU is not verified on GKE",
-        explain: r"### What it checks
-
-Whether the machine type of a pool has less than a full GPU: `g4-standard-6`, `-12`, `-24`.
-
-### Why it matters
-
-Compute Engine lists these machine types. Whether GKE supports them, and the name of their GPU on GKE, is
-not verified. GKE may refuse the pool.
-
-### How to fix it
-
-Use a machine type with full GPUs. Or create the pool by hand first and write `allow: [gke-fraction]`.
-",
+        checks: r"Whether the machine type of a pool has less than a full GPU: `g4-standard-6`, `-12`, `-24`.",
+        reason: r"Compute Engine lists these machine types. Whether GKE supports them, and the name of their GPU on GKE, is
+not verified. GKE may refuse the pool.",
+        remedy: r"Use a machine type with full GPUs. Or create the pool by hand first and write `allow: [gke-fraction]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -34,17 +25,7 @@ nodePools:
     machine: g4-standard-24
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g4-standard-48
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("g4-standard-24", "g4-standard-48"),
     },
     run,
 };

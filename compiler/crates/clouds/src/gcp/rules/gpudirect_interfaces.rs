@@ -6,7 +6,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Gpudirect, GpudirectInterface};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{created, gpudirect};
 
@@ -16,24 +16,15 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-gpudirect-interfaces",
         severity: Severity::Error,
         summary: "the networks of a pool's GPUDirect interfaces are invalid",
-        explain: r"### What it checks
-
-Whether `network.gpudirect.interfaces` has a network for each interface that the machine type has for its
+        checks: r"Whether `network.gpudirect.interfaces` has a network for each interface that the machine type has for its
 GPUs. Each interface needs its own VPC network and subnetwork, other than the cluster's network. Names
 must be valid, and names of subnetworks have at most 41 characters. A subnetwork must be in the same
-network everywhere in the file.
-
-### Why it matters
-
-Two GPUs share an interface, or each GPU has its own, and the NCCL settings name all of them. If an
+network everywhere in the file.",
+        reason: r"Two GPUs share an interface, or each GPU has its own, and the NCCL settings name all of them. If an
 interface is missing, pods do not start. GKE accepts each VPC network only once, and not the network of
 the cluster. The name of the subnetwork becomes the name of a `Network` object in the cluster, which Linux
-limits to 41 characters.
-
-### How to fix it
-
-Create a VPC network and a subnetwork for each interface, and list them in the order of the interfaces.
-",
+limits to 41 characters.",
+        remedy: r"Create a VPC network and a subnetwork for each interface, and list them in the order of the interfaces.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -51,24 +42,13 @@ nodePools:
           - {network: gpu-1, subnetwork: gpu-1}
           - {network: gpu-2, subnetwork: gpu-2}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: a3-highgpu-8g
-    nodes: {count: 2}
-    network:
-      gpudirect:
-        interfaces:
-          - {network: gpu-0, subnetwork: gpu-0}
-          - {network: gpu-1, subnetwork: gpu-1}
-          - {network: gpu-2, subnetwork: gpu-2}
+        correction: Correction::Replace(
+            "gpu-2}
+",
+            "gpu-2}
           - {network: gpu-3, subnetwork: gpu-3}
-"#,
+",
+        ),
     },
     run,
 };

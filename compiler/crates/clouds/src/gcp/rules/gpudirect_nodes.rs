@@ -3,7 +3,7 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
 use gpuc_schema::config::OsFamily;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::gpudirect;
 
@@ -13,19 +13,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-gpudirect-nodes",
         severity: Severity::Error,
         summary: "GPUDirect is not supported on these nodes",
-        explain: r"### What it checks
-
-Whether a pool with `network.gpudirect` uses Container-Optimized OS and full GPUs.
-
-### Why it matters
-
-Google's installer loads a kernel module that Container-Optimized OS contains, and its settings name eight
-full GPUs. There is no documented support for other images, for replicas or for MIG devices.
-
-### How to fix it
-
-Remove `os` and `sharing` from the pool, or remove `gpudirect`.
-",
+        checks: r"Whether a pool with `network.gpudirect` uses Container-Optimized OS and full GPUs.",
+        reason: r"Google's installer loads a kernel module that Container-Optimized OS contains, and its settings name eight
+full GPUs. There is no documented support for other images, for replicas or for MIG devices.",
+        remedy: r"Remove `os` and `sharing` from the pool, or remove `gpudirect`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -45,24 +36,11 @@ nodePools:
           - {network: gpu-2, subnetwork: gpu-2}
           - {network: gpu-3, subnetwork: gpu-3}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: a3-highgpu-8g
-    nodes: {count: 2}
-    network:
-      gpudirect:
-        interfaces:
-          - {network: gpu-0, subnetwork: gpu-0}
-          - {network: gpu-1, subnetwork: gpu-1}
-          - {network: gpu-2, subnetwork: gpu-2}
-          - {network: gpu-3, subnetwork: gpu-3}
-"#,
+        correction: Correction::Replace(
+            "os: {family: Ubuntu}
+    ",
+            "",
+        ),
     },
     run,
 };

@@ -5,7 +5,7 @@ use gpuc_schema::config::Task;
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::holding;
 use gpuc_model::{Cluster, GpuAsk};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -13,20 +13,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-gpudirect-part",
         severity: Severity::Error,
         summary: "a multi-node workload requests some, but not all, GPUs of nodes with GPUDirect",
-        explain: r"### What it checks
-
-Whether each pod of a multi-node workload requests all GPUs of its node, on pools with
-`network.gpudirect`.
-
-### Why it matters
-
-A pod uses all GPU interfaces of its node, and its sidecar serves all GPUs of the node. A second pod on the
-node gets neither and stays pending indefinitely.
-
-### How to fix it
-
-Request all GPUs of a node, on fewer nodes: `gpusPerNode: 8`.
-",
+        checks: r"Whether each pod of a multi-node workload requests all GPUs of its node, on pools with
+`network.gpudirect`.",
+        reason: r"A pod uses all GPU interfaces of its node, and its sidecar serves all GPUs of the node. A second pod on the
+node gets neither and stays pending indefinitely.",
+        remedy: r"Request all GPUs of a node, on fewer nodes: `gpusPerNode: 8`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,26 +38,7 @@ nodePools:
 workloads:
   - {name: train, jobSet: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 4}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: a3-highgpu-8g
-    nodes: {count: 2}
-    network:
-      gpudirect:
-        interfaces:
-          - {network: gpu-0, subnetwork: gpu-0}
-          - {network: gpu-1, subnetwork: gpu-1}
-          - {network: gpu-2, subnetwork: gpu-2}
-          - {network: gpu-3, subnetwork: gpu-3}
-workloads:
-  - {name: train, jobSet: {image: "registry.example.com/model:1.0.0", nodes: 2, gpusPerNode: 8}}
-"#,
+        correction: Correction::Replace("gpusPerNode: 4", "gpusPerNode: 8"),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MachineType};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{gpudirect, machines};
 
@@ -12,22 +12,13 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-gpudirect-unused",
         severity: Severity::Warning,
         summary: "the network between the GPUs of several machines is not configured",
-        explain: r"### What it checks
-
-Whether a pool with several machines of a type with GPUDirect-TCPX, -TCPXO or RDMA configures the
-networks of its GPUs.
-
-### Why it matters
-
-The GPU network requires a VPC network for each interface, which gpuc does not create. Without it,
-multi-node jobs use the one ordinary interface, at a fraction of the speed.
-
-### How to fix it
-
-With `a3-megagpu-8g` and `a3-highgpu-8g`, list a network for each interface in `network.gpudirect`.
+        checks: r"Whether a pool with several machines of a type with GPUDirect-TCPX, -TCPXO or RDMA configures the
+networks of its GPUs.",
+        reason: r"The GPU network requires a VPC network for each interface, which gpuc does not create. Without it,
+multi-node jobs use the one ordinary interface, at a fraction of the speed.",
+        remedy: r"With `a3-megagpu-8g` and `a3-highgpu-8g`, list a network for each interface in `network.gpudirect`.
 Otherwise run jobs on one node and write `allow: [gke-gpudirect-unused]`. Or create the pool outside of
-gpuc and set `existing`.
-",
+gpuc and set `existing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,17 +30,7 @@ nodePools:
     machine: a3-megagpu-8g
     nodes: {min: 1, max: 2}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: a3-megagpu-8g
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("min: 1, max: 2", "count: 1"),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{names, section};
 
@@ -12,20 +12,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-location",
         severity: Severity::Error,
         summary: "the location is neither a region nor a zone",
-        explain: r"### What it checks
-
-Whether `cloud.gcp.location` has the form of a region (`us-central1`) or of a zone (`us-
-central1-a`).
-
-### Why it matters
-
-The location determines the type of the cluster. A regional cluster has three control planes and nodes
-in several zones, a zonal cluster has one of each. Names of other clouds are not valid.
-
-### How to fix it
-
-Write a region or a zone that `gcloud compute zones list` shows.
-",
+        checks: r"Whether `cloud.gcp.location` has the form of a region (`us-central1`) or of a zone (`us-
+central1-a`).",
+        reason: r"The location determines the type of the cluster. A regional cluster has three control planes and nodes
+in several zones, a zonal cluster has one of each. Names of other clouds are not valid.",
+        remedy: r"Write a region or a zone that `gcloud compute zones list` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,17 +28,7 @@ nodePools:
     machine: g2-standard-8
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("us-east-1", "us-central1-a"),
     },
     run,
 };

@@ -4,29 +4,19 @@ use std::collections::BTreeSet;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::gcp::created;
 
-/// Maintenance window that is too short for GKE.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2629",
         name: "gke-maintenance-short",
         severity: Severity::Error,
         summary: "the maintenance window is shorter than GKE requires",
-        explain: "### What it checks
-
-Whether the maintenance window is open for at least 48 hours in any 32 days.
-
-### Why it matters
-
-GKE refuses a shorter window, because it needs the time for security updates.
-
-### How to fix it
-
-Add days or hours: one day per week requires 12 hours, two days require 6 hours, three days 4 hours.
-",
+        checks: "Whether the maintenance window is open for at least 48 hours in any 32 days.",
+        reason: "GKE refuses a shorter window, because it needs the time for security updates.",
+        remedy: "Add days or hours: one day per week requires 12 hours, two days require 6 hours, three days 4 hours.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,15 +26,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: system, machine: e2-standard-4, nodes: {count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {maintenance: {days: [saturday, sunday], start: "02:00", hours: 6}}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: system, machine: e2-standard-4, nodes: {count: 1}}
-"#,
+        correction: Correction::Replace("saturday", "saturday, sunday"),
     },
     run,
 };

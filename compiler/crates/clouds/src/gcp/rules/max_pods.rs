@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -10,19 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-max-pods",
         severity: Severity::Error,
         summary: "`maxPods` is outside the range that GKE accepts",
-        explain: r"### What it checks
-
-Whether `maxPods` is from 8 to 256.
-
-### Why it matters
-
-GKE sizes the address range of each node from this number. It refuses other values, but only after the
-review.
-
-### How to fix it
-
-Write a number from 8 to 256, or remove `maxPods` to use the default of GKE, 110.
-",
+        checks: r"Whether `maxPods` is from 8 to 256.",
+        reason: r"GKE sizes the address range of each node from this number. It refuses other values, but only after the
+review.",
+        remedy: r"Write a number from 8 to 256, or remove `maxPods` to use the default of GKE, 110.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,18 +26,7 @@ nodePools:
     nodes: {count: 1}
     maxPods: 512
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    maxPods: 256
-"#,
+        correction: Correction::Replace("maxPods: 512", "maxPods: 256"),
     },
     run,
 };

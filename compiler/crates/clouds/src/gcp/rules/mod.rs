@@ -96,7 +96,12 @@ mod tests {
                 "{}",
                 code.id
             );
-            assert_eq!(code_counts(code.good), BTreeMap::new(), "{} fixed", code.id);
+            assert_eq!(
+                code_counts(&code.good()),
+                BTreeMap::new(),
+                "{} fixed",
+                code.id
+            );
         }
     }
 

@@ -5,7 +5,7 @@ use gpuc_schema::config::{Capacity, DriverOwner};
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -13,20 +13,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-not-here",
         severity: Severity::Error,
         summary: "GKE does not support this setting",
-        explain: r"### What it checks
-
-Whether a pool has settings that GKE does not support: `hosts` (on premises), `subnets` (EKS and AKS),
+        checks: r"Whether a pool has settings that GKE does not support: `hosts` (on premises), `subnets` (EKS and AKS),
 `network.efa` (EKS), `capacity.spot.eviction` and `capacity.spot.maxPrice` (AKS). A GKE pool uses the
-subnetwork of its cluster. The rule also reports `driverImage` if no DaemonSet installs the driver.
-
-### Why it matters
-
-gpuc does not ignore any key: a setting without effect is an error.
-
-### How to fix it
-
-Remove the key.
-",
+subnetwork of its cluster. The rule also reports `driverImage` if no DaemonSet installs the driver.",
+        reason: r"gpuc does not ignore any key: a setting without effect is an error.",
+        remedy: r"Remove the key.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -39,18 +30,7 @@ nodePools:
     nodes: {count: 1}
     capacity: {spot: {maxPrice: 0.5}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    capacity: {spot: {}}
-"#,
+        correction: Correction::Replace("maxPrice: 0.5", ""),
     },
     run,
 };

@@ -3,7 +3,7 @@
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MigGpu, Pool, PoolGpus, Sharing};
 use gpuc_schema::config::{DevicePlugin, MigStrategy};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{accelerator, partitions};
 
@@ -13,22 +13,13 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-partition",
         severity: Severity::Error,
         summary: "GKE cannot create this MIG geometry",
-        explain: r"### What it checks
-
-If GKE advertises the GPUs of a pool (`devicePlugin: cloud`), whether GKE can create the MIG geometry. All
+        checks: r"If GKE advertises the GPUs of a pool (`devicePlugin: cloud`), whether GKE can create the MIG geometry. All
 MIG devices must have one profile, which GKE supports on the GPU model, and must fill every GPU. They must
-be advertised as `nvidia.com/gpu` (strategy `single`).
-
-### Why it matters
-
-GKE accepts one `gpu-partition-size` for a pool and fills each GPU with it. It does not support other
-geometries.
-
-### How to fix it
-
-Fill all GPUs with one profile and write `strategy: single`. Or choose gpuc's device plugin, which creates
-any geometry: `devicePlugin: gpuc`.
-",
+be advertised as `nvidia.com/gpu` (strategy `single`).",
+        reason: r"GKE accepts one `gpu-partition-size` for a pool and fills each GPU with it. It does not support other
+geometries.",
+        remedy: r"Fill all GPUs with one profile and write `strategy: single`. Or choose gpuc's device plugin, which creates
+any geometry: `devicePlugin: gpuc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -41,18 +32,7 @@ nodePools:
     sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
     stack: {devicePlugin: cloud}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-nodePools:
-  - name: gpu
-    machine: a2-highgpu-1g
-    nodes: {count: 1}
-    sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}
-    stack: {devicePlugin: cloud}
-"#,
+        correction: Correction::Replace("strategy: mixed", "strategy: single"),
     },
     run,
 };

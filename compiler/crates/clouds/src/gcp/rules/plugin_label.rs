@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::NO_DEFAULT_PLUGIN;
 
@@ -12,19 +12,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-plugin-label",
         severity: Severity::Error,
         summary: "a label that gpuc derives from `stack.devicePlugin` is set by hand",
-        explain: r"### What it checks
-
-Whether the `labels` of a pool contain `gke-no-default-nvidia-gpu-device-plugin`.
-
-### Why it matters
-
-The label disables GKE's device plugin on a node. Set by hand, it can contradict `stack.devicePlugin`: then
-two device plugins advertise the same GPUs, or none does.
-
-### How to fix it
-
-Remove the label. gpuc sets it unless `stack.devicePlugin` is `cloud`.
-",
+        checks: r"Whether the `labels` of a pool contain `gke-no-default-nvidia-gpu-device-plugin`.",
+        reason: r"The label disables GKE's device plugin on a node. Set by hand, it can contradict `stack.devicePlugin`: then
+two device plugins advertise the same GPUs, or none does.",
+        remedy: r"Remove the label. gpuc sets it unless `stack.devicePlugin` is `cloud`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,17 +28,11 @@ nodePools:
     nodes: {count: 1}
     labels: {gke-no-default-nvidia-gpu-device-plugin: "true"}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
+        correction: Correction::Replace(
+            r#"    labels: {gke-no-default-nvidia-gpu-device-plugin: "true"}
 "#,
+            "",
+        ),
     },
     run,
 };

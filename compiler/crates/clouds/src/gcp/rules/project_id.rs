@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -10,20 +10,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-project-id",
         severity: Severity::Error,
         summary: "the project ID is invalid",
-        explain: r"### What it checks
-
-Whether `cloud.gcp.project` has the form of a project ID: 6 to 30 lower-case letters, digits and
-hyphens. It starts with a letter and does not end with a hyphen.
-
-### Why it matters
-
-Every command names the project. The first command fails with a project number or a display name, but
-only after the review.
-
-### How to fix it
-
-Write the ID that `gcloud projects list` shows in its first column.
-",
+        checks: r"Whether `cloud.gcp.project` has the form of a project ID: 6 to 30 lower-case letters, digits and
+hyphens. It starts with a letter and does not end with a hyphen.",
+        reason: r"Every command names the project. The first command fails with a project number or a display name, but
+only after the review.",
+        remedy: r"Write the ID that `gcloud projects list` shows in its first column.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,17 +26,7 @@ nodePools:
     machine: g2-standard-8
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#""123456789012""#, "acme-ml-prod"),
     },
     run,
 };

@@ -3,7 +3,7 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{ownership, section};
 
@@ -13,21 +13,12 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-resource-label",
         severity: Severity::Error,
         summary: "Google Cloud does not accept a resource label",
-        explain: r"### What it checks
-
-Whether the keys and values of `cloud.gcp.resourceLabels` and of the `tags` of a pool have at most 63
+        checks: r"Whether the keys and values of `cloud.gcp.resourceLabels` and of the `tags` of a pool have at most 63
 lower-case letters, digits, `_` and `-`. A key must start with a letter, and not with `goog-` or
-`gpuc-labels`.
-
-### Why it matters
-
-They become labels of Google Cloud resources, which are more restricted than labels of Kubernetes: no
-dots, slashes or upper-case letters. In `gpuc-labels`, gpuc records the labels that it has set.
-
-### How to fix it
-
-Use lower case, and `-` instead of other characters.
-",
+`gpuc-labels`.",
+        reason: r"They become labels of Google Cloud resources, which are more restricted than labels of Kubernetes: no
+dots, slashes or upper-case letters. In `gpuc-labels`, gpuc records the labels that it has set.",
+        remedy: r"Use lower case, and `-` instead of other characters.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,18 +31,7 @@ nodePools:
     nodes: {count: 1}
     tags: {CostCenter: ml}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    tags: {cost-center: ml}
-"#,
+        correction: Correction::Replace("CostCenter:", "cost-center:"),
     },
     run,
 };

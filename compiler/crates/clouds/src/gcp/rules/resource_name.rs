@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Placement};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::created;
 
@@ -14,22 +14,13 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-resource-name",
         severity: Severity::Error,
         summary: "the name of a network, reservation or placement policy is invalid",
-        explain: r"### What it checks
-
-Whether these names are valid: the network and subnetwork of a new cluster, and the reservation and placement
+        checks: r"Whether these names are valid: the network and subnetwork of a new cluster, and the reservation and placement
 policy of a pool. A name has at most 63 lower-case letters, digits and hyphens. It starts with a letter and does
-not end with a hyphen. A path such as `projects/host/global/networks/shared` is also valid.
-
-### Why it matters
-
-`gcloud` does not validate these names and treats an empty name as not set. Google Cloud refuses invalid
-names when it creates the cluster, after the review.
-
-### How to fix it
-
-Write the name that `gcloud compute networks list`, `gcloud compute reservations list` or `gcloud
-compute resource-policies list` shows.
-",
+not end with a hyphen. A path such as `projects/host/global/networks/shared` is also valid.",
+        reason: r"`gcloud` does not validate these names and treats an empty name as not set. Google Cloud refuses invalid
+names when it creates the cluster, after the review.",
+        remedy: r"Write the name that `gcloud compute networks list`, `gcloud compute reservations list` or `gcloud
+compute resource-policies list` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,18 +33,7 @@ nodePools:
     nodes: {count: 1}
     capacity: {reservation: {id: Training GPUs, count: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    capacity: {reservation: {id: training-gpus, count: 1}}
-"#,
+        correction: Correction::Replace("Training GPUs", "training-gpus"),
     },
     run,
 };

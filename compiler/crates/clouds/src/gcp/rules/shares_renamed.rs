@@ -4,7 +4,7 @@ use gpuc_schema::config::{DevicePlugin, Sharing};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -12,19 +12,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-shares-renamed",
         severity: Severity::Error,
         summary: "GKE's device plugin does not support `rename`",
-        explain: r"### What it checks
-
-Whether a pool whose GPUs GKE advertises (`devicePlugin: cloud`) renames its replicas.
-
-### Why it matters
-
-GKE advertises every replica as `nvidia.com/gpu`. Workloads and quotas for `nvidia.com/gpu.shared` would
-stay pending indefinitely.
-
-### How to fix it
-
-Remove `rename`, or choose gpuc's device plugin: `devicePlugin: gpuc`.
-",
+        checks: r"Whether a pool whose GPUs GKE advertises (`devicePlugin: cloud`) renames its replicas.",
+        reason: r"GKE advertises every replica as `nvidia.com/gpu`. Workloads and quotas for `nvidia.com/gpu.shared` would
+stay pending indefinitely.",
+        remedy: r"Remove `rename`, or choose gpuc's device plugin: `devicePlugin: gpuc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,18 +28,7 @@ nodePools:
     sharing: {timeSlicing: {replicas: 4, rename: true}}
     stack: {devicePlugin: cloud}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4, rename: false}}
-    stack: {devicePlugin: cloud}
-"#,
+        correction: Correction::Replace("rename: true", "rename: false"),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{created, section};
 
@@ -12,20 +12,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-system-pool-missing",
         severity: Severity::Error,
         summary: "a new cluster has no pool for system pods",
-        explain: r"### What it checks
-
-Whether a cluster that gpuc creates has a pool without GPUs that always has a node and no taints that
-repel pods.
-
-### Why it matters
-
-GKE taints nodes with GPUs. gpuc deletes the pool that GKE creates with the cluster after it has created
-the pools of the file. Without another suitable pool, DNS, metrics and controllers are unschedulable.
-
-### How to fix it
-
-Add a pool such as `{name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}`.
-",
+        checks: r"Whether a cluster that gpuc creates has a pool without GPUs that always has a node and no taints that
+repel pods.",
+        reason: r"GKE taints nodes with GPUs. gpuc deletes the pool that GKE creates with the cluster after it has created
+the pools of the file. Without another suitable pool, DNS, metrics and controllers are unschedulable.",
+        remedy: r"Add a pool such as `{name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,20 +28,13 @@ nodePools:
     machine: g2-standard-8
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: system
+        correction: Correction::Replace(
+            "name: gpu",
+            "name: system
     machine: e2-standard-4
     nodes: {count: 1}
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-"#,
+  - name: gpu",
+        ),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::taints;
 
@@ -12,20 +12,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-taint-automatic",
         severity: Severity::Warning,
         summary: "GKE sets this taint automatically",
-        explain: r"### What it checks
-
-Whether a pool with GPUs has `nvidia.com/gpu=present:NoSchedule` among its `taints`, or an Arm
-pool `kubernetes.io/arch=arm64:NoSchedule`.
-
-### Why it matters
-
-GKE sets these taints on such nodes automatically, and gpuc takes them into account. Setting them again has
-no effect, and suggests that the nodes would otherwise not have them.
-
-### How to fix it
-
-Remove the taint.
-",
+        checks: r"Whether a pool with GPUs has `nvidia.com/gpu=present:NoSchedule` among its `taints`, or an Arm
+pool `kubernetes.io/arch=arm64:NoSchedule`.",
+        reason: r"GKE sets these taints on such nodes automatically, and gpuc takes them into account. Setting them again has
+no effect, and suggests that the nodes would otherwise not have them.",
+        remedy: r"Remove the taint.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,17 +29,11 @@ nodePools:
     nodes: {count: 1}
     taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+",
+            "",
+        ),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::taints;
 
@@ -12,20 +12,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-taint-key-twice",
         severity: Severity::Error,
         summary: "two taints of a pool have the same key",
-        explain: r"### What it checks
-
-Whether the keys of a pool's taints are unique, including the taints that GKE sets.
-
-### Why it matters
-
-gcloud parses `--node-taints` as a map by key. Of two taints with the same key it keeps one, without a
-warning.
-
-### How to fix it
-
-Give the taints different keys, or keep one. `NoExecute` includes the effect of `NoSchedule` and also
-evicts pods.
-",
+        checks: r"Whether the keys of a pool's taints are unique, including the taints that GKE sets.",
+        reason: r"gcloud parses `--node-taints` as a map by key. Of two taints with the same key it keeps one, without a
+warning.",
+        remedy: r"Give the taints different keys, or keep one. `NoExecute` includes the effect of `NoSchedule` and also
+evicts pods.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,19 +31,11 @@ nodePools:
       - {key: team, value: a, effect: NoSchedule}
       - {key: team, value: a, effect: NoExecute}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    taints:
-      - {key: team, value: a, effect: NoExecute}
-"#,
+        correction: Correction::Replace(
+            "NoSchedule}
+      - {key: team, value: a, effect: NoExecute",
+            "NoExecute",
+        ),
     },
     run,
 };

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -10,19 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-upgrade-incomplete",
         severity: Severity::Error,
         summary: "the upgrade settings of a pool are incomplete",
-        explain: r"### What it checks
-
-Whether `upgrade` sets both `maxSurge` and `maxUnavailable`, and at least one of them is greater than 0.
-
-### Why it matters
-
-gcloud accepts the two settings only together. With both at 0, GKE cannot replace any node.
-
-### How to fix it
-
-Set both: `{maxSurge: 0, maxUnavailable: 1}` if no additional machines are available, or `{maxSurge: 1,
-maxUnavailable: 0}` if all nodes must stay available.
-",
+        checks: r"Whether `upgrade` sets both `maxSurge` and `maxUnavailable`, and at least one of them is greater than 0.",
+        reason: r"gcloud accepts the two settings only together. With both at 0, GKE cannot replace any node.",
+        remedy: r"Set both: `{maxSurge: 0, maxUnavailable: 1}` if no additional machines are available, or `{maxSurge: 1,
+maxUnavailable: 0}` if all nodes must stay available.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,18 +26,7 @@ nodePools:
     nodes: {count: 1}
     upgrade: {maxSurge: 0}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    upgrade: {maxSurge: 0, maxUnavailable: 1}
-"#,
+        correction: Correction::Replace("maxSurge: 0", "maxSurge: 0, maxUnavailable: 1"),
     },
     run,
 };

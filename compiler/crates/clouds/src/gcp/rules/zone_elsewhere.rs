@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::{names, section};
 
@@ -12,18 +12,9 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-zone-elsewhere",
         severity: Severity::Error,
         summary: "a pool has a zone outside of the cluster's region",
-        explain: r"### What it checks
-
-Whether each of the `zones` of a pool is a zone of the cluster's region, and is listed once.
-
-### Why it matters
-
-The nodes of a GKE cluster are in zones of its region. gcloud does not validate the zones.
-
-### How to fix it
-
-Write zones of the cluster's region, each of them once.
-",
+        checks: r"Whether each of the `zones` of a pool is a zone of the cluster's region, and is listed once.",
+        reason: r"The nodes of a GKE cluster are in zones of its region. gcloud does not validate the zones.",
+        remedy: r"Write zones of the cluster's region, each of them once.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +27,7 @@ nodePools:
     nodes: {count: 1}
     zones: [europe-west4-a]
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    machine: g2-standard-8
-    nodes: {count: 1}
-    zones: [us-central1-a]
-"#,
+        correction: Correction::Replace("europe-west4-a", "us-central1-a"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Invalid kubeconfig context.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2808",
         name: "context-unusable",
         severity: Severity::Error,
         summary: "the kubeconfig context is invalid",
-        explain: r"### What it checks
-
-Whether `context` is empty, starts with `-` or has control characters.
-
-### Why it matters
-
-Every command names the context. With an empty context, kubectl uses the current context, which can be
-any cluster. kubectl parses a leading `-` as an option.
-
-### How to fix it
-
-Write a context that `kubectl config get-contexts -o name` shows.
-",
+        checks: r"Whether `context` is empty, starts with `-` or has control characters.",
+        reason: r"Every command names the context. With an empty context, kubectl uses the current context, which can be
+any cluster. kubectl parses a leading `-` as an option.",
+        remedy: r"Write a context that `kubectl config get-contexts -o name` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +26,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(r#"context: """#, "context: lab"),
     },
     run,
 };

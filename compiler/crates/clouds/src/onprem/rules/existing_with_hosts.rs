@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Existing pool that lists hosts.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2807",
         name: "existing-with-hosts",
         severity: Severity::Error,
         summary: "a pool has both `existing` and `hosts`",
-        explain: r"### What it checks
-
-Whether a pool with `existing` also lists `hosts`.
-
-### Why it matters
-
-With `existing`, the nodes are labeled by hand and selected by a label selector, and gpuc does not change
-them. With `hosts`, gpuc labels and taints the nodes. A pool cannot use both.
-
-### How to fix it
-
-Remove `existing`, so that gpuc labels the hosts, or remove `hosts`.
-",
+        checks: r"Whether a pool with `existing` also lists `hosts`.",
+        reason: r"With `existing`, the nodes are labeled by hand and selected by a label selector, and gpuc does not change
+them. With `hosts`, gpuc labels and taints the nodes. A pool cannot use both.",
+        remedy: r"Remove `existing`, so that gpuc labels the hosts, or remove `hosts`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -37,18 +27,11 @@ nodePools:
     nodes: {count: 1}
     existing: {selector: {rack: a}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    nodes: {count: 1}
-    existing: {selector: {rack: a}}
-"#,
+        correction: Correction::Replace(
+            "hosts: [node-1]
+    ",
+            "",
+        ),
     },
     run,
 };

@@ -2,30 +2,20 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::is_dns_label;
 
-/// Host name that is not a valid node name.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2803",
         name: "host-name-invalid",
         severity: Severity::Error,
         summary: "a host name is not a valid node name",
-        explain: r"### What it checks
-
-Whether a host name is a valid node name: lower-case letters, digits, `-` and `.`, at most 253 characters.
-Each part between dots starts and ends with a letter or digit.
-
-### Why it matters
-
-The scripts look up nodes by this name. No node can have an invalid name, so the lookup always fails.
-
-### How to fix it
-
-Write the node name that `kubectl get nodes` shows.
-",
+        checks: r"Whether a host name is a valid node name: lower-case letters, digits, `-` and `.`, at most 253 characters.
+Each part between dots starts and ends with a letter or digit.",
+        reason: r"The scripts look up nodes by this name. No node can have an invalid name, so the lookup always fails.",
+        remedy: r"Write the node name that `kubectl get nodes` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -38,18 +28,7 @@ nodePools:
     hosts: [Node_1]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("[Node_1", "[node-1"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Pool without hosts.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2801",
         name: "hosts-missing",
         severity: Severity::Error,
         summary: "a pool on premises has no hosts",
-        explain: r"### What it checks
-
-Whether a pool lists its `hosts`, unless it has `existing`.
-
-### Why it matters
-
-On premises, no cloud creates machines: the nodes of a pool are the hosts that it lists. Without hosts, gpuc
-labels no nodes, and the generated objects match no nodes.
-
-### How to fix it
-
-List the node names that `kubectl get nodes` shows.
-",
+        checks: r"Whether a pool lists its `hosts`, unless it has `existing`.",
+        reason: r"On premises, no cloud creates machines: the nodes of a pool are the hosts that it lists. Without hosts, gpuc
+labels no nodes, and the generated objects match no nodes.",
+        remedy: r"List the node names that `kubectl get nodes` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,18 +25,11 @@ nodePools:
     gpu: {model: A30, perNode: 2}
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            " nodes:",
+            " hosts: [node-1]
+    nodes:",
+        ),
     },
     run,
 };

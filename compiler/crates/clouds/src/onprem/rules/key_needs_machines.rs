@@ -4,31 +4,21 @@ use gpuc_schema::config::{Capacity, NodePool};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
-/// Key that applies only to machines that a cloud creates.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2806",
         name: "key-needs-machines",
         severity: Severity::Error,
         summary: "a key of a pool applies only to machines that a cloud creates",
-        explain: r"### What it checks
-
-Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGiB`,
-`maxPods`, `tags` or `upgrade`.
-
-### Why it matters
-
-These keys configure machines that a cloud creates. Existing hosts do not change, so the key would have no
-effect and would mislead readers of the file.
-
-### How to fix it
-
-Remove the key. Describe the GPUs of a host with `gpu`. Set the maximum number of pods in the configuration
-of the kubelet.
-",
+        checks: r"Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGiB`,
+`maxPods`, `tags` or `upgrade`.",
+        reason: r"These keys configure machines that a cloud creates. Existing hosts do not change, so the key would have no
+effect and would mislead readers of the file.",
+        remedy: r"Remove the key. Describe the GPUs of a host with `gpu`. Set the maximum number of pods in the configuration
+of the kubelet.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,18 +32,11 @@ nodePools:
     nodes: {count: 1}
     diskGiB: 200
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace(
+            "    diskGiB: 200
+",
+            "",
+        ),
     },
     run,
 };

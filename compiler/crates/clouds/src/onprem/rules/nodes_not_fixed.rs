@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-/// Pool on premises with a range of nodes.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2805",
         name: "nodes-not-fixed",
         severity: Severity::Error,
         summary: "a pool on premises has a range of nodes",
-        explain: r"### What it checks
-
-Whether `min` and `max` of a pool on premises are the same.
-
-### Why it matters
-
-No component adds or removes hosts. The size of the pool is constant, but gpuc would compute quotas and totals
-from a range.
-
-### How to fix it
-
-Write `count` with the number of hosts.
-",
+        checks: r"Whether `min` and `max` of a pool on premises are the same.",
+        reason: r"No component adds or removes hosts. The size of the pool is constant, but gpuc would compute quotas and totals
+from a range.",
+        remedy: r"Write `count` with the number of hosts.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +26,7 @@ nodePools:
     hosts: [node-1]
     nodes: {min: 0, max: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-"#,
+        correction: Correction::Replace("min: 0, max:", "count:"),
     },
     run,
 };

@@ -2,28 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-/// Number of nodes that differs from the number of hosts.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2804",
         name: "nodes-not-hosts",
         severity: Severity::Error,
         summary: "`nodes` of a pool differs from the number of its hosts",
-        explain: r"### What it checks
-
-Whether the number of nodes of a pool is the number of its `hosts`.
-
-### Why it matters
-
-gpuc derives quotas, totals and the checks of `verify.sh` from `nodes`. If it differs from the number of
-hosts, they include nodes that do not exist, or omit some.
-
-### How to fix it
-
-Write the number of hosts, or correct the list of hosts.
-",
+        checks: r"Whether the number of nodes of a pool is the number of its `hosts`.",
+        reason: r"gpuc derives quotas, totals and the checks of `verify.sh` from `nodes`. If it differs from the number of
+hosts, they include nodes that do not exist, or omit some.",
+        remedy: r"Write the number of hosts, or correct the list of hosts.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -36,18 +26,7 @@ nodePools:
     hosts: [node-1, node-2]
     nodes: {count: 1}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: lab}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1, node-2]
-    nodes: {count: 2}
-"#,
+        correction: Correction::Replace("count: 1", "count: 2"),
     },
     run,
 };

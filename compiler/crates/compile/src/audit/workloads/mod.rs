@@ -15,7 +15,7 @@ use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
 use gpuc_model::scheduling::{Answer, Defaults, Demand, Verdict, Why, line, places};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Task, Workload};
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 use serde_json::json;
@@ -31,23 +31,14 @@ pub(super) static PATCH_UNDONE: Code = Code {
     name: "workload-patch-undone",
     severity: Severity::Warning,
     summary: "a patch overrides a value that a workload has from its pool, GPUs or queue",
-    explain: "### What it checks
-
-A key below `podPatch` or `patch` must not override a value that gpuc derives from the pool, the GPUs
+    checks: "A key below `podPatch` or `patch` must not override a value that gpuc derives from the pool, the GPUs
 and the team of the workload: tolerations, node selectors and affinity, the runtime class, the GPUs
 and network interfaces of a container, environment variables for the network or the kind of workload,
-and the queue. Nor may it set `NVIDIA_VISIBLE_DEVICES`, with which the device plugin assigns GPUs.
-
-### Why it matters
-
-The patch takes precedence. Without the toleration for its pool's taint, a pod runs on none of its
-nodes. If the GPUs differ from the file, quotas and checks use the wrong numbers.
-
-### How to fix it
-
-Add the tolerations from the help to your own, or change the keys that they derive from: `pool`,
-`gpus`, `team`. If the override is intended, add the finding's name to `allow`.
-",
+and the queue. Nor may it set `NVIDIA_VISIBLE_DEVICES`, with which the device plugin assigns GPUs.",
+        reason: "The patch takes precedence. Without the toleration for its pool's taint, a pod runs on none of its
+nodes. If the GPUs differ from the file, quotas and checks use the wrong numbers.",
+        remedy: "Add the tolerations from the help to your own, or change the keys that they derive from: `pool`,
+`gpus`, `team`. If the override is intended, add the finding's name to `allow`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -65,23 +56,7 @@ workloads:
     podPatch:
       nodeSelector: {gpuc.dev/pool: null}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - name: finetune
-    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
-    podPatch:
-      nodeSelector: {disk: ssd}
-"#,
+    correction: Correction::Replace("gpuc.dev/pool: null", "disk: ssd"),
 };
 
 /// A patch after which a workload fits no pool.
@@ -90,20 +65,11 @@ pub(super) static PATCHED_NOWHERE: Code = Code {
     name: "patched-workload-nowhere",
     severity: Severity::Error,
     summary: "with its patch, a workload fits no pool",
-    explain: "### What it checks
-
-The pods of a workload with its `podPatch` and `patch` applied must fit the nodes of a pool: devices,
+    checks: "The pods of a workload with its `podPatch` and `patch` applied must fit the nodes of a pool: devices,
 CPU, memory, node selectors, taints, images. With the number of pods from the patch, services must fit
-the maximum nodes of their pools together with all others.
-
-### Why it matters
-
-The scheduler never places its pods.
-
-### How to fix it
-
-A label on each pool gives the reason why the pod does not fit. Change the patch.
-",
+the maximum nodes of their pools together with all others.",
+        reason: "The scheduler never places its pods.",
+        remedy: "A label on each pool gives the reason why the pod does not fit. Change the patch.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -121,23 +87,7 @@ workloads:
     podPatch:
       containers: [{name: main, resources: {limits: {nvidia.com/gpu: "4"}}}]
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - name: finetune
-    job: {image: "registry.example.com/model:1.0.0"}
-    podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
-"#,
+    correction: Correction::Replace(r#"nvidia.com/gpu: "4""#, r#"nvidia.com/gpu: "1""#),
 };
 
 /// A patch after which an object is invalid.
@@ -146,24 +96,15 @@ pub(super) static PATCH_UNREADABLE: Code = Code {
     name: "workload-patch-unreadable",
     severity: Severity::Error,
     summary: "with its patch, a workload is not a valid Kubernetes object",
-    explain: "### What it checks
-
-The workload with its `podPatch` and `patch` applied must be valid. Mappings and lists keep their type,
+    checks: "The workload with its `podPatch` and `patch` applied must be valid. Mappings and lists keep their type,
 every container has a name and an image, and gpuc's own container still exists. The API server must
 accept the rest: fields and their types, enumerations such as `restartPolicy`, names, labels,
 quantities, ports and counts, mounts of existing volumes, and combinations of fields. Custom resources
 are validated against the CRDs of their pinned charts: their fields, enumerations and counts, and the
-pods in them. `gpuc check --manifests` validates all manifests in the same way (`manifest-unreadable`).
-
-### Why it matters
-
-The API server rejects such an object, or drops unknown fields, which then have no effect.
-
-### How to fix it
-
-Write only the fields that change, with Kubernetes' names. Containers merge by their name: `pytorch` in
-a `PyTorchJob`, `node` in a `TrainJob`, and `main` in every other kind.
-",
+pods in them. `gpuc check --manifests` validates all manifests in the same way (`manifest-unreadable`).",
+        reason: "The API server rejects such an object, or drops unknown fields, which then have no effect.",
+        remedy: "Write only the fields that change, with Kubernetes' names. Containers merge by their name: `pytorch` in
+a `PyTorchJob`, `node` in a `TrainJob`, and `main` in every other kind.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -181,23 +122,7 @@ workloads:
     podPatch:
       containers: [{name: main, comand: ["python", "main.py"]}]
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - name: finetune
-    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
-    podPatch:
-      containers: [{name: main, command: ["python", "main.py"]}]
-"#,
+    correction: Correction::Replace("comand:", "command:"),
 };
 
 /// A patch after which no pod starts.
@@ -206,22 +131,13 @@ pub(super) static PATCH_REFUSED: Code = Code {
     name: "workload-patch-refused",
     severity: Severity::Error,
     summary: "with its patch, a workload violates a rule for manifests",
-    explain: "### What it checks
-
-The workload with its `podPatch` and `patch` applied must pass the rules of `gpuc check --manifests`:
+    checks: "The workload with its `podPatch` and `patch` applied must pass the rules of `gpuc check --manifests`:
 for example, GPU requests and limits that differ, resources that no pool advertises, and containers
 above the `limits` of the team are errors. The `podSecurity` of the team must allow it. Its `priority`
 and `preemptionPolicy` must be those of its PriorityClass. With the number of pods from the patch, it
-must fit the quota of the team.
-
-### Why it matters
-
-The API server rejects its pods, or they get other resources than they request.
-
-### How to fix it
-
-Change the patch as the help describes. To change the number of GPUs, use the workload's own key.
-",
+must fit the quota of the team.",
+        reason: "The API server rejects its pods, or they get other resources than they request.",
+        remedy: "Change the patch as the help describes. To change the number of GPUs, use the workload's own key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -239,23 +155,7 @@ workloads:
     podPatch:
       containers: [{name: main, resources: {requests: {nvidia.com/gpu: "1"}}}]
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-workloads:
-  - name: finetune
-    job: {image: "registry.example.com/model:1.0.0"}
-    podPatch:
-      containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]
-"#,
+    correction: Correction::Replace("requests:", "limits:"),
 };
 
 /// A problem in a patch: span, message and help.

@@ -6,7 +6,7 @@ use gpuc_kubernetes::api_server::priority;
 use gpuc_model::check::Checked;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Scalar, Value};
 
 use super::{Problem, patch_of};
@@ -18,20 +18,11 @@ pub(in crate::audit) static PATCH_PRIORITY: Code = Code {
     name: "workload-patch-priority-unknown",
     severity: Severity::Warning,
     summary: "a patch names an unknown PriorityClass",
-    explain: "### What it checks
-
-If the file has `priorities`, the `priorityClassName` in a `podPatch` or `patch` must be one of them, or
-one of Kubernetes' own with the prefix `system-`.
-
-### Why it matters
-
-The API server rejects pods whose PriorityClass does not exist. The usual cause is a typo.
-
-### How to fix it
-
-Use the workload's `priority` instead, or a name from the file. If the class comes from elsewhere, add
-the finding's name to `allow`.
-",
+    checks: "If the file has `priorities`, the `priorityClassName` in a `podPatch` or `patch` must be one of them, or
+one of Kubernetes' own with the prefix `system-`.",
+        reason: "The API server rejects pods whose PriorityClass does not exist. The usual cause is a typo.",
+        remedy: "Use the workload's `priority` instead, or a name from the file. If the class comes from elsewhere, add
+the finding's name to `allow`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,23 +40,7 @@ workloads:
     job: {image: "registry.example.com/model:1.0.0", gpus: 1}
     podPatch: {priorityClassName: producton}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-priorities: [{name: production, value: 1000}]
-workloads:
-  - name: finetune
-    job: {image: "registry.example.com/model:1.0.0", gpus: 1}
-    podPatch: {priorityClassName: production}
-"#,
+    correction: Correction::Replace("producton", "production"),
 };
 
 /// Kubernetes' own PriorityClasses.

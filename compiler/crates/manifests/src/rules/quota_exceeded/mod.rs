@@ -3,7 +3,7 @@
 mod amounts;
 mod volumes;
 
-use gpuc_syntax::diag::{Code, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
 use crate::resources::{Amount, amount, is_gpu};
@@ -13,16 +13,13 @@ use crate::{Container, Pod, Rule, Scene, claims, jobs};
 
 use super::job_over_quota;
 
-/// A manifest exceeds the quota of its team.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4010",
         name: "manifest-quota-exceeded",
         severity: Severity::Error,
         summary: "a manifest exceeds the quota of its team",
-        explain: "### What it checks
-
-The pods that an object in a team's namespace creates at once, by `replicas`, by `parallelism` or by the
+        checks: "The pods that an object in a team's namespace creates at once, by `replicas`, by `parallelism` or by the
 `minReplicas` of its HorizontalPodAutoscaler. Their GPUs, requested as resources or through claims, and
 their CPU and memory must not exceed the maximum of the team's quota, nor their number its `pods`. If a team
 has a quota for GPUs, or its pods wait in a queue, the quota is zero for GPUs that it does not name.
@@ -31,17 +28,10 @@ Each container must stay within the team's `limits.max` and `limits.gpusPerConta
 from `limits.default` if it sets none. A container without requests counts with `limits.defaultRequest`.
 PersistentVolumeClaims must stay within the quota's `storage`.
 
-A Job outside of queues may run with fewer pods at once; `manifest-job-over-quota` reports it.
-
-### Why it matters
-
-The API server rejects the excess pods: a Job never has all of its pods, and a single pod that exceeds the
-quota is never created. It also rejects every pod with a container whose limit is less than its request.
-
-### How to fix it
-
-Request less, or give the team a larger `limit`.
-",
+A Job outside of queues may run with fewer pods at once; `manifest-job-over-quota` reports it.",
+        reason: "The API server rejects the excess pods: a Job never has all of its pods, and a single pod that exceeds the
+quota is never created. It also rejects every pod with a container whose limit is less than its request.",
+        remedy: "Request less, or give the team a larger `limit`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -74,38 +64,7 @@ spec:
           image: registry.example.com/chat:1.0.0
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
-        good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
-teams:
-  - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 1}]}}
---- # manifest.yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chat, namespace: research}
-spec:
-  replicas: 1
-  strategy: {type: Recreate}
-  selector: {matchLabels: {app: chat}}
-  template:
-    metadata: {labels: {app: chat}}
-    spec:
-      tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
-      containers:
-        - name: chat
-          image: registry.example.com/chat:1.0.0
-          resources: {limits: {nvidia.com/gpu: 1}}
-"#,
+        correction: Correction::Replace("replicas: 2", "replicas: 1"),
     },
     run,
 };

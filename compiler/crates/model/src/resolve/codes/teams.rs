@@ -1,6 +1,6 @@
 //! Codes of the quotas of teams.
 
-use gpuc_syntax::diag::{Code, Severity};
+use gpuc_syntax::diag::{Code, Correction, Severity};
 
 /// The pool of a quota does not exist.
 pub static QUOTA_POOL_UNKNOWN: Code = Code {
@@ -8,18 +8,9 @@ pub static QUOTA_POOL_UNKNOWN: Code = Code {
     name: "quota-pool-unknown",
     severity: Severity::Error,
     summary: "the pool of a quota does not exist",
-    explain: "### What it checks
-
-Whether the pool of each entry of `quota.gpus` exists in the cluster.
-
-### Why it matters
-
-The pool determines the resource names and the number of the GPUs.
-
-### How to fix it
-
-Write the name of a pool.
-",
+    checks: "Whether the pool of each entry of `quota.gpus` exists in the cluster.",
+    reason: "The pool determines the resource names and the number of the GPUs.",
+    remedy: "Write the name of a pool.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -35,21 +26,7 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpus, guaranteed: 2}]}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 2}]}
-"#,
+    correction: Correction::Replace("pool: gpus", "pool: gpu"),
 };
 
 /// The unit of a quota does not match its pool.
@@ -58,21 +35,12 @@ pub static QUOTA_UNIT_WRONG: Code = Code {
     name: "quota-unit-wrong",
     severity: Severity::Error,
     summary: "the unit of a quota does not match its pool",
-    explain: "### What it checks
-
-Whether each entry of `quota.gpus` counts a resource that the pool provides: `shares` where
+    checks: "Whether each entry of `quota.gpus` counts a resource that the pool provides: `shares` where
 containers share GPUs, `guaranteed` elsewhere; with `profile` where MIG devices have their own
-resource names.
-
-### Why it matters
-
-A quota counts the requests of pods. On a shared GPU, pods request replicas; on a partitioned GPU,
-they request MIG devices. A quota of 2 GPUs would be one of 2 replicas.
-
-### How to fix it
-
-Count the resources of the pool, as the help shows.
-",
+resource names.",
+        reason: "A quota counts the requests of pods. On a shared GPU, pods request replicas; on a partitioned GPU,
+they request MIG devices. A quota of 2 GPUs would be one of 2 replicas.",
+        remedy: "Count the resources of the pool, as the help shows.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -89,22 +57,7 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpu, guaranteed: 2}]}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-    sharing: {timeSlicing: {replicas: 4}}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, shares: 8}]}
-"#,
+    correction: Correction::Replace("guaranteed: 2", "shares: 8"),
 };
 
 /// The amount of a quota is missing or contradictory.
@@ -113,21 +66,12 @@ pub static QUOTA_AMOUNT_UNCLEAR: Code = Code {
     name: "quota-amount-unclear",
     severity: Severity::Error,
     summary: "the amount of a quota is missing or contradictory",
-    explain: "### What it checks
-
-Whether each entry of `quota.gpus` has one amount, and `limit` is at least the guaranteed amount.
-Two entries of a quota must not be for the same GPUs.
-
-### Why it matters
-
-An entry without an amount could mean none or all GPUs. If two entries contradict each other, one
-would be ignored.
-
-### How to fix it
-
-Write `guaranteed`, or `shares` where containers share GPUs. Add `limit` if the team may use more
-while other teams leave GPUs idle.
-",
+    checks: "Whether each entry of `quota.gpus` has one amount, and `limit` is at least the guaranteed amount.
+Two entries of a quota must not be for the same GPUs.",
+        reason: "An entry without an amount could mean none or all GPUs. If two entries contradict each other, one
+would be ignored.",
+        remedy: "Write `guaranteed`, or `shares` where containers share GPUs. Add `limit` if the team may use more
+while other teams leave GPUs idle.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -143,21 +87,7 @@ teams:
   - name: research
     quota: {gpus: [{pool: gpu, guaranteed: 2, limit: 1}]}
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-teams:
-  - name: research
-    quota: {gpus: [{pool: gpu, guaranteed: 2, limit: 2}]}
-"#,
+    correction: Correction::Replace("limit: 1", "limit: 2"),
 };
 
 /// A quota is for a namespace that does not belong to the team.
@@ -166,18 +96,9 @@ pub static QUOTA_NAMESPACE_UNKNOWN: Code = Code {
     name: "quota-namespace-unknown",
     severity: Severity::Error,
     summary: "a quota is for a namespace that does not belong to the team",
-    explain: "### What it checks
-
-Whether the namespace of each entry of `namespaceQuotas` belongs to the team.
-
-### Why it matters
-
-The quota would apply to no namespace.
-
-### How to fix it
-
-Write one of the team's namespaces, or add this one to `namespaces`.
-",
+    checks: "Whether the namespace of each entry of `namespaceQuotas` belongs to the team.",
+    reason: "The quota would apply to no namespace.",
+    remedy: "Write one of the team's namespaces, or add this one to `namespaces`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -193,19 +114,5 @@ teams:
   - name: research
     namespaceQuotas: [{namespace: resaerch, quota: {pods: 100}}]
 "#,
-    good: r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-1]
-    nodes: {count: 1}
-teams:
-  - name: research
-    namespaceQuotas: [{namespace: research, quota: {pods: 100}}]
-"#,
+    correction: Correction::Replace("resaerch", "research"),
 };

@@ -77,7 +77,7 @@ fn rule(code: &Code) -> Value {
         "name": code.name,
         "shortDescription": {"text": code.summary},
         "fullDescription": {"text": what_it_checks(code)},
-        "help": {"text": code.explain.replace("### ", ""), "markdown": page(code)},
+        "help": {"text": code.explanation().replace("### ", ""), "markdown": page(code)},
         "defaultConfiguration": {"level": level(code.severity)},
         "properties": {
             "tags": [tag(code)],
@@ -92,11 +92,8 @@ fn rule(code: &Code) -> Value {
 
 /// The first section of a code's explanation, as plain text.
 fn what_it_checks(code: &Code) -> String {
-    let sections = code.explain.split("### ");
-    let mut sections = sections.filter_map(|section| section.split_once('\n'));
-    let text = sections.next().map_or("", |(_, text)| text.trim());
-    let text = if text.is_empty() { code.summary } else { text };
-    text.replace('\n', " ")
+    code.checks
+        .replace('\n', " ")
         .chars()
         .take(LONGEST_DESCRIPTION)
         .collect()
@@ -104,8 +101,8 @@ fn what_it_checks(code: &Code) -> String {
 
 /// The explanation with its examples.
 fn page(code: &Code) -> String {
-    let mut page = code.explain.trim_end().to_owned();
-    for (heading, example) in [("Example", code.bad), ("Fixed example", code.good)] {
+    let mut page = code.explanation().trim_end().to_owned();
+    for (heading, example) in [("Example", code.bad), ("Fixed example", &code.good())] {
         if !example.is_empty() {
             write!(
                 page,
