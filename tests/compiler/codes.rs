@@ -163,7 +163,7 @@ fn rendered_findings_match_golden_files() {
     expect_files("golden/diagnostics", &rendered.collect());
 }
 
-/// The edits of every finding that has some; of those that overlap, the first.
+/// The edits of all findings; of overlapping edits, only the first.
 fn edits(outcome: &Outcome) -> Vec<Edit> {
     let fixes = outcome
         .findings

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use crate::support::compile_text;
 
-/// How a contradiction is kept out.
+/// Why a conflict cannot occur.
 enum KeptOut {
-    /// By a finding of this name; it points at so many places at least.
+    /// A finding with this name and at least this number of locations.
     Found(&'static str, usize),
-    /// By what is written: some file has the one text, no file the other.
+    /// gpuc writes consistent files: a file contains one text, and no file contains the other.
     Written {
-        /// A text of some file.
+        /// A text that a file contains.
         has: &'static str,
-        /// A text of no file.
+        /// A text that no file contains.
         lacks: &'static str,
     },
 }
@@ -27,7 +27,7 @@ const GCP: &str =
     "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}";
 const LAB: &str = "{onPrem: {context: lab}}";
 
-/// The contradiction, where it would stand, the pool's keys, and what keeps it out.
+/// The conflict, the location of its setting, the keys of the pool, and the reason why it cannot occur.
 const TABLE: &[(&str, &str, &str, KeptOut)] = &[
     (
         "C01: eksctl's device plugin next to the operator's",

@@ -14,35 +14,35 @@ use crate::support::{Outcome, compile_text};
 
 /// A cluster that compiles.
 pub(crate) struct Case {
-    /// Where it comes from, for messages.
+    /// The name of the source, for messages.
     pub(crate) name: String,
     compilation: &'static Compilation,
 }
 
 impl Case {
-    /// Everything that is known of it.
+    /// The compilation.
     pub(crate) fn compilation(&self) -> &'static Compilation {
         self.compilation
     }
 
-    /// What to do.
+    /// The plan.
     pub(crate) fn plan(&self) -> &Plan {
         self.compilation.plan.as_ref().unwrap()
     }
 
-    /// What gpuc understands of it.
+    /// The resolved cluster.
     pub(crate) fn cluster(&self) -> &Cluster {
         self.compilation.cluster.as_ref().unwrap()
     }
 
-    /// The files.
+    /// The generated files.
     pub(crate) fn tree(&self) -> &Tree {
         let (tree, _): &(Tree, Lock) = self.compilation.output.as_ref().unwrap();
         tree
     }
 }
 
-/// Every cluster there is to look at.
+/// All cases.
 pub(crate) fn cases() -> &'static [Case] {
     static REPAIRED: LazyLock<Vec<(&str, Outcome)>> = LazyLock::new(|| {
         let codes = gpuc::codes().into_iter();

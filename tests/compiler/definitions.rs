@@ -8,7 +8,7 @@ use gpuc_kubernetes::api_server::{self, Extent};
 use crate::corpus::cases;
 use crate::support::compile_text;
 
-/// What is said, as code and message, of a workload with a patch.
+/// The findings, as code and message, for a workload with a patch.
 fn found(task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
@@ -90,7 +90,7 @@ fn crds_match_the_charts() {
     assert_eq!(compared, 4);
 }
 
-/// A kind of workload, a patch of it, and what is said; nothing where it is empty.
+/// The kind of a workload, a patch of it, and the expected finding; empty if there is none.
 const PATCHED: &[(&str, &str, &str)] = &[
     (
         "trainJob",

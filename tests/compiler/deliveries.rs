@@ -10,10 +10,10 @@ use crate::corpus::cases;
 use crate::golden::examples;
 use crate::support::{compile_text, repository};
 
-/// Steps by name, and for each the steps that are there before it.
+/// Steps by name, each with its predecessors.
 type Order = BTreeMap<String, BTreeSet<String>>;
 
-/// A cluster with each delivery, and no other difference.
+/// One cluster with each delivery method.
 struct Ways {
     name: String,
     script: Tree,
@@ -57,7 +57,7 @@ fn ways() -> Vec<Ways> {
     ways.collect()
 }
 
-/// The order of a script is that of its lines.
+/// The order of a script: the order of its lines.
 fn of_script(tree: &Tree) -> Order {
     let Some(script) = tree.get("install.sh") else {
         return Order::new();
@@ -79,7 +79,7 @@ fn yaml(tree: &Tree, path: &str) -> Value {
     serde_yaml::from_str(&file.contents).unwrap()
 }
 
-/// The objects of a kind in a folder, by what their names have after the cluster's.
+/// The objects of a kind in a folder, by name without the prefix of the cluster.
 fn of_kind(tree: &Tree, folder: &str, kind: &str, cluster: &str) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (path, _) in tree.files() {
@@ -99,7 +99,7 @@ fn of_kind(tree: &Tree, folder: &str, kind: &str, cluster: &str) -> BTreeMap<Str
     found
 }
 
-/// What each waits for, and what that waits for.
+/// The transitive dependencies of each object.
 fn of_flux(tree: &Tree, cluster: &str) -> Order {
     let objects = of_kind(tree, "flux", "Kustomization", cluster);
     let direct = |step: &str| {
@@ -125,7 +125,7 @@ fn of_flux(tree: &Tree, cluster: &str) -> Order {
         .collect()
 }
 
-/// What is in an earlier wave.
+/// The objects of all earlier sync waves.
 fn of_argocd(tree: &Tree, cluster: &str) -> Order {
     let objects = of_kind(tree, "argocd/apps", "Application", cluster);
     let wave = |object: &Value| {
@@ -207,7 +207,7 @@ fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The folder below the cluster's that a tool looks at.
+/// The path, relative to the cluster's folder, that a GitOps controller reads.
 fn below(path: &Value, cluster: &str) -> String {
     let path = path.as_str().unwrap().trim_start_matches("./");
     let inside = path.strip_prefix(&format!("fleet/{cluster}/"));
@@ -316,7 +316,7 @@ pub(crate) fn objects_fit(name: &str, plan: &Plan) {
     }
 }
 
-/// A GitOps controller's configuration keeps the order of the steps, and nothing waits for itself.
+/// The configuration of a GitOps controller keeps the order of the steps and has no cycles.
 pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
     let order = match tool {
         "flux" => of_flux(tree, cluster),

@@ -10,7 +10,7 @@ use crate::support::repository;
 #[path = "../../fuzz/promises.rs"]
 pub(crate) mod promises;
 
-/// The default tests replay one in so many inputs.
+/// The default tests replay one of this number of inputs.
 const ONE_IN: u64 = 8;
 
 /// Replays about one in `n` inputs of a folder.

@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::golden::examples;
 use crate::support::{Outcome, compile_text, files_below, repository};
 
-/// What nearly no key takes.
+/// Values that almost no key accepts.
 const WRONG: &[&str] = &[
     "true",
     "1.5",
@@ -24,10 +24,10 @@ const WRONG: &[&str] = &[
     MISSPELT,
 ];
 
-/// The value as it is, and a letter more.
+/// Placeholder for the original value with one letter appended.
 const MISSPELT: &str = "…x";
 
-/// Files that compile: examples that stand alone, the clusters with every setting, and what pages show as right.
+/// Valid files: standalone examples, clusters with all settings, and the good examples of codes.
 fn texts() -> Vec<String> {
     let examples = examples().into_values();
     let alone = examples.filter_map(|paths| match paths.as_slice() {
@@ -85,7 +85,7 @@ teams: [{{name: t, quota: {{gpus: [{{pool: a, guaranteed: 2}}]}}}}]
     }
 }
 
-/// Where the leaves of a document stand.
+/// Collects the spans of the leaves of a document.
 fn leaves(node: &Node, found: &mut Vec<Span>) {
     if matches!(node.value, Value::Scalar(_)) && node.span().is_written() {
         found.push(node.span());
@@ -99,7 +99,7 @@ fn leaves(node: &Node, found: &mut Vec<Span>) {
     }
 }
 
-/// The findings that neither stand at a place nor point there, where something is wrong with that place.
+/// New findings that are neither at the changed location nor refer to it.
 fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Option<Vec<String>> {
     let findings = outcome.findings.iter();
     let at = |found: &Diagnostic| changed.contains(found.primary.span);
@@ -119,7 +119,7 @@ fn elsewhere(outcome: &Outcome, changed: Span, before: &BTreeSet<String>) -> Opt
     Some(others.collect())
 }
 
-/// A file that compiles, with what is said of it, and where its leaves stand.
+/// A valid file with its findings and the spans of its leaves.
 struct File {
     text: String,
     said: BTreeSet<String>,
@@ -140,7 +140,7 @@ impl File {
         })
     }
 
-    /// What is found elsewhere once something else stands in the place of a leaf.
+    /// The unrelated findings after a leaf is replaced.
     fn elsewhere(&self, leaf: usize, wrong: &str) -> Option<Vec<String>> {
         let span = self.leaves[leaf];
         let place = span.start as usize..span.end as usize;

@@ -1,4 +1,4 @@
-//! Tests that look at the whole compiler, one module for each promise.
+//! Integration tests of the compiler, one module for each property.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::sample;
 use crate::support::{blessing, compile_text, expect_file, repository};
 
-/// A cloud with one pool of A100s, and what the cells of the table put into it.
+/// A cloud with one pool of A100s, and the YAML for the cells of its column.
 struct Column {
     /// The cloud, by the key it has in the file.
     key: &'static str,
@@ -27,9 +27,9 @@ struct Column {
     place: &'static str,
     /// The pool, without its operating system, sharing and stack.
     pool: &'static str,
-    /// Slices that fill a card, all alike.
+    /// The MIG geometry for `single`: MIG devices of one profile.
     single: &'static str,
-    /// Slices of several sizes.
+    /// The MIG geometry for `mixed`: MIG devices of several profiles.
     mixed: &'static str,
 }
 
@@ -195,7 +195,7 @@ fn a_sample_of_the_combinations_is_what_the_table_says() {
     });
 }
 
-/// What watches GPUs, by the word in the table.
+/// The monitoring settings, by their keyword in the table.
 const MONITORING: &[(&str, &str)] = &[
     ("none", ""),
     (

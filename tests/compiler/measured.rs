@@ -7,7 +7,7 @@ use gpuc_model::plan::Plan;
 use crate::monitoring::rules;
 use crate::support::compile_text;
 
-/// The alerts and the recorded series of each pool of A30s, one whole, one cut and one of which a GPU is left whole.
+/// The alerts and recorded series of each pool of A30s: full GPUs, MIG devices, and MIG devices next to a full GPU.
 fn told(exporter: &str) -> BTreeMap<String, BTreeSet<String>> {
     let cut = "layout: [{profile: 1g.6gb, count: 4}]";
     let outcome = compile_text(&format!(
@@ -83,7 +83,7 @@ nodePools: [{{name: gpu, hosts: [a], nodes: {{count: 1}}, gpu: {{model: A30, per
     assert!(!of("devicePlugin: nvidia"));
 }
 
-/// The plan of a cluster whose notebooks have an image of their own, or what is wrong with it.
+/// The alerts of a cluster with custom notebook images, or its findings.
 fn with_notebooks(more: &str) -> Result<Vec<String>, String> {
     let outcome = compile_text(&format!(
         "

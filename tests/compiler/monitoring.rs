@@ -35,7 +35,7 @@ fn parsed(text: &str) -> Vec<VectorSelector> {
     selectors(&expression)
 }
 
-/// The value that a selector wants a label to have.
+/// The value that a selector requires for a label.
 fn wanted(selector: &VectorSelector, label: &str) -> Option<String> {
     let matchers = selector.matchers.matchers.iter();
     let mut matchers = matchers.filter(|it| it.name == label && it.op == MatchOp::Equal);
@@ -101,13 +101,13 @@ fn queries(dashboard: &Value) -> Vec<String> {
     replaced.collect()
 }
 
-/// What is exported of a pool.
+/// The exported metrics of a pool.
 struct Exported {
     names: BTreeSet<String>,
 }
 
 impl Exported {
-    /// By dcgm-exporter its list; by gpuc-runtime what it has, without GPUs where its configuration turns that off.
+    /// For dcgm-exporter, its list; for gpuc-runtime, its metrics, without GPU metrics if they are disabled.
     fn of(plan: &Plan, pool: &str) -> Self {
         let mut names = BTreeSet::new();
         let release = plan
@@ -152,7 +152,7 @@ impl Exported {
     }
 }
 
-/// Metrics that are there whatever measures the GPUs.
+/// Metrics that every exporter has.
 fn everywhere() -> BTreeSet<String> {
     let metrics = METRICS.iter().filter(|metric| {
         let exporters = metric.exporters;

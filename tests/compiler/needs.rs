@@ -12,16 +12,16 @@ use crate::support::repository;
 /// Charts, CRD schemas and Kubernetes' own schema.
 pub(crate) const UPSTREAM: &str = "GPUC_UPSTREAM";
 
-/// Tables of facts about clouds and cards.
+/// Tables of facts about clouds and GPU models.
 pub(crate) const FACTS: &str = "GPUC_FACTS";
 
-/// What runs cloud CLIs without a network.
+/// A folder with programs that run cloud CLIs without a network.
 pub(crate) const CLOUD_OFFLINE: &str = "GPUC_CLOUD_OFFLINE";
 
 /// A Python with the packages that `.ci/setup-python` installs.
 pub(crate) const PYTHON: &str = "GPUC_PYTHON";
 
-/// What the variable names. A test that is chosen without what it needs fails: it must not look as if it had passed.
+/// The value of a variable. Panics if it is not set: a selected test must not seem to pass without its dependencies.
 pub(crate) fn path(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable).filter(|value| !value.is_empty());
     let value = value.unwrap_or_else(|| panic!("{variable} is not set: see tests/README.md"));
@@ -34,13 +34,13 @@ pub(crate) fn path(variable: &str) -> PathBuf {
     path
 }
 
-/// A file below what the variable names.
+/// Reads a file below the folder that the variable names.
 pub(crate) fn text(variable: &str, file: &str) -> String {
     let path = path(variable).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A JSON file below what the variable names.
+/// Reads a JSON file below the folder that the variable names.
 pub(crate) fn json(variable: &str, file: &str) -> Value {
     serde_json::from_str(&text(variable, file)).unwrap()
 }

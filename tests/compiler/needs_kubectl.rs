@@ -97,12 +97,12 @@ fn objects(case: &Case) -> Vec<Value> {
     sorted(objects.collect())
 }
 
-/// What kustomize makes of the tree.
+/// The objects that kustomize builds from the tree.
 fn built(case: &Case) -> Result<Vec<Value>, String> {
     kustomize(&written(case).path().join("manifests"))
 }
 
-/// The tree on disk.
+/// Writes the tree to disk.
 fn written(case: &Case) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, file) in case.tree().files() {
@@ -113,7 +113,7 @@ fn written(case: &Case) -> TempDir {
     folder
 }
 
-/// What kustomize makes of a folder.
+/// The objects that kustomize builds from a folder.
 fn kustomize(folder: &Path) -> Result<Vec<Value>, String> {
     let output = Command::new("kubectl")
         .arg("kustomize")

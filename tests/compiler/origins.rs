@@ -8,7 +8,7 @@ use gpuc_syntax::source::Span;
 
 use crate::support::{Outcome, compile_text};
 
-/// A cluster and changes of it: what is replaced, by what.
+/// A cluster and changes of it, as pairs of old and new text.
 struct Case {
     yaml: &'static str,
     changes: &'static [(&'static str, &'static str)],
@@ -261,7 +261,7 @@ fn plan(outcome: &Outcome) -> &Plan {
     outcome.compilations[0].plan.as_ref().unwrap()
 }
 
-/// Objects and the values of releases: what they are, as text, and why they are there.
+/// Objects and release values: identity, text and origin.
 fn parts(plan: &Plan) -> Vec<(String, String, Origin)> {
     let object = |object: &Object| {
         let identity = &object.identity;
@@ -289,7 +289,7 @@ fn parts(plan: &Plan) -> Vec<(String, String, Origin)> {
         .collect()
 }
 
-/// Whether an origin names a place that holds this byte.
+/// Whether an origin contains the location of this byte.
 fn names(origin: &Origin, byte: usize) -> bool {
     let holds = |span: &Span| (span.start as usize..=span.end as usize).contains(&byte);
     match origin {

@@ -2,7 +2,7 @@
 
 use crate::support::compile_text;
 
-/// What is said, as code and message, of one workload of a team that says this of itself, on such a pool.
+/// The findings, as code and message, for one workload of a team with these settings on such a pool.
 fn of_team(team: &str, pool: &str, task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1

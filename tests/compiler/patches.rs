@@ -2,7 +2,7 @@
 
 use crate::support::compile_text;
 
-/// What is said, as code and message, of one workload on two nodes with two GPUs each.
+/// The findings, as code and message, for a workload on two nodes with two GPUs each.
 fn found(task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1

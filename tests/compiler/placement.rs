@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::deliveries::{objects_fit, tools_fit};
 use crate::support::compile_text;
 
-/// A pool that was drawn.
+/// A generated pool.
 #[derive(Clone, Debug)]
 struct Drawn {
     name: String,
@@ -26,7 +26,7 @@ struct Drawn {
     rdma: bool,
 }
 
-/// A cluster that was drawn.
+/// A generated cluster.
 #[derive(Clone, Debug)]
 struct Cluster {
     cloud: &'static str,
@@ -70,7 +70,7 @@ fn pool(number: usize) -> impl Strategy<Value = Drawn> {
     )
 }
 
-/// A node has one taint of a key and an effect.
+/// Keeps one taint for each key and effect.
 fn one_of_each(taints: BTreeSet<(usize, usize, usize)>) -> BTreeSet<(usize, usize, usize)> {
     let mut seen = BTreeSet::new();
     let first = |(key, _, effect): &(usize, usize, usize)| seen.insert((*key, *effect));
@@ -96,7 +96,7 @@ fn cluster() -> impl Strategy<Value = Cluster> {
 /// A taint or a toleration: key, value, effect.
 type Taint = (String, String, String);
 
-/// The taint of nodes whose GPUs gpuc-runtime has yet to cut.
+/// The startup taint of nodes whose GPUs gpuc-runtime has not partitioned yet.
 const STARTUP: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
 
 impl Cluster {
@@ -239,14 +239,14 @@ impl Cluster {
     }
 }
 
-/// What runs on nodes: the pools it must run on, and what it tolerates.
+/// Pods that run on nodes: their expected pools and their tolerations.
 struct Placed {
     what: String,
     pools: BTreeSet<String>,
     tolerations: Vec<Value>,
 }
 
-/// Everything of a plan that makes pods for nodes.
+/// All pods of a plan that run on nodes.
 #[expect(clippy::too_many_lines, reason = "a table, one chart after another")]
 fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
     let mut all = Vec::new();
@@ -414,7 +414,7 @@ fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Pla
     must_exist(cluster, plan);
 }
 
-/// Nothing is missing either: each pool that something serves has it.
+/// Asserts that each pool has the components that it requires.
 fn must_exist(cluster: &Cluster, plan: &Plan) {
     let runs = |what: &str| placed(cluster, plan).into_iter().any(|it| it.what == what);
     for pool in &cluster.pools {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::corpus::cases;
 
-/// Whether pods with these labels are selected by a selector that has labels alone.
+/// Whether a selector, which has only `matchLabels`, selects pods with these labels.
 fn selects(selector: &Value, labels: &Value) -> bool {
     let wanted = selector["matchLabels"].as_object().unwrap();
     !wanted.is_empty() && wanted.iter().all(|(key, value)| labels[key] == *value)

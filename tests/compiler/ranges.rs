@@ -9,16 +9,16 @@ use serde_json::Value as Json;
 
 use crate::support::{compile_text, repository};
 
-/// A number of a cluster, with what the schema says of it.
+/// A number in a cluster file, with its schema.
 struct Number<'s> {
-    /// The way to the schema, for messages: `$defs/NodePool/properties/diskGiB`.
+    /// The JSON pointer of the schema, for messages: `$defs/NodePool/properties/diskGiB`.
     pointer: String,
     schema: &'s Json,
-    /// Where it stands in the text.
+    /// Its byte range in the text.
     place: std::ops::Range<usize>,
 }
 
-/// The schema behind references.
+/// Resolves the references of a schema.
 fn behind<'s>(whole: &'s Json, pointer: &str, schema: &'s Json) -> (String, &'s Json) {
     match schema.get("$ref").and_then(Json::as_str) {
         Some(way) => {
@@ -30,7 +30,7 @@ fn behind<'s>(whole: &'s Json, pointer: &str, schema: &'s Json) -> (String, &'s 
     }
 }
 
-/// Every schema that may be meant: alternatives are all of them.
+/// Collects a schema and all of its alternatives.
 fn all<'s>(whole: &'s Json, pointer: &str, schema: &'s Json, found: &mut Vec<(String, &'s Json)>) {
     let (pointer, schema) = behind(whole, pointer, schema);
     for key in ["anyOf", "oneOf", "allOf"] {
@@ -117,7 +117,7 @@ fn texts() -> Vec<(String, String)> {
     rich.chain(pages).collect()
 }
 
-/// Numbers that have no end, and those beyond which no number of a field of Kubernetes goes.
+/// Out-of-range numbers to try: the next ones below the minimum and above the maximum.
 fn steps(schema: &Json) -> Vec<(i64, &'static str)> {
     let end = |key: &str| schema.get(key).and_then(Json::as_i64);
     let mut steps = Vec::new();

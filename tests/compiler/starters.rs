@@ -25,7 +25,7 @@ fn clouds_have_a_starter() {
     );
 }
 
-/// The places of a starter that the user has to fill in, marked as such, and a value for each.
+/// Replaces the placeholders of a starter by valid values.
 fn filled_in(text: &str) -> String {
     text.replace("000000000000", "123456789012")
         .replace("replace-me", "acme-ml")
@@ -79,7 +79,7 @@ fn completed_starters_compile_without_diagnostics() {
     }
 }
 
-/// The lines of a starter that are examples, without what makes them comments.
+/// Uncomments the example lines of a starter.
 fn uncommented(text: &str) -> String {
     let (head, examples) = text.split_once("# Optional sections").expect("examples");
     let (_, examples) = examples.split_once('\n').expect("lines");

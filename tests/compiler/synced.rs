@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{compile_text, expect_files, repository};
 
-/// One example a cloud and an owner of the stack.
+/// One example for each cloud and each owner of the stack.
 const EXAMPLES: &[&str] = &[
     "aks-operator-mig",
     "eks-operator-h100",

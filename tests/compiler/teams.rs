@@ -1,4 +1,4 @@
-//! The quotas of teams add up as by hand, for all pools and quotas.
+//! The computed quotas of teams equal the expected sums, for all pools and quotas.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use proptest::test_runner::Config;
 
 use crate::support::{Outcome, compile_text};
 
-/// A pool of L4s: how many a node has, its fewest and most nodes, how many share a GPU.
+/// A pool of L4 GPUs: GPUs per node, minimum and maximum number of nodes, and replicas per GPU.
 type Pool = (u32, u32, u32, Option<u32>);
 
-/// What a team has of each pool: guaranteed, and how many more it may have.
+/// The quota of a team for each pool: guaranteed GPUs, and additional GPUs up to the limit.
 type Team = Vec<(u32, u32)>;
 
 fn file(pools: &[Pool], teams: &[Team], overcommit: bool) -> String {
@@ -62,7 +62,7 @@ fn says(outcome: &Outcome, code: &str) -> usize {
     findings.filter(|found| found.code.name == code).count()
 }
 
-/// What the quota of each team's namespace says of a resource.
+/// The hard limit of a resource in the ResourceQuota of each team's namespace.
 fn quotas(outcome: &Outcome) -> BTreeMap<String, String> {
     let files = outcome.files().into_iter();
     files

@@ -28,7 +28,7 @@ struct Service {
 struct Cluster {
     pools: Vec<Pool>,
     services: Vec<Service>,
-    /// What the team may have of each pool, where it may have any.
+    /// The quota of the team for each pool, if any.
     limits: Vec<Option<u32>>,
 }
 
@@ -52,7 +52,7 @@ fn cluster() -> impl Strategy<Value = Cluster> {
 }
 
 impl Cluster {
-    /// The pools whose nodes have room for a pod of a service.
+    /// The pools whose nodes can hold a pod of a service.
     fn places(&self, service: &Service) -> BTreeSet<usize> {
         let pools = self.pools.iter().enumerate();
         let large = pools.filter(|(index, pool)| {
@@ -111,7 +111,7 @@ impl Cluster {
     }
 }
 
-/// Whether these pods, each with the pools that it may be on, find places on nodes with so many GPUs left.
+/// Whether pods, each with its allowed pools, fit on nodes with these numbers of free GPUs.
 fn packs(pods: &[(u32, BTreeSet<usize>)], nodes: &mut [(usize, u32)]) -> bool {
     let Some(((gpus, places), rest)) = pods.split_first() else {
         return true;
@@ -289,7 +289,7 @@ fn violated_guarantees_are_reported() {
     assert!(taken.get() > 20 && kept.get() > 20, "{taken:?} {kept:?}");
 }
 
-/// Pods with a GPU each that start together, and the pool that they name.
+/// A gang of pods with one GPU each, and the pool that it selects.
 type Set = (u32, Option<usize>);
 
 /// A `JobSet` of such sets.
@@ -311,7 +311,7 @@ fn job_set(sets: &[Set]) -> String {
     )
 }
 
-/// Whether some choice of a pool for each set leaves no pool with less than nothing.
+/// Whether an assignment of gangs to pools exceeds no pool.
 fn finds_pools(sets: &[Set], left: &mut [i64]) -> bool {
     let Some(((pods, named), rest)) = sets.split_first() else {
         return true;

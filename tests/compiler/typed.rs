@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::corpus::cases;
 
-/// The text as Kubernetes' type sees it.
+/// Reads a text with a Kubernetes type and serializes it again.
 type Reader = fn(&str) -> Result<Value, String>;
 
 /// Every kind of Kubernetes' own that gpuc writes.

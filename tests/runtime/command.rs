@@ -63,7 +63,7 @@ impl Node {
         command
     }
 
-    /// Does this and waits for its end.
+    /// Runs the program and waits for its exit.
     pub(crate) fn run(&self, words: &[&str]) -> Ended {
         self.command(words).output().unwrap().into()
     }

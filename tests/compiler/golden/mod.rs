@@ -1,4 +1,4 @@
-//! The trees of the examples are the committed ones: what a change of gpuc means for its users is a diff to read.
+//! The generated trees of the examples match the committed ones.
 
 mod plan;
 
@@ -13,7 +13,7 @@ use gpuc_syntax::node::Node;
 
 use crate::support::{Outcome, compile_files, expect_files, repository};
 
-/// The examples whose whole trees are committed, one a cloud and a fleet.
+/// The examples with committed trees: one for each cloud, and a fleet.
 const FLAGSHIPS: &[&str] = &[
     "aks-t4",
     "eks-training-h100",
@@ -73,7 +73,7 @@ pub(crate) fn compiled_rich() -> &'static BTreeMap<String, Outcome> {
     &OUTCOMES
 }
 
-/// Compiles an example; what others of it build upon is no cluster by itself.
+/// Compiles an example, without files that are only bases of others.
 pub(crate) fn compile_example(paths: &[String]) -> Outcome {
     let paths: Vec<_> = paths.iter().map(String::as_str).collect();
     let mut outcome = compile_files(&Examples, &paths);
@@ -127,7 +127,7 @@ fn what_gitops_tools_are_told_is_committed() {
     expect_files("golden/gitops", &wanted);
 }
 
-/// The other examples: what they have that is worth a look, without every byte of it.
+/// Outlines of the other examples.
 #[test]
 fn the_outlines_of_all_examples_are_the_committed_ones() {
     let outlines = compiled_examples().iter().map(|(name, outcome)| {
@@ -163,7 +163,7 @@ fn plans_are_up_to_date() {
     expect_files("golden/plan", &plans.collect());
 }
 
-/// Cluster by cluster: pools with what they offer, objects, releases, scripts.
+/// An outline of each cluster: pools with advertised resources, objects, releases, scripts.
 fn outline(outcome: &Outcome) -> String {
     let mut text = String::new();
     for compilation in &outcome.compilations {

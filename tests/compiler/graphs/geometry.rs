@@ -21,7 +21,7 @@ fn nothing_overlaps_or_overflows() {
     );
 }
 
-/// Looks at a frame whose corner is here.
+/// Checks a frame at this position.
 fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) {
     let own = Rect {
         x: 0.0,
@@ -87,7 +87,7 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
     }
 }
 
-/// Whether a line, which leaves and arrives level, goes through a rectangle: its bends are between its ends across.
+/// Whether a connector, which is horizontal at both ends, crosses a rectangle.
 fn crosses(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
     (0..=40).any(|step| {
         let t = f64::from(step) / 40.0;

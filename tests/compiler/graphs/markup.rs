@@ -44,7 +44,7 @@ fn ground<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
     rects.next().unwrap()
 }
 
-/// Fills by class.
+/// Fill colours by CSS class.
 struct Sheet(BTreeMap<String, Colour>);
 
 impl Sheet {
@@ -67,7 +67,7 @@ impl Sheet {
     }
 }
 
-/// Light and dark.
+/// The fill colours of the light and the dark theme.
 fn sheets(style: &str) -> [Sheet; 2] {
     let (light, rest) = style
         .split_once("@media (prefers-color-scheme:dark){")
@@ -102,7 +102,7 @@ fn names_are_escaped() {
     }
 }
 
-/// A page is written as XML would be, but for its first line and three tags that have no end.
+/// Asserts that a page is well-formed XML, except for the doctype and three void elements.
 fn page_is_sound(html: &str, name: &str) {
     let body = html.strip_prefix("<!doctype html>\n").unwrap();
     let mut xml = String::new();

@@ -15,13 +15,13 @@ use crate::corpus::{Case, cases};
 use crate::golden::compiled_examples;
 use crate::support::expect_files;
 
-/// What there is to show of a case.
+/// The graph view of a case.
 pub(crate) fn view(case: &Case) -> View {
     let plan = case.plan();
     View::of(case.cluster(), &plan.summary, &plan.steps)
 }
 
-/// What there is to show of an example's clusters.
+/// The graph views of an example's clusters.
 fn example(name: &str) -> Vec<View> {
     let outcome = &compiled_examples()[name];
     let views = outcome.compilations.iter().map(|one| {
@@ -31,7 +31,7 @@ fn example(name: &str) -> Vec<View> {
     views.collect()
 }
 
-/// Every cluster of the corpus, fleets as one picture, and pictures that no file of today makes.
+/// The views of every cluster of the corpus, of fleets, and of synthetic clusters.
 fn pictures() -> Vec<(String, Vec<View>)> {
     let mut all: Vec<_> = cases()
         .iter()
@@ -49,7 +49,7 @@ fn pictures() -> Vec<(String, Vec<View>)> {
     all
 }
 
-/// Names that are more than they look.
+/// Names with special meaning in SVG, HTML or Mermaid.
 pub(crate) const NAMES: &[&str] = &[
     "\"quotes\" and 'apostrophes'",
     "</title></svg><script>alert(1)</script>",
@@ -68,7 +68,7 @@ pub(crate) const NAMES: &[&str] = &[
     "",
 ];
 
-/// A cluster in which everything has this name.
+/// A view in which everything has this name.
 pub(crate) fn called(name: &str) -> View {
     let mut view = example("eks-queues").remove(0);
     let name = || name.to_owned();
@@ -128,7 +128,7 @@ fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
     }
 }
 
-/// A cluster of so many pools, with as many teams, quotas and steps.
+/// A view with this number of pools, teams, quotas and steps.
 pub(crate) fn huge(pools: u32) -> View {
     let pool = |index: u32| PoolView {
         name: format!("pool-{index}"),

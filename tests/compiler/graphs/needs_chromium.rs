@@ -30,7 +30,7 @@ struct Image {
     ground: u32,
 }
 
-/// What the browser finds on a page of this width.
+/// Measures a page of this width in the browser.
 fn measured(page: &str, width: u32, dark: bool) -> Measured {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");

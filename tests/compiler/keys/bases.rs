@@ -19,7 +19,7 @@ impl Base {
         serde_yaml::from_str(self.yaml).unwrap()
     }
 
-    /// Whether a key describes what others made: gpuc judges by it and tells people, and makes nothing else of it.
+    /// Whether a key describes something outside gpuc: it affects only rules and the README.
     pub(super) fn describes(&self, root: &Value, leaf: &Leaf) -> bool {
         let by_others = match leaf.path.get(1) {
             Some(Step::Item(pool)) => root["nodePools"][pool].get("existing").is_some(),
@@ -50,7 +50,7 @@ impl Base {
     }
 }
 
-/// Keys that say how something is that others made. Rules judge by them and the README tells them.
+/// Keys that describe something outside gpuc, which affect only rules and the README.
 const DESCRIBING: &[&str] = &[
     "kubernetes.version",
     "cloud.azure.location",
@@ -65,7 +65,7 @@ const DESCRIBING: &[&str] = &[
     "nodePools.dedicatedTo",
 ];
 
-/// Sections of the file that no cloud has a say in.
+/// Sections of the file that are the same for all clouds.
 const EVERYWHERE_ALIKE: &[&str] = &[
     "teams",
     "priorities",

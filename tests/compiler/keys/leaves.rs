@@ -10,7 +10,7 @@ use super::text::{self, Step};
 /// A key whose value is no container of other keys.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
-    /// The way to it; of lists, the first item.
+    /// Its path; the first item for lists.
     pub(super) path: Vec<Step>,
     /// What may stand there.
     pub(super) kind: Kind,
@@ -25,9 +25,9 @@ pub(super) struct Leaf {
 /// What may stand at a key.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// One word alone, so there is nothing to try.
+    /// A constant: there is no other value to try.
     Only,
-    /// One of several words.
+    /// An enumeration.
     Words(Vec<String>),
     /// True or false.
     Bool,
@@ -139,8 +139,7 @@ impl Leaf {
             .collect()
     }
 
-    /// Adds what the key stands in, as small as can be, and answers the way to the outermost thing that was added, or
-    /// to the key itself.
+    /// Adds minimal parents of the key. Returns the path of the outermost added parent, or of the key.
     pub(super) fn make_room(&self, root: &mut Value, schema: &Value, cloud: &str) -> Vec<Step> {
         let mut outermost = None;
         for length in 1..=self.path.len() {

@@ -79,7 +79,7 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
     );
 }
 
-/// What is wrong with a key on a base.
+/// Why a key on a base counts as ignored, if so.
 fn complaint(
     base: &Base,
     (root, whole): (&Value, &Compiled),

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::corpus::cases;
 
-/// The words of a command; what it takes from the cloud when it runs is what jq makes of a sample. `None` where jq
-/// makes nothing of it, or there is nothing to do.
+/// The arguments of a command. Values read from the cloud are computed by jq from a sample; `None` if jq fails or
+/// nothing is to be done.
 pub(crate) fn argv(
     kind: Option<&ResourceKind>,
     command: &Command,
@@ -46,7 +46,7 @@ pub(crate) fn argv(
     Some(words)
 }
 
-/// What a jq program of a field makes of an observed resource. Many fields of many clusters ask the same.
+/// The result of a field's jq program for an observed resource, cached: many fields have the same program.
 fn jq(
     kind: Option<&ResourceKind>,
     program: &str,
@@ -65,8 +65,7 @@ fn jq(
     answer
 }
 
-/// What the jq programs of fields make of one observed resource, each with what its field wants. One run of jq answers
-/// all of them: its start takes longer than any.
+/// The results of several jq programs for one observed resource, from a single run of jq.
 pub(crate) fn jq_of_all(
     kind: Option<&ResourceKind>,
     programs: &[(&str, &Value)],
@@ -111,7 +110,7 @@ pub(crate) fn jq_of_all(
     answers.into_iter().map(read).collect()
 }
 
-/// Every resource whose first command begins with this program, with where it comes from; each different one once.
+/// Every distinct resource whose first command uses this program, with the name of its cluster.
 pub(crate) fn resources(program: &str) -> Vec<(String, &'static Resource)> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -132,7 +131,7 @@ pub(crate) fn resources(program: &str) -> Vec<(String, &'static Resource)> {
     found
 }
 
-/// The commands that are no resource's: who is asked, and how to get a kubeconfig.
+/// The commands without a resource: identity queries and kubeconfig.
 pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
     use gpuc_model::plan::Credentials;
     let mut found = Vec::new();

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::{argv, jq_of_all, other_commands, resources};
 
-/// A command that the CLI is asked to run.
+/// A command for the CLI.
 pub(crate) struct Step {
-    /// Where it comes from, for messages.
+    /// The name of the cluster, for messages.
     name: String,
     argv: Vec<String>,
-    /// Whether what it speaks of is there.
+    /// Whether the resource of the command exists.
     exists: bool,
-    /// The resource that it shows, right after it was made.
+    /// The resource that the command shows after its creation.
     shows: Option<&'static Resource>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn steps(program: &str, observed: &[Value]) -> Vec<Step> {
     steps
 }
 
-/// The steps as the drivers in `python/` read them, and after them a command that must be refused.
+/// The steps as JSON for the drivers in `python/`, followed by a command that must be rejected.
 pub(crate) fn asked(steps: &[Step], refused: &[&str]) -> Value {
     let asked = steps.iter().map(|step| {
         let made = step.shows.is_some();
@@ -78,8 +78,7 @@ pub(crate) fn asked(steps: &[Step], refused: &[&str]) -> Value {
     asked.chain([refused]).collect()
 }
 
-/// Fails with every command that was not taken, and with every field that a script would find changed right after it
-/// made the resource.
+/// Fails if a command was rejected, or if a script would find drift right after the creation of a resource.
 pub(crate) fn judge(steps: &[Step], answers: &Value) {
     let answers = answers.as_array().unwrap();
     let (refused, answers) = answers.split_last().unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::runner::{Ran, run};
 use super::{Work, more_gpus, no_such_gpu, stale};
 
-/// The gpuc of the tests instead of one that is built.
+/// The gpuc of the tests replaces the downloaded binary.
 const HAS_GPUC: (&str, &str) = ("gpuc", "gpuc");
 
 const MARKER: &str = "<!-- gpuc:default -->\n";

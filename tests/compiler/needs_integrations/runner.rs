@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Work, yaml};
 use crate::support::repository;
 
-/// What becomes of one use of the action.
+/// The result of a run of the action.
 pub(super) struct Ran {
     /// What all steps printed, in order.
     pub(super) log: String,
@@ -16,7 +16,7 @@ pub(super) struct Ran {
     pub(super) failed: Option<String>,
     /// The steps that ran, by name.
     pub(super) steps: Vec<String>,
-    /// What the steps that use other actions were given.
+    /// The inputs of the steps that use other actions.
     pub(super) given: BTreeMap<String, BTreeMap<String, String>>,
     /// The outputs of the action.
     pub(super) outputs: BTreeMap<String, String>,
@@ -29,11 +29,11 @@ struct Context {
     /// Outputs of the steps that ran.
     steps: BTreeMap<String, BTreeMap<String, String>>,
     known: Vec<String>,
-    /// What the event holds.
+    /// The event payload.
     event: BTreeMap<String, String>,
 }
 
-/// Uses the action in the checkout, in a pull request or not.
+/// Runs the action in the checkout, as for a pull request or a push.
 pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
     let action = yaml("action.yml");
     let declared = action["inputs"].as_object().unwrap();
@@ -169,7 +169,7 @@ fn obeys_no_stranger(log: &str) {
 }
 
 impl Context {
-    /// A text with its expressions put in.
+    /// Substitutes the expressions in a text.
     fn text(&self, text: &str) -> String {
         let mut parts = text.split("${{");
         let mut whole = parts.next().unwrap().to_owned();
@@ -181,7 +181,7 @@ impl Context {
         whole
     }
 
-    /// What an expression means; false is nothing.
+    /// Evaluates an expression; false becomes the empty string.
     fn value(&self, expression: &str) -> String {
         let expression = expression.trim();
         if let Some((left, right)) = expression.split_once("||") {

@@ -64,7 +64,7 @@ pub(crate) fn texts(case: &Case, below: Option<&str>) {
     }
 }
 
-/// Keys and indexes, and whether the key at the end is meant instead of its value.
+/// A path, and whether its last key is replaced instead of the value.
 type Place = (Vec<String>, bool);
 
 fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Place>) {
@@ -160,7 +160,7 @@ fn is_taken(config: &Value, place: &Place, text: &str) -> bool {
 /// The old and the new text.
 type Renamed = Vec<(String, String)>;
 
-/// A file with one of the texts at each place that takes some, as many of them as go together.
+/// A file with as many hostile texts as can be combined, one at each location.
 fn next_together(
     config: &Value,
     taken: &mut BTreeMap<String, Vec<(Place, String)>>,

@@ -17,7 +17,7 @@ pub(crate) struct Case {
     pub(crate) elsewhere: &'static str,
     /// The fields that a first run changes on what is there by then.
     pub(crate) settled: &'static [&'static str],
-    /// Makes a field of a resource differ from what is wanted, and no other; says whether it knows the field.
+    /// Causes drift in exactly this field; returns whether the field is known.
     pub(crate) drift: fn(&mut Value, &Resource, &Field) -> bool,
 }
 

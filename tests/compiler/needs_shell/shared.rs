@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 use super::life::Case;
 use super::stage::Stage;
 
-/// A cloud's file after something left it, and what others do in between.
+/// External changes between runs, and settings that are removed from the file.
 pub(crate) struct Shared {
     pub(crate) case: &'static Case,
-    /// Texts of the file that leave it, with what is there afterwards.
+    /// Texts in the file to replace, and their replacements.
     pub(crate) leaves: &'static [(&'static str, &'static str)],
-    /// Others add to every set.
+    /// Adds external entries to every set.
     pub(crate) plant: fn(&mut Value),
     /// Others change a value of gpuc's in every set, where the change drains no node.
     pub(crate) spoil: fn(&mut Value),
-    /// The sets that others add to, as they are.
+    /// The current sets.
     pub(crate) shown: fn(&Value) -> Value,
     /// What a run says of those it keeps.
     pub(crate) kept: &'static [&'static str],
 }
 
-/// The sets after others added to them, and after something left the file.
+/// The expected sets with external entries, and after the removal from the file.
 pub(crate) fn others_are_left_alone(shared: &Shared, planted: &Value, left: &Value) {
     let stage = shared.case.applied();
     change(&stage, shared.plant);

@@ -171,7 +171,7 @@ impl Stage {
         fs::write(self.state_path(), state.to_string()).unwrap();
     }
 
-    /// The calls before a script for resources changes anything: who is asked, and what is looked at.
+    /// The read-only commands before the first change: identity and observed resources.
     pub(crate) fn looks(&self, script: &str) -> Vec<&plan::Command> {
         let asked = self.plan.provisioning.identity.iter().map(|it| &it.ask);
         let looked = self.resources(script).map(|it| &it.observe.command);

@@ -13,7 +13,7 @@ use crate::support::{expect_file, repository};
 
 pub(super) const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/kubernetes.types";
 
-/// The objects that are looked at whole.
+/// The objects that are compared completely.
 const ROOTS: &[&str] = &[
     "apps.v1.DaemonSet",
     "apps.v1.Deployment",
@@ -64,7 +64,7 @@ fn short(name: &str) -> &str {
     own
 }
 
-/// How the file says what a field holds; types that it names are still to be written.
+/// The notation of a field's type in the file; adds referenced types to `to_do`.
 fn holds(schema: &Value, to_do: &mut Vec<String>) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();
@@ -140,7 +140,7 @@ fn types_match_kubernetes() {
     expect_file(FILE, &text);
 }
 
-/// The fields of every type of Kubernetes' own, as the file has them.
+/// The fields of every Kubernetes type in the file.
 pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut name = "";
@@ -189,7 +189,7 @@ fn removed_fields_are_known() {
     assert_eq!(gone, GONE.iter().copied().collect());
 }
 
-/// What a quota may be narrowed to.
+/// The scopes of a ResourceQuota.
 const SCOPES: &[&str] = &[
     "BestEffort",
     "CrossNamespacePodAffinity",
@@ -269,7 +269,7 @@ const UNSAID: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// How descriptions begin a list of all words.
+/// The phrases with which descriptions begin a complete list of values.
 const LISTS: &[&str] = &[
     "One of ",
     "Valid values are ",
@@ -281,7 +281,7 @@ const LISTS: &[&str] = &[
     "It can be ",
 ];
 
-/// The words of a list, up to the first that is none of its own.
+/// The values of a list, up to the first word that is not a value.
 fn listed(text: &str) -> Vec<&str> {
     let marks = |c: char| !c.is_ascii_alphanumeric();
     let sentence = text.split('.').next().unwrap();

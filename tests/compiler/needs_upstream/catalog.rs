@@ -14,7 +14,7 @@ use crate::needs::{self, FACTS};
 
 type Rows = BTreeMap<String, Value>;
 
-/// Where gpuc says something else on purpose: the row and the column, and why.
+/// Intentional differences: row, column and reason.
 const ON_PURPOSE: &[(&str, &str, &str)] = &[
     (
         "gh200-96gb",
@@ -76,7 +76,7 @@ fn rows(list: &Value, key: &str, columns: &[&str]) -> Rows {
     list.map(row).collect()
 }
 
-/// What every cloud says of a machine, in the words of the facts.
+/// The columns that all clouds have, with the names of the tables of facts.
 fn common(machine: &Machine) -> Value {
     let gpus = &machine.gpus;
     json!({
@@ -98,7 +98,7 @@ fn with(mut row: Value, more: Value) -> Value {
     row
 }
 
-/// The fraction of a card, to four digits; null for a whole one.
+/// The fraction of a GPU, to four digits; null for a full GPU.
 fn fraction(machine: &Machine) -> Value {
     let fraction = machine.gpus.fraction.filter(|it| it.denominator > 0);
     let fraction = fraction.map(|it| {

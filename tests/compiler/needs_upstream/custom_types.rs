@@ -14,7 +14,7 @@ use crate::support::{expect_file, repository};
 const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/custom.types";
 const RULES: &str = "compiler/crates/kubernetes/src/api_server/types/custom.rules";
 
-/// Whose definitions are read: the folder, what people call the project, and its kinds.
+/// The projects whose CRDs are read: folder, name and kinds.
 const PROJECTS: &[(&str, &str, &[&str])] = &[
     ("jobset.x-k8s.io", "JobSet", &["JobSet"]),
     ("kubeflow.org", "Training Operator", &["PyTorchJob"]),
@@ -73,7 +73,7 @@ const SPELLED_OUT: &[&str] = &[
     "VolumeMount",
 ];
 
-/// And those that are but a place for one of them.
+/// Wrapper types with a single field of one of these types.
 const AROUND: &[(&str, &str)] = &[
     ("JobTemplateSpec", "JobSpec"),
     ("PersistentVolumeClaim", "PersistentVolumeClaimSpec"),
@@ -91,7 +91,7 @@ struct Types<'k> {
 }
 
 impl Types<'_> {
-    /// The type of Kubernetes' own that an object is.
+    /// The Kubernetes type that the CRD of an object spells out.
     fn spelled_out(&self, schema: &Value) -> Option<&'static str> {
         let properties = schema["properties"].as_object()?;
         let has = |name: &str| properties.contains_key(name);
@@ -111,7 +111,7 @@ impl Types<'_> {
         around.or_else(|| SPELLED_OUT.iter().find(is).copied())
     }
 
-    /// How the file says what a field holds.
+    /// The notation of a field's type in the file.
     fn holds(&mut self, schema: &Value, name: &str) -> String {
         if schema["x-kubernetes-int-or-string"] == true {
             let is_amount = schema.get("pattern").is_some();
@@ -192,7 +192,7 @@ impl Types<'_> {
     }
 }
 
-/// What else a definition says of a field.
+/// The other constraints of a field.
 fn limits(schema: &Value) -> String {
     let mut text = String::new();
     let item = &schema["items"];

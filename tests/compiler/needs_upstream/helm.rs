@@ -70,7 +70,7 @@ impl Paths {
             .collect()
     }
 
-    /// Whether the chart says nothing of what is below.
+    /// Whether the chart has no keys below this path.
     fn is_leaf(&self, path: &str) -> bool {
         let below = format!("{path}/");
         !path.is_empty() && !self.0.keys().any(|path| path.starts_with(&below))

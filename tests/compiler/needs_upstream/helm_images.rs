@@ -99,7 +99,7 @@ fn images_match_the_charts() {
     assert_none(&wrong);
 }
 
-/// What the table says of an image and what the values say, part by part.
+/// Pairs of the expected and the actual value for each part of an image name.
 fn told(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
     let text = |path: &str| at(values, path).as_str().unwrap_or_default().to_owned();
     let mut told = match image.place {

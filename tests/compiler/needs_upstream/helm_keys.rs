@@ -158,7 +158,7 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The word for what a chart names only to refuse it.
+/// The word for keys that a chart names only to reject them.
 const REFUSED: &str = "refused";
 
 /// The ends of the names of what charts hand on to Kubernetes whole, so that a default says nothing of what else it may
@@ -434,7 +434,7 @@ fn word(property: &Value) -> &'static str {
     }
 }
 
-/// What follows from names, and from keys below keys.
+/// Infers types from key names and from nested keys.
 fn settle(name: &str, key: &mut Key) {
     if key.word == "any" && !key.below.is_empty() {
         key.word.clear();

@@ -6,7 +6,7 @@ use super::assert_none;
 use crate::corpus::cases;
 use crate::needs::{self, UPSTREAM};
 
-/// What gpuc decides, by its place.
+/// The paths of the settings that gpuc sets.
 const OURS: &[&str] = &[
     "/fairSharing",
     "/integrations/frameworks",

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::assert_none;
 use crate::needs::{self, FACTS};
 
-/// A field of ours, and what the facts call it: a `field` of theirs and, where clouds differ, a part of it.
+/// A field of gpuc, and its name in the tables of facts.
 struct Row {
     cloud: &'static str,
     kind: &'static str,
@@ -153,7 +153,7 @@ const ROWS: &[Row] = &[
     row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
 ];
 
-/// What the facts call our clouds; hosts of one's own have no resources in a cloud.
+/// The names of the clouds in the tables of facts. On-premises hosts have no cloud resources.
 const CLOUD_NAMES: &[(&str, &str)] = &[("aws", "eks"), ("gcp", "gke"), ("azure", "aks")];
 
 /// What of ours a word of the facts allows. A new pool is always safe where the facts say that only new nodes have the

@@ -14,7 +14,7 @@ const VALUES: [&str; 3] = ["a", "b", "present"];
 const EFFECTS: [&str; 3] = ["NoSchedule", "NoExecute", "PreferNoSchedule"];
 const LABELS: [&str; 2] = ["example.com/rank", "example.com/team"];
 const RANKS: [&str; 5] = ["1", "2", "10", "a", "-3"];
-/// A label that no file speaks of.
+/// A label that the file does not set.
 const STRANGE: &str = "example.com/by-hand";
 const ZONES: [&str; 3] = ["us-east-1a", "us-east-1b", "us-east-1c"];
 
@@ -36,7 +36,7 @@ const GCP: [Machine; 4] = [
     ("a2-highgpu-1g", 12, 85, 1, "amd64"),
 ];
 
-/// How the GPUs of a pool are shared: what the file says, and what a node then has, by name, for each GPU.
+/// The sharing methods: the YAML in the file, and the resources of a node per GPU.
 const SHARING: [(&str, &[(&str, u128)]); 6] = [
     ("none", &[("nvidia.com/gpu", 1)]),
     ("{timeSlicing: {replicas: 4}}", &[("nvidia.com/gpu", 4)]),
@@ -111,7 +111,7 @@ impl Cluster {
         }
     }
 
-    /// Only an A100 can be cut, and a machine without GPUs shares none.
+    /// Only an A100 can be partitioned, and a machine without GPUs has no sharing.
     fn sharing(&self, pool: &Pool) -> (&'static str, &'static [(&'static str, u128)]) {
         let (name, _, _, gpus, _) = self.machine(pool);
         let is_a100 = name.starts_with("p4d") || name.starts_with("a2-");
@@ -140,7 +140,7 @@ impl Cluster {
         taints
     }
 
-    /// The file.
+    /// The cluster as YAML.
     pub(super) fn text(&self) -> String {
         let (place, system) = if self.is_gcp {
             (
@@ -198,7 +198,7 @@ impl Cluster {
         text
     }
 
-    /// The nodes that a pool may have, one for each zone. Where the file says nothing of zones, any.
+    /// The possible nodes of a pool, one for each zone; any zone if the file sets none.
     pub(super) fn nodes(&self, pool: &Pool) -> Vec<Node> {
         let (machine, cores, gib, gpus, architecture) = self.machine(pool);
         let (sharing, devices) = self.sharing(pool);
@@ -250,7 +250,7 @@ impl Cluster {
         zones.into_iter().map(node).collect()
     }
 
-    /// Labels of which no pool of the file says anything: they may have been put on nodes by hand.
+    /// Labels that no pool of the file sets: users may have added them to nodes manually.
     pub(super) fn unspoken(&self) -> Vec<&'static str> {
         let is_unspoken = |index: &usize| {
             let mut pools = self.pools.iter();
@@ -269,7 +269,7 @@ impl Cluster {
     }
 }
 
-/// The labels that a pod asks about.
+/// The labels that the node selector and affinity of a pod use.
 fn asked(pod: &Value) -> impl Iterator<Item = &str> {
     let selector = pod["nodeSelector"].as_object().into_iter().flatten();
     let required =
@@ -293,7 +293,7 @@ fn label_value(index: usize) -> &'static str {
     }
 }
 
-/// What GKE's API server adds to a pod: a toleration for each extended resource that it requests.
+/// The pod after GKE's admission plugin, which adds a toleration for each requested extended resource.
 pub(super) fn admitted(pod: &Value, is_gcp: bool) -> Value {
     let mut pod = pod.clone();
     if !is_gcp {

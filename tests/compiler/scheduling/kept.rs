@@ -1,5 +1,4 @@
-//! What a node keeps from pods, reckoned core by core and GiB by GiB from what the clouds say of it. It knows nothing
-//! of gpuc.
+//! The reserved capacity of a node, computed from the documentation of the clouds, independently of gpuc.
 //!
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes> (of memory as
 //! hatemosphere/gke-node-allocatable-memory-calculator quotes it), and awslabs/amazon-eks-ami
@@ -17,13 +16,13 @@ pub(super) fn cores(cores: u128) -> u128 {
     tenths.sum::<u128>() / 10
 }
 
-/// Bytes that EKS keeps on a node with room for so many pods, with what the kubelet wants free.
+/// Bytes that EKS reserves on a node with this maximum number of pods, including the kubelet's eviction threshold.
 pub(super) fn on_eks(pods: u128) -> u128 {
     let mebibytes = 255 + pods * 11 + 100;
     mebibytes * 1024 * 1024
 }
 
-/// Bytes that GKE keeps on a node of so many GiB, with what the kubelet wants free.
+/// Bytes that GKE reserves on a node with this memory, including the kubelet's eviction threshold.
 pub(super) fn on_gke(gib: u128) -> u128 {
     let hundredths_of_mebibytes = (1..=gib).map(|gib| match gib {
         1..=4 => 25_600,

@@ -24,7 +24,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use drawn::{admitted, cluster, pod};
 
-/// How often each answer was seen.
+/// The number of times that each result occurred.
 #[derive(Default)]
 struct Seen {
     yes: Cell<u32>,
@@ -37,7 +37,7 @@ fn count(cell: &Cell<u32>) {
     cell.set(cell.get() + 1);
 }
 
-/// Nodes on which the labels that no file speaks of are as they may be.
+/// Copies of the nodes with possible values of the labels that the file does not set.
 fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
     let worlds = [None, Some("1"), Some("10"), Some("x")].map(|value| {
         let mut nodes = nodes.to_vec();
@@ -53,7 +53,7 @@ fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
     worlds.into()
 }
 
-/// What gpuc understands of a file that no rule refuses. Nothing is made of it, which takes most of the time.
+/// The cluster of a file without errors. Nothing is generated, because that takes most of the time.
 fn resolved(text: &str) -> Option<Cluster> {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let world = Files::one("gpu-cluster.yaml", text);

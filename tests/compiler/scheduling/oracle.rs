@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What the scheduler knows of a node.
+/// The properties of a node that the scheduler uses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
     pub(super) labels: BTreeMap<String, String>,
@@ -19,12 +19,12 @@ pub(super) struct Node {
     pub(super) allocatable: BTreeMap<String, u128>,
 }
 
-/// Whether the pod can be bound to the node as it is.
+/// Whether the scheduler can bind the pod to the node.
 pub(super) fn fits(pod: &Value, node: &Node) -> bool {
     resources_fit(pod, node) && taints_tolerated(pod, node) && affinity_matches(pod, node)
 }
 
-/// How many such pods find a place on so many such nodes, one after the other.
+/// The number of identical pods that fit on identical nodes, placed one after the other.
 pub(super) fn placed(pod: &Value, node: &Node, nodes: usize, apart: bool) -> u64 {
     let mut placed = 0;
     for _ in 0..nodes {
@@ -52,7 +52,7 @@ fn word<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// An amount in thousandths. Only what the tests draw and files have: numbers, `m`, and powers of 1000 and 1024.
+/// A quantity in thousandths. Supports the forms in these tests: numbers, `m`, and powers of 1000 and 1024.
 fn amount(value: &Value) -> u128 {
     let text = match value {
         Value::String(text) => text.clone(),

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::corpus::{Case, cases};
 use crate::sample;
 
-/// Whether a reason says anything: where it was written, or a name with what it is.
+/// Whether a reason has content: a location, or a name with a description.
 fn says(reason: &Reason) -> bool {
     match reason.kind {
         Kind::Written => !reason.inputs.is_empty(),

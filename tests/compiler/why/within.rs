@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::support::{Outcome, compile_text, repository};
 
-/// What is changed here: enough to see what is blamed.
+/// The variants that are tried: enough to find the causes.
 const CHANGED: &[&str] = &[
     "cloud.aws.region",
     "kueue.fairSharing",
