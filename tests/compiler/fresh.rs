@@ -54,29 +54,28 @@ fn alerts_page_is_current() {
 
 #[test]
 fn command_reference_is_current() {
-    let commands = [
-        "",
-        "init",
-        "build",
-        "check",
-        "diff",
-        "expand",
-        "explain",
-        "why",
-        "catalog",
-        "schema",
-        "completions",
-        "man",
-    ];
-    let mut page = String::from("# Commands\n\nWhat `--help` prints. This file is generated.\n");
-    for command in commands {
+    let help = |command: &str| {
         let mut gpuc = Command::new(env!("CARGO_BIN_EXE_gpuc"));
         gpuc.args(command.split_whitespace())
             .arg("--help")
             .env("COLUMNS", "100");
         let output = gpuc.output().unwrap();
         assert!(output.status.success(), "gpuc {command} --help fails");
-        let help = String::from_utf8(output.stdout).unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Lines of the list of commands are indented by two spaces, their continuations by more.
+    let overview = help("");
+    let commands = overview
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help");
+    let mut page = String::from("# Commands\n\nWhat `--help` prints. This file is generated.\n");
+    for command in std::iter::once("").chain(commands) {
+        let help = help(command);
         let name = format!("gpuc {command}");
         let help: Vec<_> = help.lines().map(str::trim_end).collect();
         write!(

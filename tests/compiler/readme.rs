@@ -1,4 +1,4 @@
-//! README.md shows the quickstart's file and real output of the commands.
+//! README.md and docs/why.md show the quickstart's file and real output of the commands.
 
 use std::fs;
 use std::process::Command;
@@ -22,6 +22,16 @@ fn outputs_are_fresh() {
     let readme = with_output(&read("README.md"), "gpuc check", &invalid);
     let readme = with_output(&readme, "gpuc diff", &quickstart_diff());
     expect_file("README.md", &readme);
+}
+
+#[test]
+fn output_of_why_is_current() {
+    let place = Place::with(&read("examples/quickstart/gpu-cluster.yaml"));
+    place.build();
+    let field = "DaemonSet/gpuc-runtime-infer#spec.template.spec.containers[0].image";
+    let output = place.run(&["why", field]).ends_with(0).stdout;
+    let page = with_output(&read("docs/why.md"), &format!("gpuc why {field}"), &output);
+    expect_file("docs/why.md", &page);
 }
 
 /// The output of `gpuc diff` after 4 replicas of the quickstart became 8 and the tree was built.
