@@ -138,7 +138,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let found = changes::deltas(&was, &after);
         let no_causes = vec![Vec::new(); found.len()];
         let since = lines::lines(&setting, &found, &no_causes, &[], 1);
-        let steps = rollout::steps(&rollout::Rollout {
+        let steps = rollout::plan_steps(&rollout::Rollout {
             setting: &setting,
             before: Some(built),
             after: pair.after,
@@ -152,7 +152,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
             .iter()
             .filter(|change| change.impact.disrupts() && change.fate == ClusterFate::Kept);
         let both: Vec<Change> = changes.iter().chain(disruptive).cloned().collect();
-        rollout::steps(&rollout::Rollout {
+        rollout::plan_steps(&rollout::Rollout {
             setting: &setting,
             before: pair.before,
             after: pair.after,

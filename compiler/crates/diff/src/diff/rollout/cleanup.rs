@@ -54,8 +54,8 @@ pub(super) fn remove_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
             steps.push(Step {
                 what: format!(
                     "Host {host} is removed from pool {pool}: drain it, and remove gpuc's labels, taints and \
-                     annotations. Then run `{kubectl} uncordon {node}` to use it for other pods, or `delete node` if it \
-                     leaves the cluster"
+                     annotations. Then run `{kubectl} uncordon {node}` to use it for other pods, or `delete node` if \
+                     it leaves the cluster"
                 ),
                 commands: std::iter::once(drain).chain(remove).collect(),
                 changes: rollout.pool_change_ids(pool),

@@ -17,7 +17,7 @@ const FOLDER: &str = "cloud/";
 
 /// The step that runs the cloud scripts. It requires an order only if it recreates nodes or upgrades a control plane.
 pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let scripts = ScriptChanges::between(rollout.before, rollout.after);
+    let scripts = ScriptChanges::compare(rollout.before, rollout.after);
     let scripted: Vec<&Change> = (rollout.changes.iter())
         .filter(|change| change.kind != "file" && change.fate != ClusterFate::Removed)
         .filter(|change| (change.files.iter()).any(|file| scripts.has_changed_actions(file)))
@@ -44,7 +44,7 @@ pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
         "Update the cloud resources"
     } else if rollout.setting.before.own_hosts {
         "Add the new hosts, and check that their nodes are ready"
-    } else if rollout.start_without_nodes(&created) {
+    } else if rollout.all_start_without_nodes(&created) {
         "Create the new cloud resources: the new pools start without nodes"
     } else {
         "Create the new cloud resources, and check that their nodes are ready"
@@ -98,7 +98,7 @@ impl Rollout<'_> {
         let is_returned_to_scripts = || {
             (change.names.iter())
                 .filter_map(|name| self.provisioner_change(name))
-                .any(|it| matches!(it, ProvisionerChange::From(_)))
+                .any(|provisioner| matches!(provisioner, ProvisionerChange::From(_)))
         };
         let is_replaced = || change.impact == Impact::Replaced && self.has_scripted_nodes(change);
         change.fate == ClusterFate::Added
@@ -106,7 +106,7 @@ impl Rollout<'_> {
     }
 
     /// Whether there are new pools, all with a minimum of 0 nodes.
-    fn start_without_nodes(&self, created: &[&Change]) -> bool {
+    fn all_start_without_nodes(&self, created: &[&Change]) -> bool {
         let mut pools = (created.iter())
             .filter(|change| change.kind == "pool")
             .flat_map(|change| &change.names)
@@ -128,7 +128,7 @@ struct ScriptChanges {
 }
 
 impl ScriptChanges {
-    fn between(before: Option<&Compilation>, after: Option<&Compilation>) -> Self {
+    fn compare(before: Option<&Compilation>, after: Option<&Compilation>) -> Self {
         let new_tree = after.and_then(|after| Some(&after.output.as_ref()?.0));
         let texts = new_tree.map(script_texts).unwrap_or_default();
         let input = new_tree

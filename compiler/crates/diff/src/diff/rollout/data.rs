@@ -124,7 +124,7 @@ pub(super) fn delete_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The entity with this kind and name, before the change or else after it.
-    pub(super) fn entity(&self, kind: &str, name: &str) -> Option<&Part> {
+    pub(super) fn find_entity(&self, kind: &str, name: &str) -> Option<&Part> {
         let sides = [self.setting.before, self.setting.after];
         (sides.into_iter().flat_map(|side| &side.all))
             .find(|(key, _)| key.kind() == kind && key.name() == name)
@@ -138,7 +138,7 @@ impl Rollout<'_> {
             .flat_map(|change| change.names.iter().map(move |name| (change, name)))
             .map(|(change, full_name)| {
                 let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
-                let claim = self.entity(CLAIM, full_name);
+                let claim = self.find_entity(CLAIM, full_name);
                 let size = claim.and_then(|claim| claim.leaves.get(SIZE)?.value.as_str());
                 Claim {
                     namespace,

@@ -66,7 +66,7 @@ impl Rollout<'_> {
         }
         let (old, new) = (controller(self.before), controller(self.after));
         let renders_charts =
-            |side: &Option<Controller<'_>>| side.as_ref().is_some_and(|it| it.guide.renders);
+            |side: &Option<Controller<'_>>| side.as_ref().is_some_and(|tool| tool.guide.renders);
         let folder = new.as_ref().map_or("", |new| new.folder);
         let mut changes = self.changes_in_folder(folder);
         changes.dedup();
@@ -104,8 +104,9 @@ impl Rollout<'_> {
     /// again by hand.
     fn register_moved_tree(&self) -> Option<Vec<Step>> {
         let (old, new) = (controller(self.before)?, controller(self.after)?);
-        let location = |it: &Controller<'_>| {
-            [&it.guide.repository, &it.guide.branch, &it.guide.path].map(Clone::clone)
+        let location = |controller: &Controller<'_>| {
+            let guide = controller.guide;
+            [&guide.repository, &guide.branch, &guide.path].map(Clone::clone)
         };
         if self.changes_controller() || location(&old) == location(&new) {
             return None;

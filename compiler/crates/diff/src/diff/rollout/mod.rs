@@ -30,14 +30,14 @@ mod uninstall;
 mod versions;
 mod volume_claims;
 
+use std::collections::BTreeSet;
+
 use gpuc_compile::compile::Compilation;
 use gpuc_syntax::source::Sources;
 
 pub use cluster_lifecycle::TEARDOWN;
 pub use delivery::BUILD;
 use phases::{Phase, Planned};
-
-use std::collections::BTreeSet;
 
 use super::classify::Setting;
 use super::entities::Key;
@@ -59,7 +59,7 @@ pub(super) struct Rollout<'a> {
 }
 
 /// The steps; none if a run of the scripts and a sync are enough. Commands run in the cluster's directory in the tree.
-pub(super) fn steps(rollout: &Rollout<'_>) -> Vec<Step> {
+pub(super) fn plan_steps(rollout: &Rollout<'_>) -> Vec<Step> {
     if rollout.after.is_none() {
         return cluster_lifecycle::remove_cluster(rollout.changes);
     }

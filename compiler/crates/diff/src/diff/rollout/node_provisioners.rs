@@ -57,7 +57,7 @@ pub(super) fn drain_returned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The steps before and after drifted nodes are replaced.
 pub(super) fn await_drift(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let Some(drift) = rollout.drift() else {
+    let Some(drift) = rollout.find_drift() else {
         return Vec::new();
     };
     let changes = sorted_unique(drift.changes);
@@ -123,7 +123,7 @@ pub(super) fn await_node_deletion(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn delete_drifted_nodes(rollout: &Rollout<'_>) -> Vec<Planned> {
     let Some(Drift {
         provisioner, pools, ..
-    }) = rollout.drift()
+    }) = rollout.find_drift()
     else {
         return Vec::new();
     };
@@ -318,7 +318,7 @@ impl Rollout<'_> {
     }
 
     /// The pools whose nodes no longer match the objects of their provisioner. A cluster has one provisioner.
-    fn drift(&self) -> Option<Drift> {
+    fn find_drift(&self) -> Option<Drift> {
         let mut drift: Option<Drift> = None;
         for change in self.changes_with_impact(&[Impact::NodesRecreated]) {
             if change.fate != ClusterFate::Kept {

@@ -77,7 +77,7 @@ pub(super) fn delete_notebook_servers(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The old release of JupyterHub.
-    fn hub(&self) -> Option<&Part> {
+    fn find_hub(&self) -> Option<&Part> {
         self.setting
             .before
             .all
@@ -87,7 +87,7 @@ impl Rollout<'_> {
 
     /// The command that applies a verb of kubectl to all notebook servers.
     fn notebook_servers_command(&self, verb: &str) -> String {
-        let namespace = (self.hub())
+        let namespace = (self.find_hub())
             .and_then(|hub| hub.leaves.get("namespace")?.value.as_str())
             .unwrap_or_default();
         format!(
@@ -99,7 +99,7 @@ impl Rollout<'_> {
 
     /// The pools on which JupyterHub starts notebook servers.
     fn notebook_pools(&self) -> Vec<NotebookPool> {
-        let (Some(hub), Some(before)) = (self.hub(), self.before) else {
+        let (Some(hub), Some(before)) = (self.find_hub(), self.before) else {
             return Vec::new();
         };
         let selects = |key: &str, value: &str| {

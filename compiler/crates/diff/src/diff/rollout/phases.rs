@@ -29,7 +29,7 @@ pub(super) enum Phase {
     Build,
 
     // Before anything changes in the cluster: work stops where the change would interrupt it.
-    /// Queues stop admitting jobs, and users save data that a push deletes.
+    /// Queues stop admitting jobs, users save data that a push deletes, and leave namespaces that a push closes.
     StopAndSave,
     /// Users save the data and the manifests of objects that are deleted and recreated.
     PrepareRecreation,
@@ -76,7 +76,7 @@ pub(super) enum Phase {
     /// Drivers are installed or removed, and device plugins register again.
     ReplaceDrivers,
     /// Deletion of renamed long-running workloads when the new ones are ready.
-    DeleteServices,
+    DeleteReplacedWorkloads,
     /// The verification of the cluster.
     Verify,
     /// Drained nodes accept pods again.
@@ -194,7 +194,7 @@ const PRODUCERS: &[Producer] = &[
     plugins::remove_dra_driver,
     temporary_drains::delete_nic_driver,
     plugins::restart_plugins,
-    renamed_workloads::delete_renamed_services,
+    renamed_workloads::delete_renamed_long_running_workloads,
     delivery::verify_cluster,
     taints::add_taints_by_hand,
     node_provisioners::delete_drifted_nodes,
@@ -220,7 +220,7 @@ pub(super) fn ordered_steps(rollout: &Rollout<'_>) -> Vec<Step> {
     if !planned.iter().any(|step| step.requires_order) {
         return Vec::new();
     }
-    let order = Order::of_rollout(rollout);
+    let order = Order::for_rollout(rollout);
     planned.sort_by_key(|step| order.position(step.phase));
     let steps = planned.into_iter().map(|planned| planned.step).collect();
     notebooks::insert_notebook_warnings(rollout, steps)
@@ -233,7 +233,7 @@ struct Order {
 }
 
 impl Order {
-    fn of_rollout(rollout: &Rollout<'_>) -> Self {
+    fn for_rollout(rollout: &Rollout<'_>) -> Self {
         Self {
             is_delivered_by_commit: rollout.is_delivered_by_commit(),
             is_cloud_late: rollout.is_cloud_late(),

@@ -29,7 +29,7 @@ struct PluginChange<'a> {
 }
 
 /// An object or a release, by kind and name.
-struct Named<'a> {
+struct NamedEntity<'a> {
     kind: &'a str,
     name: String,
 }
@@ -97,7 +97,7 @@ pub(super) fn await_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
         })
         .collect();
     let is_installer = |name: &&String| {
-        let part = rollout.entity("DaemonSet", name);
+        let part = rollout.find_entity("DaemonSet", name);
         part.is_some_and(|part| part.component == DRIVER_INSTALLER)
     };
     let commands: Vec<String> = (changes.iter().flat_map(|change| &change.names))
@@ -193,7 +193,7 @@ impl Rollout<'_> {
     }
 
     /// The old device plugins of pools with a new one.
-    fn removed_plugins(&self) -> Vec<Named<'_>> {
+    fn removed_plugins(&self) -> Vec<NamedEntity<'_>> {
         let changed = self.plugin_changes();
         let is_changed = |pool: &String| changed.iter().any(|plugin| plugin.pool == pool);
         let is_plugin = |key: &Key, part: &Part| match key {
@@ -210,12 +210,12 @@ impl Rollout<'_> {
         };
         self.removed_entities()
             .filter(|(key, part)| is_plugin(key, part) && serves_changed_pool(part))
-            .map(|(key, _)| Named::from_key(key))
+            .map(|(key, _)| NamedEntity::from_key(key))
             .collect()
     }
 
     /// The old driver installers on nodes that stay, which would keep running next to the new ones.
-    fn removed_driver_installers(&self) -> Vec<Named<'_>> {
+    fn removed_driver_installers(&self) -> Vec<NamedEntity<'_>> {
         let has_remaining_nodes = |part: &Part| {
             let mut pools = self.setting.after.summary.pools.iter();
             part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
@@ -223,7 +223,7 @@ impl Rollout<'_> {
         self.removed_entities()
             .filter(|(key, part)| key.kind() == "DaemonSet" && part.component == DRIVER_INSTALLER)
             .filter(|(_, part)| has_remaining_nodes(part))
-            .map(|(key, _)| Named::from_key(key))
+            .map(|(key, _)| NamedEntity::from_key(key))
             .collect()
     }
 
@@ -304,7 +304,7 @@ impl Rollout<'_> {
     }
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedEntity<'a> {
     fn from_key(key: &'a Key) -> Self {
         Self {
             kind: key.kind(),

@@ -48,8 +48,8 @@ pub(super) fn recreate_immutable_objects(rollout: &Rollout<'_>) -> Vec<Planned> 
     let immutable: Vec<&Change> = others.values().flatten().copied().collect();
     planned.extend(Phase::PrepareRecreation.plan(rollout.warn_about_restarts(&immutable)));
     planned.extend(recreate_flavors(rollout, &kept_in_use));
-    let deletions =
-        (others.iter()).filter_map(|(effect, changes)| rollout.delete_immutable(effect, changes));
+    let deletions = (others.iter())
+        .filter_map(|(effect, changes)| rollout.delete_immutable_step(effect, changes));
     planned.extend(Phase::DeleteImmutable.plan(deletions));
     if rollout.is_delivered_by_commit() {
         return planned;
@@ -79,7 +79,7 @@ fn deletion_effect(kind: &str) -> &'static str {
 
 impl Rollout<'_> {
     /// The step that deletes objects with the same effect, except those that the GitOps controller deletes by itself.
-    fn delete_immutable(&self, effect: &str, changes: &[&Change]) -> Option<Step> {
+    fn delete_immutable_step(&self, effect: &str, changes: &[&Change]) -> Option<Step> {
         let commands: Vec<String> = (changes.iter())
             .flat_map(|change| change.names.iter().map(|name| (change.kind.as_str(), name)))
             .filter(|(kind, name)| !self.is_force_recreated(kind, name))

@@ -33,7 +33,7 @@ pub(super) fn move_references(rollout: &Rollout<'_>) -> Vec<Planned> {
         {
             continue;
         }
-        let References { quotas, others } = rollout.references(&pool);
+        let References { quotas, others } = rollout.find_references(&pool);
         let mut edits = Vec::new();
         if !others.is_empty() {
             edits.push(format!(
@@ -66,7 +66,7 @@ pub(super) fn move_references(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The locations in the input that refer to a pool.
-    fn references(&self, pool: &str) -> References {
+    fn find_references(&self, pool: &str) -> References {
         let mut collector = ReferenceCollector {
             pool,
             found: Vec::new(),
@@ -88,7 +88,7 @@ impl Rollout<'_> {
 
     /// The instructions about references, for the step that adds the replacement of a pool.
     pub(super) fn reference_instructions(&self, pool: &str) -> String {
-        let References { quotas, others } = self.references(pool);
+        let References { quotas, others } = self.find_references(pool);
         let cluster = self.after.and_then(|after| after.cluster.as_ref());
         let mut instructions = String::new();
         if !quotas.is_empty() {

@@ -49,7 +49,7 @@ pub(super) fn delete_renamed_batch_workloads(rollout: &Rollout<'_>) -> Vec<Plann
 }
 
 /// The step that deletes old long-running workloads when the new ones are ready.
-pub(super) fn delete_renamed_services(rollout: &Rollout<'_>) -> Vec<Planned> {
+pub(super) fn delete_renamed_long_running_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
     let workloads = rollout.renamed_workloads_of_kinds(LONG_RUNNING);
     let (mut changes, mut commands, mut addresses) = (Vec::new(), Vec::new(), Vec::new());
     for workload in &workloads {
@@ -78,7 +78,7 @@ pub(super) fn delete_renamed_services(rollout: &Rollout<'_>) -> Vec<Planned> {
             addresses.join(", ")
         )
     };
-    Phase::DeleteServices.plan((!workloads.is_empty()).then(|| Step {
+    Phase::DeleteReplacedWorkloads.plan((!workloads.is_empty()).then(|| Step {
         what: format!(
             "{}: {}, and both run on separate GPUs until you delete the old one. If there are not enough GPUs for \
              both, the new one stays pending until then.{address_note}",

@@ -221,14 +221,14 @@ impl Rollout<'_> {
     /// Whether the cluster is upgraded and the nodes of a pool cannot be upgraded in place.
     fn is_pinned_to_version(&self, name: &str) -> bool {
         let part = self.setting.before.all.get(&Key::Pool(name.to_owned()));
-        let is_fixed = part.is_some_and(|part| {
+        let has_fixed_version = part.is_some_and(|part| {
             part.fields.iter().any(|(path, kind)| {
                 let value = part.leaves.get(path).and_then(|leaf| leaf.value.as_str());
                 matches!(kind.change, plan::Change::Replaces { .. })
                     && value.is_some_and(|text| KubernetesVersion::parse(text).is_some())
             })
         });
-        is_fixed && !self.upgraded_control_planes().is_empty()
+        has_fixed_version && !self.upgraded_control_planes().is_empty()
     }
 
     /// Whether the upgrade takes several minor versions, each with its own run of the scripts.
@@ -375,8 +375,11 @@ impl Rollout<'_> {
 /// The reservation of a pool, and its number of machines if the file sets it.
 fn reservation(pool: &Pool) -> Option<(&str, Option<u32>)> {
     match &pool.written.capacity.value {
-        Capacity::Reservation(it) => Some((&it.id, it.count.as_ref().map(|count| count.value))),
-        Capacity::CapacityBlock(it) => Some((&it.id, Some(it.count.value))),
+        Capacity::Reservation(reservation) => Some((
+            &reservation.id,
+            reservation.count.as_ref().map(|count| count.value),
+        )),
+        Capacity::CapacityBlock(block) => Some((&block.id, Some(block.count.value))),
         _ => None,
     }
 }

@@ -194,7 +194,7 @@ impl Rollout<'_> {
         if kind == "pool" {
             return vec![name.to_owned()];
         }
-        let Some(part) = self.entity(kind, name) else {
+        let Some(part) = self.find_entity(kind, name) else {
             return Vec::new();
         };
         // Existing nodes have their own labels, so the DaemonSet's name identifies the pool.

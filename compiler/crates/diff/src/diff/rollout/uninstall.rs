@@ -25,8 +25,8 @@ pub(super) fn uninstall_releases_with_crds(rollout: &Rollout<'_>) -> Vec<Planned
     let kubectl = rollout.kubectl();
     let list_objects = |group: &&str| {
         format!(
-            "{kubectl} get \"$({kubectl} api-resources --api-group={group} --verbs=list --output=name | paste -sd, -)\" \
-             --all-namespaces"
+            "{kubectl} get \"$({kubectl} api-resources --api-group={group} --verbs=list --output=name | paste -sd, \
+             -)\" --all-namespaces"
         )
     };
     let steps = removed.into_iter().filter_map(|(change, name)| {
