@@ -138,15 +138,27 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let found = changes::deltas(&was, &after);
         let no_causes = vec![Vec::new(); found.len()];
         let since = lines::lines(&setting, &found, &no_causes, &[], 1);
-        let steps = rollout::rollout(&setting, (Some(built), pair.after), &since, sources);
-        rollout::rebase_steps(steps, tree, (&since, &all))
+        let steps = rollout::plan_steps(&rollout::Rollout {
+            setting: &setting,
+            before: Some(built),
+            after: pair.after,
+            changes: &since,
+            sources,
+        });
+        rollout::rebase_steps(steps, tree, &since, &all)
     } else {
         let disruptive = upgraded
             .changes
             .iter()
             .filter(|change| change.impact.disrupts() && change.fate == ClusterFate::Kept);
         let both: Vec<Change> = changes.iter().chain(disruptive).cloned().collect();
-        rollout::rollout(&setting, (pair.before, pair.after), &both, sources)
+        rollout::plan_steps(&rollout::Rollout {
+            setting: &setting,
+            before: pair.before,
+            after: pair.after,
+            changes: &both,
+            sources,
+        })
     };
     Some(Diff {
         cluster: name(pair.after.or(pair.before)).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Changed actions of the cloud scripts.
+//! The run of the cloud scripts, and the changes that require it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,159 +6,173 @@ use gpuc_compile::compile::Compilation;
 use gpuc_compile::emit::emit;
 use gpuc_syntax::tree::Tree;
 
+use super::super::entities::TAINTS;
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Step};
-use super::cleanup::ProvisionerChange;
-use super::{Rollout, ids, unique};
+use super::node_provisioners::ProvisionerChange;
+use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
 
 /// The directory of the scripts.
 const FOLDER: &str = "cloud/";
 
-/// The scripts whose actions changed.
-struct Acts {
-    /// Files with another text, ignoring the name of the input.
+/// The step that runs the cloud scripts. It requires an order only if it recreates nodes or upgrades a control plane.
+pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let scripts = ScriptChanges::compare(rollout.before, rollout.after);
+    let scripted: Vec<&Change> = (rollout.changes.iter())
+        .filter(|change| change.kind != "file" && change.fate != ClusterFate::Removed)
+        .filter(|change| (change.files.iter()).any(|file| scripts.has_changed_actions(file)))
+        .collect();
+    let upgraded = rollout.upgraded_control_planes();
+    if scripted.is_empty() && upgraded.is_empty() {
+        return Vec::new();
+    }
+    let recreates_nodes = scripted.iter().any(|change| {
+        change.impact == Impact::NodesRecreated && !rollout.is_automatic_upgrade(change)
+    });
+    let created: Vec<&Change> = (scripted.iter().copied())
+        .filter(|change| rollout.creates_resources(change))
+        .collect();
+    let what = if recreates_nodes {
+        "When jobs may be interrupted, let the cloud drain and recreate nodes"
+    } else if rollout.evicts_running_pods() {
+        "When jobs may be interrupted, apply the taints: NoExecute evicts pods that do not tolerate it"
+    } else if !rollout.setting.moved().is_empty() {
+        "Apply the labels and taints of their pools to the hosts, and check that their nodes are ready"
+    } else if created.is_empty() && !upgraded.is_empty() {
+        "Upgrade the control plane"
+    } else if created.is_empty() {
+        "Update the cloud resources"
+    } else if rollout.setting.before.own_hosts {
+        "Add the new hosts, and check that their nodes are ready"
+    } else if rollout.all_start_without_nodes(&created) {
+        "Create the new cloud resources: the new pools start without nodes"
+    } else {
+        "Create the new cloud resources, and check that their nodes are ready"
+    };
+    let flag = if recreates_nodes {
+        " --allow-disruption"
+    } else {
+        ""
+    };
+    let requires_order = recreates_nodes || !upgraded.is_empty();
+    let step = Step {
+        what: what.to_owned(),
+        commands: vec![
+            format!("cloud/apply.sh --dry-run{flag}"),
+            format!("cloud/apply.sh{flag}"),
+        ],
+        changes: sorted_unique(change_ids(&[upgraded, scripted].concat())),
+    };
+    Phase::ApplyCloud.plan_routine([step], requires_order)
+}
+
+impl Rollout<'_> {
+    /// Whether the cloud scripts run after the deployment instead of before it: running pods must tolerate a new taint
+    /// first, the old device plugin must be gone before the cloud's own one runs, or machines are free only after the
+    /// push.
+    pub(super) fn is_cloud_late(&self) -> bool {
+        self.evicts_running_pods()
+            || self.cloud_replaces_plugin()
+            || !self.pools_created_after_push().is_empty()
+    }
+
+    /// Whether scripts add a taint that evicts running pods, unless these tolerate it.
+    fn evicts_running_pods(&self) -> bool {
+        let evictions = |value: &Option<serde_json::Value>| {
+            (value.as_ref()).map_or(0, |value| value.to_string().matches("NoExecute").count())
+        };
+        self.changes.iter().any(|change| {
+            let adds_eviction = change
+                .fields
+                .iter()
+                .any(|field| field.path == TAINTS && evictions(&field.to) > evictions(&field.from));
+            change.kind == "pool"
+                && change.fate == ClusterFate::Kept
+                && adds_eviction
+                && self.has_scripted_nodes(change)
+        })
+    }
+
+    /// Whether the scripts create new cloud resources for a change.
+    fn creates_resources(&self, change: &Change) -> bool {
+        let is_returned_to_scripts = || {
+            (change.names.iter())
+                .filter_map(|name| self.provisioner_change(name))
+                .any(|provisioner| matches!(provisioner, ProvisionerChange::From(_)))
+        };
+        let is_replaced = || change.impact == Impact::Replaced && self.has_scripted_nodes(change);
+        change.fate == ClusterFate::Added
+            || (change.kind == "pool" && (is_returned_to_scripts() || is_replaced()))
+    }
+
+    /// Whether there are new pools, all with a minimum of 0 nodes.
+    fn all_start_without_nodes(&self, created: &[&Change]) -> bool {
+        let mut pools = (created.iter())
+            .filter(|change| change.kind == "pool")
+            .flat_map(|change| &change.names)
+            .peekable();
+        pools.peek().is_some()
+            && pools.all(|pool| {
+                let nodes = self.both_pools(pool)[1].and_then(|pool| pool.nodes.get());
+                nodes.is_some_and(|nodes| nodes.min == 0)
+            })
+    }
+}
+
+/// The cloud scripts whose text changed, with the files that they read.
+struct ScriptChanges {
+    /// Paths of files with another text, ignoring the name of the input.
     changed: BTreeSet<String>,
-    /// The new texts.
+    /// The new texts, by path.
     texts: BTreeMap<String, String>,
 }
 
-impl Acts {
-    fn of(before: Option<&Compilation>, after: Option<&Compilation>) -> Self {
-        let after = after.and_then(|after| Some((after, &after.output.as_ref()?.0)));
-        let texts = after.map(|(_, tree)| texts(tree)).unwrap_or_default();
-        let file = after.and_then(|(after, _)| after.loaded.file.as_deref());
-        let old = before.and_then(|before| {
-            let (tree, _) = before.output.as_ref()?;
-            if before.loaded.file.as_deref() == file {
-                return Some(crate::diff::rollout::cloud::texts(tree));
-            }
-            // The name of the input in headers and messages is not an action.
-            Some(self::texts(&emit(before.plan.as_ref()?, file)))
-        });
-        let old = old.unwrap_or_default();
-        let changed = texts
-            .iter()
-            .filter(|(path, text)| old.get(*path) != Some(text));
-        Self {
-            changed: changed.map(|(path, _)| path.clone()).collect(),
-            texts,
-        }
+impl ScriptChanges {
+    fn compare(before: Option<&Compilation>, after: Option<&Compilation>) -> Self {
+        let new_tree = after.and_then(|after| Some(&after.output.as_ref()?.0));
+        let texts = new_tree.map(script_texts).unwrap_or_default();
+        let input = new_tree
+            .and(after)
+            .and_then(|after| after.loaded.file.as_deref());
+        let old_texts = before
+            .and_then(|before| {
+                let (tree, _) = before.output.as_ref()?;
+                if before.loaded.file.as_deref() == input {
+                    return Some(script_texts(tree));
+                }
+                // The name of the input in headers and messages is not an action.
+                Some(script_texts(&emit(before.plan.as_ref()?, input)))
+            })
+            .unwrap_or_default();
+        let changed = (texts.iter())
+            .filter(|(path, text)| old_texts.get(*path) != Some(text))
+            .map(|(path, _)| path.clone())
+            .collect();
+        Self { changed, texts }
     }
 
     /// Whether a file is a script whose actions changed, in its text or in a file that it reads.
-    fn otherwise(&self, file: &str) -> bool {
+    fn has_changed_actions(&self, file: &str) -> bool {
         let Some(text) = self.texts.get(file) else {
             return false;
         };
-        let is_read = |other: &String| {
-            let name = other.strip_prefix(FOLDER).unwrap_or(other);
-            !is_script(other) && text.contains(name)
+        let is_read = |path: &String| {
+            let name = path.strip_prefix(FOLDER).unwrap_or(path);
+            !is_script(path) && text.contains(name)
         };
         self.changed.contains(file) || self.changed.iter().any(is_read)
     }
 }
 
 /// The cloud scripts and the files that they read, by path. Host scripts are excluded because they run on the host.
-fn texts(tree: &Tree) -> BTreeMap<String, String> {
-    let acts = |path: &str| path.starts_with(FOLDER) && !path.starts_with("cloud/host-");
-    let files = tree.files().filter(|(path, _)| acts(path));
-    files
+fn script_texts(tree: &Tree) -> BTreeMap<String, String> {
+    tree.files()
+        .filter(|(path, _)| path.starts_with(FOLDER) && !path.starts_with("cloud/host-"))
         .map(|(path, file)| (path.to_owned(), file.contents.clone()))
         .collect()
 }
 
 fn is_script(path: &str) -> bool {
     path.rsplit_once('.')
-        .is_some_and(|(_, ending)| ending == "sh")
-}
-
-impl Rollout<'_> {
-    /// The step that runs the cloud scripts, and whether it alone requires an ordered plan.
-    pub(super) fn in_the_cloud(&self) -> Option<(Step, bool)> {
-        let acts = Acts::of(self.before, self.after);
-        let is_scripted = |change: &&Change| {
-            change.kind != "file"
-                && change.fate != ClusterFate::Removed
-                && change.files.iter().any(|file| acts.otherwise(file))
-        };
-        let scripted: Vec<&Change> = self.changes.iter().filter(is_scripted).collect();
-        let rolled = scripted
-            .iter()
-            .filter(|change| change.impact == Impact::NodesRecreated && !self.follows(change));
-        let rolled: Vec<&Change> = rolled.copied().collect();
-        let raised = self.raised();
-        let is_new = |change: &&&Change| {
-            let is_handed_back = || {
-                let provisioner_change = change
-                    .names
-                    .iter()
-                    .filter_map(|name| self.provisioner_change(name));
-                provisioner_change
-                    .into_iter()
-                    .any(|it| matches!(it, ProvisionerChange::From(_)))
-            };
-            let is_beside = || change.impact == Impact::Replaced && self.is_made(change);
-            change.fate == ClusterFate::Added
-                || (change.kind == "pool" && (is_handed_back() || is_beside()))
-        };
-        let new: Vec<&Change> = scripted.iter().filter(is_new).copied().collect();
-        if scripted.is_empty() && raised.is_empty() {
-            return None;
-        }
-        let (what, flag) = if !rolled.is_empty() {
-            (
-                "When jobs may be interrupted, let the cloud drain and recreate nodes",
-                " --allow-disruption",
-            )
-        } else if self.keeps_running_pods_out() {
-            (
-                "When jobs may be interrupted, apply the taints: NoExecute evicts pods that do not tolerate it",
-                "",
-            )
-        } else if !self.setting.moved().is_empty() {
-            (
-                "Apply the labels and taints of their pools to the hosts, and check that their nodes are ready",
-                "",
-            )
-        } else if new.is_empty() && !raised.is_empty() {
-            ("Upgrade the control plane", "")
-        } else if new.is_empty() {
-            ("Update the cloud resources", "")
-        } else if self.setting.before.own_hosts {
-            (
-                "Add the new hosts, and check that their nodes are ready",
-                "",
-            )
-        } else if self.begin_empty(&new) {
-            (
-                "Create the new cloud resources: the new pools start without nodes",
-                "",
-            )
-        } else {
-            (
-                "Create the new cloud resources, and check that their nodes are ready",
-                "",
-            )
-        };
-        let step = Step {
-            what: what.to_owned(),
-            commands: vec![
-                format!("cloud/apply.sh --dry-run{flag}"),
-                format!("cloud/apply.sh{flag}"),
-            ],
-            changes: unique(ids(&[raised.clone(), scripted].concat())),
-        };
-        Some((step, !rolled.is_empty() || !raised.is_empty()))
-    }
-
-    /// Whether there are new pools, all with a minimum of 0 nodes.
-    fn begin_empty(&self, new: &[&Change]) -> bool {
-        let pools = new.iter().filter(|change| change.kind == "pool");
-        let mut names = pools.flat_map(|change| &change.names).peekable();
-        names.peek().is_some()
-            && names.all(|name| {
-                let nodes = self.both(name)[1].and_then(|pool| pool.nodes.get());
-                nodes.is_some_and(|nodes| nodes.min == 0)
-            })
-    }
+        .is_some_and(|(_, extension)| extension == "sh")
 }

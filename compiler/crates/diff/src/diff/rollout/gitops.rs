@@ -5,16 +5,17 @@ use gpuc_model::plan::{Delivery, Guide};
 use gpuc_syntax::shell;
 
 use super::super::report::{Change, Step};
-use super::{Rollout, ids};
+use super::{Phase, Planned, Rollout, change_ids};
 
 /// A GitOps controller, its directory in the tree, and how the tree is registered with it.
-pub(super) struct Tool<'a> {
+pub(super) struct Controller<'a> {
     pub(super) name: &'static str,
     pub(super) folder: &'static str,
     pub(super) guide: &'a Guide,
 }
 
-pub(super) fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
+/// The GitOps controller of a state, if any.
+pub(super) fn controller(side: Option<&Compilation>) -> Option<Controller<'_>> {
     match &side?.plan.as_ref()?.delivery {
         Delivery::Script => None,
         Delivery::Gitops {
@@ -22,7 +23,7 @@ pub(super) fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
             folder,
             guide,
             ..
-        } => Some(Tool {
+        } => Some(Controller {
             name: tool,
             folder,
             guide,
@@ -30,168 +31,170 @@ pub(super) fn tool(side: Option<&Compilation>) -> Option<Tool<'_>> {
     }
 }
 
-impl Rollout<'_> {
-    fn changes_tool(&self) -> bool {
-        !self.setting.before.is_brought_as(self.setting.after)
-    }
-
-    /// The step that makes the old controller keep the running resources, before the commit.
-    pub(super) fn release_old_controller(&self) -> Option<Step> {
-        let old = tool(self.before).filter(|_| self.changes_tool())?;
-        Some(Step {
+/// The step that makes the old controller keep the running resources, before the commit.
+pub(super) fn release_old_controller(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let old = controller(rollout.before).filter(|_| rollout.changes_controller());
+    let step = old.map(|old| {
+        let commands = old.guide.leaving.iter().map(|command| (*command).to_owned());
+        Step {
             what: format!(
                 "Before you commit this change, make {} keep all running resources, from the cluster's directory as of \
                  the base{}: otherwise it deletes the resources that it deployed when its own objects are deleted",
                 old.name,
-                place(&old)
+                location_note(&old)
             ),
-            commands: self.of_tool(&old, old.guide.leaving.iter().map(|it| (*it).to_owned())),
-            changes: ids(&self.about(old.folder)),
-        })
+            commands: rollout.controller_commands(&old, commands),
+            changes: change_ids(&rollout.changes_in_folder(old.folder)),
+        }
+    });
+    Phase::ReleaseController.plan(step)
+}
+
+impl Rollout<'_> {
+    /// Whether another controller deploys the tree after the change, or none.
+    fn changes_controller(&self) -> bool {
+        !self.setting.before.is_brought_as(self.setting.after)
     }
 
     /// The steps by which the new delivery takes over.
     pub(super) fn hand_over_delivery(&self) -> Option<Vec<Step>> {
         if self.before.is_none() {
-            return self.register_tree();
+            return self.register_new_tree();
         }
-        if !self.changes_tool() {
-            return self.register_tree_again();
+        if !self.changes_controller() {
+            return self.register_moved_tree();
         }
-        let (old, new) = (tool(self.before), tool(self.after));
-        let renders = |tool: &Option<Tool<'_>>| tool.as_ref().is_some_and(|it| it.guide.renders);
-        let mut commands = Vec::new();
-        let what = match &new {
-            None => {
-                commands.push(if renders(&old) {
-                    "./install.sh --take-ownership".to_owned()
-                } else {
-                    "./install.sh".to_owned()
-                });
-                "Deploy the tree with install.sh, which takes over the running resources".to_owned()
-            }
-            Some(new) => {
-                let begin = format!("kubectl apply --server-side --kustomize {}", new.folder);
-                commands.extend(self.of_tool(new, [begin]));
-                format!(
-                    "After the push, register the tree with {}{}: it takes over the running resources",
-                    new.name,
-                    place(new)
-                )
-            }
+        let (old, new) = (controller(self.before), controller(self.after));
+        let renders_charts =
+            |side: &Option<Controller<'_>>| side.as_ref().is_some_and(|tool| tool.guide.renders);
+        let folder = new.as_ref().map_or("", |new| new.folder);
+        let mut changes = self.changes_in_folder(folder);
+        changes.dedup();
+        let Some(new_controller) = &new else {
+            let command = if renders_charts(&old) {
+                "./install.sh --take-ownership"
+            } else {
+                "./install.sh"
+            };
+            return Some(vec![Step {
+                what: "Deploy the tree with install.sh, which takes over the running resources"
+                    .to_owned(),
+                commands: vec![command.to_owned()],
+                changes: change_ids(&changes),
+            }]);
         };
-        let mut about = self.about(new.as_ref().map_or("", |new| new.folder));
-        about.dedup();
+        let apply = format!("kubectl apply --server-side --kustomize {folder}");
+        let mut commands = self.controller_commands(new_controller, [apply]);
         // Rendered charts are no longer Helm releases, but `helm uninstall` would still delete them.
-        if renders(&new) && !renders(&old) {
-            commands.extend(self.forgotten());
+        if renders_charts(&new) && !renders_charts(&old) {
+            commands.extend(self.delete_helm_records_commands());
         }
         Some(vec![Step {
-            what,
+            what: format!(
+                "After the push, register the tree with {}{}: it takes over the running resources",
+                new_controller.name,
+                location_note(new_controller)
+            ),
             commands,
-            changes: ids(&about),
+            changes: change_ids(&changes),
         }])
     }
 
     /// The steps for a tree that moves to another location: the registration was applied by hand, so it must be applied
     /// again by hand.
-    fn register_tree_again(&self) -> Option<Vec<Step>> {
-        let (old, new) = (tool(self.before)?, tool(self.after)?);
-        let place_of = |tool: &Tool<'_>| {
-            let guide = tool.guide;
+    fn register_moved_tree(&self) -> Option<Vec<Step>> {
+        let (old, new) = (controller(self.before)?, controller(self.after)?);
+        let location = |controller: &Controller<'_>| {
+            let guide = controller.guide;
             [&guide.repository, &guide.branch, &guide.path].map(Clone::clone)
         };
-        if self.changes_tool() || place_of(&old) == place_of(&new) {
+        if self.changes_controller() || location(&old) == location(&new) {
             return None;
         }
-        let begin = format!("kubectl apply --server-side --kustomize {}", new.folder);
+        let apply = format!("kubectl apply --server-side --kustomize {}", new.folder);
         let mut steps = vec![Step {
             what: format!(
                 "Push the tree to its new location, and then register the new location with {}{}: apply its objects \
                  again, because it syncs from the old location until then. Keep the tree in the old location until \
                  this is done",
                 new.name,
-                place(&new)
+                location_note(&new)
             ),
-            commands: self.of_tool(&new, [begin]),
-            changes: ids(&self.about(new.folder)),
+            commands: self.controller_commands(&new, [apply]),
+            changes: change_ids(&self.changes_in_folder(new.folder)),
         }];
-        steps.extend(self.wait_for_sync());
+        steps.extend(self.wait_for_sync_steps());
         Some(steps)
     }
 
     /// The step that registers the tree with the controller of another cluster.
-    pub(super) fn register_tree_elsewhere(&self) -> Option<Step> {
-        let new = tool(self.after)?;
-        let kubectl = match &self.setting.after.context {
-            Some(context) => format!("kubectl --context {}", shell::quote(context)),
-            None => "kubectl".to_owned(),
+    pub(super) fn register_new_cluster(&self) -> Option<Step> {
+        let new = controller(self.after)?;
+        let (kubectl, location) = match &self.setting.after.context {
+            _ if new.guide.elsewhere => ("kubectl".to_owned(), location_note(&new)),
+            Some(context) => (
+                format!("kubectl --context {}", shell::quote(context)),
+                ", in the new cluster".to_owned(),
+            ),
+            None => ("kubectl".to_owned(), ", in the new cluster".to_owned()),
         };
-        let kubectl = if new.guide.elsewhere {
-            "kubectl"
-        } else {
-            &kubectl
-        };
-        let command = format!("{kubectl} apply --server-side --kustomize {}", new.folder);
+        let apply = format!("{kubectl} apply --server-side --kustomize {}", new.folder);
         Some(Step {
             what: format!(
-                "After the push, register the tree with {}{}; the tree's README lists the prerequisites",
+                "After the push, register the tree with {}{location}; the tree's README lists the prerequisites",
                 new.name,
-                if new.guide.elsewhere {
-                    place(&new)
-                } else {
-                    ", in the new cluster".to_owned()
-                }
             ),
-            commands: vec![command],
-            changes: ids(&self.about(new.folder)),
+            commands: vec![apply],
+            changes: change_ids(&self.changes_in_folder(new.folder)),
         })
     }
 
     /// The commands that delete Helm's records of the existing releases.
-    fn forgotten(&self) -> Vec<String> {
+    fn delete_helm_records_commands(&self) -> Vec<String> {
         let plan = self.before.and_then(|before| before.plan.as_ref());
-        let releases = plan.iter().flat_map(|plan| &plan.releases);
-        let forget = |release: &gpuc_model::plan::Release| {
-            format!(
-                "{} delete secret --namespace {} --selector owner=helm,name={}",
-                self.kubectl(),
-                shell::quote(&release.namespace),
-                shell::quote(&release.name)
-            )
-        };
-        releases.map(forget).collect()
+        (plan.iter().flat_map(|plan| &plan.releases))
+            .map(|release| {
+                format!(
+                    "{} delete secret --namespace {} --selector owner=helm,name={}",
+                    self.kubectl(),
+                    shell::quote(&release.namespace),
+                    shell::quote(&release.name)
+                )
+            })
+            .collect()
     }
 
-    /// Commands for a controller that may run in another cluster.
-    pub(super) fn of_tool(
+    /// The commands with the context of this cluster, unless the controller runs in another one.
+    pub(super) fn controller_commands(
         &self,
-        tool: &Tool<'_>,
+        controller: &Controller<'_>,
         commands: impl IntoIterator<Item = String>,
     ) -> Vec<String> {
         let kubectl = format!("{} ", self.kubectl());
-        let here = |command: String| {
-            if tool.guide.elsewhere {
-                command
-            } else {
-                command.replace("kubectl ", &kubectl)
-            }
-        };
-        commands.into_iter().map(here).collect()
+        (commands.into_iter())
+            .map(|command| {
+                if controller.guide.elsewhere {
+                    command
+                } else {
+                    command.replace("kubectl ", &kubectl)
+                }
+            })
+            .collect()
     }
 
     /// The changes of the files in a directory.
-    pub(super) fn about(&self, folder: &str) -> Vec<&Change> {
-        let below = format!("{folder}/");
-        let is_below = |change: &&Change| change.files.iter().any(|file| file.starts_with(&below));
-        self.changes.iter().filter(is_below).collect()
+    pub(super) fn changes_in_folder(&self, folder: &str) -> Vec<&Change> {
+        let prefix = format!("{folder}/");
+        (self.changes.iter())
+            .filter(|change| change.files.iter().any(|file| file.starts_with(&prefix)))
+            .collect()
     }
 }
 
-/// The cluster to run its commands in, if that is another one.
-pub(super) fn place(tool: &Tool<'_>) -> String {
-    if tool.guide.elsewhere {
-        format!(", in the cluster that {} runs in", tool.name)
+/// The note in which cluster to run a controller's commands, if that is another one.
+pub(super) fn location_note(controller: &Controller<'_>) -> String {
+    if controller.guide.elsewhere {
+        format!(", in the cluster that {} runs in", controller.name)
     } else {
         String::new()
     }

@@ -1,61 +1,120 @@
-//! Hosts that move between pools: they are drained, relabelled and uncordoned.
+//! The user's own hosts: new ones are prepared, and those that move between pools are drained, relabelled and
+//! uncordoned.
 
 use std::collections::BTreeMap;
 
 use gpuc_syntax::shell;
 
 use super::super::classify::Moved;
-use super::super::report::{Change, Step};
-use super::cleanup::about_pool;
-use super::{Rollout, ids, unique};
+use super::super::entities::Key;
+use super::super::impact::Impact;
+use super::super::report::Step;
+use super::{Phase, Planned, Rollout, sorted_unique};
+
+/// The steps that drain moved hosts, and those that uncordon them.
+pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let mut moves: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for Moved { host, from, to } in rollout.setting.moved() {
+        moves.entry((from, to)).or_default().push(host);
+    }
+    let kubectl = rollout.kubectl();
+    let mut steps = Vec::new();
+    for ((from, to), hosts) in moves {
+        let changes = [rollout.pool_change_ids(&from), rollout.pool_change_ids(&to)].concat();
+        let names = hosts.join(", ");
+        let step = |what: String, verb: &str, flags: &str| Step {
+            what,
+            commands: (hosts.iter())
+                .map(|host| format!("{kubectl} {verb} {}{flags}", shell::quote(host)))
+                .collect(),
+            changes: sorted_unique(changes.clone()),
+        };
+        let drain = step(
+            format!(
+                "Drain {names} before the move from pool {from} to pool {to}, which has other labels and taints. If \
+                 the jobs cannot all stop at once, move one host after the other, each in its own edit"
+            ),
+            "drain",
+            " --ignore-daemonsets --delete-emptydir-data",
+        );
+        let uncordon = step(
+            format!("Uncordon {names} when they advertise the resources of pool {to}"),
+            "uncordon",
+            "",
+        );
+        steps.extend(Phase::DrainNodes.plan([drain]));
+        steps.extend(Phase::Uncordon.plan([uncordon]));
+    }
+    steps
+}
+
+/// The steps that run the scripts of new or changed hosts.
+pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let [before, after] = [rollout.setting.before, rollout.setting.after];
+    let mut steps = Vec::new();
+    for (key, new) in &after.all {
+        let Key::Pool(pool) = key else { continue };
+        let script = format!("cloud/host-{pool}.sh");
+        let file = Key::File(script.clone());
+        let Some(new_script) = after.all.get(&file) else {
+            continue;
+        };
+        let old_script = before.all.get(&file);
+        if old_script.is_some_and(|old| old.leaves == new_script.leaves) {
+            continue;
+        }
+        let is_known = |host: &String| {
+            let old = before.all.get(key);
+            old.is_some_and(|old| old.members.contains(host))
+        };
+        let has_new_hosts = !new.members.iter().all(is_known);
+        // If only hosts were removed, the remaining hosts need no run.
+        if !has_new_hosts && rollout.differs_only_in_hosts(&script) {
+            continue;
+        }
+        let restarts_driver = rollout.changes.iter().any(|change| {
+            change.kind == "pool"
+                && change.impact == Impact::DriverRestarted
+                && change.names.contains(pool)
+        });
+        let hosts: Vec<&str> = (new.members.iter())
+            .filter(|host| restarts_driver || !has_new_hosts || !is_known(host))
+            .map(String::as_str)
+            .collect();
+        steps.push(Step {
+            what: format!(
+                "Copy {script} to each of {} and run it there, one host after the other: it installs the packages that \
+                 the host needs, and reports when the host must reboot",
+                hosts.join(", ")
+            ),
+            commands: vec![format!("sudo ./host-{pool}.sh")],
+            changes: rollout.pool_change_ids(pool),
+        });
+    }
+    Phase::PrepareHosts.plan(steps)
+}
 
 impl Rollout<'_> {
     /// Whether a host moved to another pool.
-    pub(super) fn is_moved(&self, host: &str) -> bool {
-        self.setting.moved().iter().any(|it| it.host == host)
+    pub(super) fn is_moved_host(&self, host: &str) -> bool {
+        self.setting.moved().iter().any(|moved| moved.host == host)
     }
 
     /// Whether hosts of this pool moved to another one.
-    pub(super) fn gives_hosts(&self, pool: &str) -> bool {
-        self.setting.moved().iter().any(|it| it.from == pool)
+    pub(super) fn loses_moved_hosts(&self, pool: &str) -> bool {
+        self.setting.moved().iter().any(|moved| moved.from == pool)
     }
 
-    /// The steps that drain moved hosts, and those that uncordon them.
-    pub(super) fn moved_hosts(&self) -> (Vec<Step>, Vec<Step>) {
-        let mut ways: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for Moved { host, from, to } in self.setting.moved() {
-            ways.entry((from, to)).or_default().push(host);
-        }
-        let both = ways.into_iter().map(|((from, to), hosts)| {
-            let all: Vec<&Change> = self.changes.iter().collect();
-            let about = [about_pool(&all, &from), about_pool(&all, &to)].concat();
-            let each = |command: &str, flags: &str| {
-                let hosts = hosts.iter().map(|host| shell::quote(host));
-                hosts
-                    .map(|host| format!("{} {command} {host}{flags}", self.kubectl()))
-                    .collect()
-            };
-            let names = hosts.join(", ");
-            let step = |what: String, commands: Vec<String>| Step {
-                what,
-                commands,
-                changes: unique(ids(&about)),
-            };
-            (
-                step(
-                    format!(
-                        "Drain {names} before the move from pool {from} to pool {to}, which has other labels and \
-                         taints. If the jobs cannot all stop at once, move one host after the other, each in its own \
-                         edit"
-                    ),
-                    each("drain", " --ignore-daemonsets --delete-emptydir-data"),
-                ),
-                step(
-                    format!("Uncordon {names} when they advertise the resources of pool {to}"),
-                    each("uncordon", ""),
-                ),
-            )
+    /// Whether a host's script is unchanged except for the list of hosts.
+    fn differs_only_in_hosts(&self, script: &str) -> bool {
+        let [old, new] = [self.before, self.after].map(|side| {
+            let tree = &side?.output.as_ref()?.0;
+            let (_, file) = tree.files().find(|(path, _)| *path == script)?;
+            let lines: Vec<&str> = (file.contents.lines())
+                .filter(|line| !line.starts_with("hosts=("))
+                .collect();
+            Some(lines)
         });
-        both.unzip()
+        old.is_some() && old == new
     }
 }

@@ -1,126 +1,141 @@
 //! Notebook servers of JupyterHub on drained nodes: pods that no controller recreates.
 
 use gpuc_compile::charts::JUPYTERHUB;
+use gpuc_model::Pool;
 use gpuc_syntax::shell;
 
-use super::super::entities::Key;
+use super::super::entities::{Key, Part};
 use super::super::fields::below;
 use super::super::report::{Change, ClusterFate, Step};
-use super::{Rollout, ids};
+use super::{Phase, Planned, Rollout, change_ids};
 
 /// The label selector of notebook server pods.
 ///
 /// Source: jupyterhub/kubespawner `kubespawner/spawner.py` (`component_label`), as of 91f9768, read 2026-11-22.
 const SERVERS: &str = "component=singleuser-server";
 
+/// A pool on which JupyterHub starts notebook servers.
+struct NotebookPool {
+    name: String,
+    /// The names of its nodes, if they are the user's own hosts.
+    hosts: Vec<String>,
+}
+
+/// Inserts a step about notebook servers before each step that drains their nodes.
+pub(super) fn insert_notebook_warnings(rollout: &Rollout<'_>, steps: Vec<Step>) -> Vec<Step> {
+    let pools = rollout.notebook_pools();
+    let list = rollout.notebook_servers_command("get");
+    let warn = |pool: &NotebookPool, drain: &Step| Step {
+        what: format!(
+            "JupyterHub starts notebook servers on pool {}, and nothing recreates their pods: `kubectl drain` does not \
+             evict them without --force, and data that is not on a volume is lost with them. Ask users to save their \
+             work and stop them before you continue, and to start none there until the nodes are uncordoned",
+            pool.name
+        ),
+        commands: vec![format!("{list} --output wide")],
+        changes: drain.changes.clone(),
+    };
+    let mut all = Vec::new();
+    for step in steps {
+        let affected = pools.iter().filter(|pool| rollout.drains_pool(&step, pool));
+        all.extend(affected.map(|pool| warn(pool, &step)));
+        all.push(step);
+    }
+    all
+}
+
+/// The step that deletes notebook servers of a removed hub: it does not stop them when it terminates.
+///
+/// Source: jupyterhub/zero-to-jupyterhub-k8s `jupyterhub/files/hub/jupyterhub_config.py`
+/// (`c.JupyterHub.cleanup_servers = False`), read 2026-11-22.
+pub(super) fn delete_notebook_servers(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let is_hub = |release: &String| {
+        let key = Key::Release(release.clone());
+        rollout
+            .setting
+            .before
+            .all
+            .get(&key)
+            .is_some_and(is_jupyterhub)
+    };
+    let removed: Vec<&Change> = (rollout.changes.iter())
+        .filter(|change| change.kind == "Helm release" && change.fate == ClusterFate::Removed)
+        .filter(|change| change.names.iter().any(is_hub))
+        .collect();
+    Phase::DeleteData.plan((!removed.is_empty()).then(|| Step {
+        what: "When the hub is gone, delete the notebook servers that still run: nothing stops them when they are \
+               idle, and they hold their GPUs. Data that is not on a volume is lost with them; the users' own \
+               PersistentVolumeClaims stay"
+            .to_owned(),
+        commands: vec![
+            rollout.notebook_servers_command("get"),
+            rollout.notebook_servers_command("delete"),
+        ],
+        changes: change_ids(&removed),
+    }))
+}
+
 impl Rollout<'_> {
-    /// Inserts a step about notebook servers before each step that drains their nodes.
-    pub(super) fn with_servers(&self, steps: Vec<Step>) -> Vec<Step> {
-        let (pools, namespace) = self.of_servers();
-        let mut all = Vec::new();
-        for step in steps {
-            let drains: Vec<&String> = step
-                .commands
-                .iter()
-                .filter(|command| command.contains(" drain "))
-                .collect();
-            let has_some = |(pool, nodes): &&(String, Vec<String>)| {
-                drains.iter().any(|command| {
-                    if command.contains(&shell::quote(&self.labels(pool))) {
-                        return true;
-                    }
-                    let mut words = command.split([' ', '\'', ',', '=']);
-                    words.any(|word| word == pool || nodes.iter().any(|node| node == word))
-                })
-            };
-            for (pool, _) in pools.iter().filter(has_some) {
-                all.push(Step {
-                    what: format!(
-                        "JupyterHub starts notebook servers on pool {pool}, and nothing recreates their pods: `kubectl \
-                         drain` does not evict them without --force, and data that is not on a volume is lost with \
-                         them. Ask users to save their work and stop them before you continue, and to start none there \
-                         until the nodes are uncordoned"
-                    ),
-                    commands: vec![format!(
-                        "{} get pods --namespace {} -l {SERVERS} --output wide",
-                        self.kubectl(),
-                        shell::quote(&namespace)
-                    )],
-                    changes: step.changes.clone(),
-                });
-            }
-            all.push(step);
-        }
-        all
+    /// The old release of JupyterHub.
+    fn find_hub(&self) -> Option<&Part> {
+        self.setting
+            .before
+            .all
+            .values()
+            .find(|part| is_jupyterhub(part))
     }
 
-    /// The step that deletes notebook servers of a removed hub: it does not stop them when it terminates.
-    ///
-    /// Source: jupyterhub/zero-to-jupyterhub-k8s `jupyterhub/files/hub/jupyterhub_config.py`
-    /// (`c.JupyterHub.cleanup_servers = False`), read 2026-11-22.
-    pub(super) fn servers_left(&self) -> Option<Step> {
-        let gone = self.changes.iter().filter(|change| {
-            let mut names = change.names.iter();
-            change.kind == "Helm release"
-                && change.fate == ClusterFate::Removed
-                && names.any(|name| {
-                    let part = self.setting.before.all.get(&Key::Release(name.clone()));
-                    let chart = part.and_then(|part| part.chart);
-                    chart.is_some_and(|chart| chart.name == JUPYTERHUB.name)
-                })
-        });
-        let gone: Vec<&Change> = gone.collect();
-        let (_, namespace) = self.of_servers();
-        let pods = |verb: &str| {
-            format!(
-                "{} {verb} pods --namespace {} -l {SERVERS}",
-                self.kubectl(),
-                shell::quote(&namespace)
-            )
-        };
-        (!gone.is_empty()).then(|| Step {
-            what: "When the hub is gone, delete the notebook servers that still run: nothing stops them when they are \
-                   idle, and they hold their GPUs. Data that is not on a volume is lost with them; the users' own \
-                   PersistentVolumeClaims stay"
-                .to_owned(),
-            commands: vec![pods("get"), pods("delete")],
-            changes: ids(&gone),
-        })
+    /// The command that applies a verb of kubectl to all notebook servers.
+    fn notebook_servers_command(&self, verb: &str) -> String {
+        let namespace = (self.find_hub())
+            .and_then(|hub| hub.leaves.get("namespace")?.value.as_str())
+            .unwrap_or_default();
+        format!(
+            "{} {verb} pods --namespace {} -l {SERVERS}",
+            self.kubectl(),
+            shell::quote(namespace)
+        )
     }
 
-    /// The pools on which JupyterHub starts notebook servers, with their hosts, and its namespace.
-    fn of_servers(&self) -> (Vec<(String, Vec<String>)>, String) {
-        let mut parts = self.setting.before.all.iter();
-        let hub = parts.find_map(|(_, part)| {
-            let chart = part.chart.filter(|chart| chart.name == JUPYTERHUB.name);
-            chart.map(|_| part)
-        });
-        let Some(hub) = hub else {
-            return (Vec::new(), String::new());
+    /// The pools on which JupyterHub starts notebook servers.
+    fn notebook_pools(&self) -> Vec<NotebookPool> {
+        let (Some(hub), Some(before)) = (self.find_hub(), self.before) else {
+            return Vec::new();
         };
-        let starts_on = |key: &str, value: &str| {
-            let ending = below("node_selector", key);
-            hub.leaves
-                .iter()
-                .any(|(path, leaf)| path.ends_with(&ending) && leaf.value == *value)
+        let selects = |key: &str, value: &str| {
+            let suffix = below("node_selector", key);
+            (hub.leaves.iter()).any(|(path, leaf)| path.ends_with(&suffix) && leaf.value == *value)
         };
-        let cluster = self.before.and_then(|before| before.cluster.as_ref());
-        let pools = cluster.iter().flat_map(|cluster| &cluster.pools);
-        let pools = pools.filter(|pool| {
-            let labels = &pool.selector;
-            labels
-                .iter()
-                .all(|label| starts_on(&label.key, &label.value))
-        });
-        let pools = pools.map(|pool| {
-            let name = pool.name.value.clone();
-            let part = self.setting.before.all.get(&Key::Pool(name.clone()));
-            let is_host = self.setting.before.own_hosts;
-            let hosts = part.filter(|_| is_host).map(|part| part.members.clone());
-            (name, hosts.unwrap_or_default().into_iter().collect())
-        });
-        let namespace = hub.leaves.get("namespace");
-        let namespace = namespace.and_then(|leaf| leaf.value.as_str());
-        (pools.collect(), namespace.unwrap_or_default().to_owned())
+        let has_servers =
+            |pool: &&Pool| (pool.selector.iter()).all(|label| selects(&label.key, &label.value));
+        (before.cluster.iter().flat_map(|cluster| &cluster.pools))
+            .filter(has_servers)
+            .map(|pool| {
+                let name = pool.name.value.clone();
+                let part = self.setting.before.all.get(&Key::Pool(name.clone()));
+                let hosts = part
+                    .filter(|_| self.setting.before.own_hosts)
+                    .map(|part| part.members.iter().cloned().collect())
+                    .unwrap_or_default();
+                NotebookPool { name, hosts }
+            })
+            .collect()
     }
+
+    /// Whether a step drains nodes of a pool.
+    fn drains_pool(&self, step: &Step, pool: &NotebookPool) -> bool {
+        let selector = shell::quote(&self.node_selector(&pool.name));
+        (step.commands.iter())
+            .filter(|command| command.contains(" drain "))
+            .any(|command| {
+                command.contains(&selector)
+                    || (command.split([' ', '\'', ',', '=']))
+                        .any(|word| word == pool.name || pool.hosts.iter().any(|host| host == word))
+            })
+    }
+}
+
+fn is_jupyterhub(part: &Part) -> bool {
+    part.chart
+        .is_some_and(|chart| chart.name == JUPYTERHUB.name)
 }

@@ -13,263 +13,302 @@ use gpuc_syntax::shell;
 use super::super::entities::{Key, PLUGIN, Part};
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Step};
-use super::{Rollout, ids};
+use super::{Phase, Planned, Rollout, change_ids};
 
 /// The component that installs drivers.
 const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
 
+/// The DaemonSet of the GPU Operator's device plugin, which serves all pools.
+const OPERATOR_PLUGIN: &str = "nvidia-device-plugin-daemonset";
+
+/// A pool whose device plugin changes.
+struct PluginChange<'a> {
+    pool: &'a str,
+    old: &'a str,
+    new: &'a str,
+}
+
+/// An object or a release, by kind and name.
+struct NamedEntity<'a> {
+    kind: &'a str,
+    name: String,
+}
+
+/// A DaemonSet.
+struct DaemonSet {
+    namespace: String,
+    name: String,
+}
+
+/// The step that removes the old plugin before the new one registers the same resource names.
+pub(super) fn remove_old_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
+    if rollout.setting.prunes {
+        return Vec::new();
+    }
+    let commands: Vec<String> = (rollout.removed_plugins().iter())
+        .filter(|plugin| plugin.name != DRA_DRIVER_NVIDIA_GPU.name)
+        .flat_map(|plugin| match plugin.kind {
+            "Helm release" => rollout.uninstall_commands(&plugin.name),
+            kind => vec![rollout.delete_command(kind, &plugin.name)],
+        })
+        .collect();
+    let pools: Vec<&str> = (rollout.plugin_changes().iter())
+        .map(|plugin| plugin.pool)
+        .collect();
+    Phase::RemoveOldPlugins.plan((!commands.is_empty()).then(|| Step {
+        what: format!(
+            "Remove the old device plugin of pool {} before the new one starts: both use the same resource names, so \
+             the kubelet would take the end of the old one for the end of the new one. Running pods keep their GPUs; \
+             new pods stay pending until the next steps are done",
+            pools.join(", ")
+        ),
+        commands,
+        changes: change_ids(&rollout.changes_of_plugins()),
+    }))
+}
+
+/// The step that removes the old driver installers, which would keep running next to the new ones.
+pub(super) fn remove_old_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
+    if rollout.setting.prunes {
+        return Vec::new();
+    }
+    let commands: Vec<String> = (rollout.removed_driver_installers().iter())
+        .map(|installer| rollout.delete_command(installer.kind, &installer.name))
+        .collect();
+    let mut changes =
+        rollout.changes_with_impact(&[Impact::DriverRestarted, Impact::NodesRecreated]);
+    changes.retain(|change| change.kind == "pool");
+    Phase::RemoveOldPlugins.plan((!commands.is_empty()).then(|| Step {
+        what: "Remove the old driver installer before the new one runs on the same nodes. The installed driver stays \
+               until then"
+            .to_owned(),
+        commands,
+        changes: change_ids(&changes),
+    }))
+}
+
+/// The step that waits for a driver installer of the tree: the device plugin finds no driver before it is done.
+pub(super) fn await_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let changes: Vec<&Change> = (rollout.changes.iter())
+        .filter(|change| {
+            change.kind == "DaemonSet"
+                && change.impact == Impact::DriverRestarted
+                && change.fate == ClusterFate::Kept
+        })
+        .collect();
+    let is_installer = |name: &&String| {
+        let part = rollout.find_entity("DaemonSet", name);
+        part.is_some_and(|part| part.component == DRIVER_INSTALLER)
+    };
+    let commands: Vec<String> = (changes.iter().flat_map(|change| &change.names))
+        .filter(is_installer)
+        .filter_map(|full_name| full_name.split_once('/'))
+        .map(|(namespace, name)| {
+            format!(
+                "{} rollout status {} --namespace {} --timeout=30m",
+                rollout.kubectl(),
+                shell::quote(&format!("daemonset/{name}")),
+                shell::quote(namespace)
+            )
+        })
+        .collect();
+    Phase::ReplaceDrivers.plan((!commands.is_empty()).then(|| Step {
+        what: "Wait until the driver is installed on every node: the device plugin finds no GPUs before".to_owned(),
+        commands,
+        changes: change_ids(&changes),
+    }))
+}
+
+/// The step that removes the DRA driver when the new plugin runs, while its nodes are still drained.
+pub(super) fn remove_dra_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
+    if !rollout.removes_dra_driver() {
+        return Vec::new();
+    }
+    let classes: Vec<&Change> = (rollout.changes.iter())
+        .filter(|change| change.kind == "DeviceClass" && change.fate == ClusterFate::Removed)
+        .collect();
+    let mut commands = Vec::new();
+    if !rollout.setting.prunes {
+        let names = classes.iter().flat_map(|change| &change.names);
+        commands.extend(names.map(|name| rollout.delete_command("DeviceClass", name)));
+    }
+    commands.extend(rollout.uninstall_commands(DRA_DRIVER_NVIDIA_GPU.name));
+    Phase::ReplaceDrivers.plan([Step {
+        what: "Remove the DRA driver while no pod has a ResourceClaim: without the driver, such a pod cannot terminate"
+            .to_owned(),
+        commands,
+        changes: change_ids(&[rollout.changes_of_plugins(), classes].concat()),
+    }])
+}
+
+/// The step that restarts the new plugin, if one sync or run deploys it and removes the old one: it must register
+/// again.
+pub(super) fn restart_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let overlaps = |old: &str| match old {
+        ADVERTISED_BY_OPERATOR => true,
+        ADVERTISED_BY_RUNTIME | ADVERTISED_BY_NVIDIA => rollout.setting.prunes,
+        _ => false,
+    };
+    let mut commands: Vec<String> = Vec::new();
+    for PluginChange { pool, old, new } in rollout.plugin_changes() {
+        if overlaps(old) {
+            let missing: Vec<String> = (rollout.restart_commands(pool, new).into_iter())
+                .filter(|command| !commands.contains(command))
+                .collect();
+            commands.extend(missing);
+        }
+    }
+    Phase::ReplaceDrivers.plan((!commands.is_empty()).then(|| Step {
+        what: "When the pods of the old device plugin are gone, restart the new one: both use the same resource names, \
+               so the kubelet took the end of the old one for the end of both. Running pods keep their GPUs"
+            .to_owned(),
+        commands,
+        changes: change_ids(&rollout.changes_of_plugins()),
+    }))
+}
+
 impl Rollout<'_> {
-    /// The pools whose device plugin changes, with the old and the new plugin.
-    pub(super) fn swaps(&self) -> Vec<(&str, &str, &str)> {
-        let old = self.setting.before.summary.pools.iter();
-        let swaps = old.filter_map(|old| {
-            let mut new = self.setting.after.summary.pools.iter();
-            let new = new.find(|new| new.name == old.name)?;
-            let have_plugins = !old.plugin.is_empty() && !new.plugin.is_empty();
-            (have_plugins && old.plugin != new.plugin).then_some((
-                old.name.as_str(),
-                old.plugin.as_str(),
-                new.plugin.as_str(),
-            ))
-        });
-        swaps.collect()
+    /// The pools whose device plugin changes.
+    fn plugin_changes(&self) -> Vec<PluginChange<'_>> {
+        (self.setting.before.summary.pools.iter())
+            .filter_map(|old| {
+                let mut pools = self.setting.after.summary.pools.iter();
+                let new = pools.find(|new| new.name == old.name)?;
+                let have_plugins = !old.plugin.is_empty() && !new.plugin.is_empty();
+                (have_plugins && old.plugin != new.plugin).then_some(PluginChange {
+                    pool: &old.name,
+                    old: &old.plugin,
+                    new: &new.plugin,
+                })
+            })
+            .collect()
     }
 
-    /// The changes of device plugins.
-    fn of_swaps(&self) -> Vec<&Change> {
-        let changes_plugin = |change: &&Change| {
-            let mut fields = change.fields.iter();
-            change.kind == "pool" && fields.any(|field| field.path == PLUGIN)
+    /// The reported changes of device plugins.
+    fn changes_of_plugins(&self) -> Vec<&Change> {
+        (self.changes.iter())
+            .filter(|change| change.kind == "pool")
+            .filter(|change| change.fields.iter().any(|field| field.path == PLUGIN))
+            .collect()
+    }
+
+    /// The old device plugins of pools with a new one.
+    fn removed_plugins(&self) -> Vec<NamedEntity<'_>> {
+        let changed = self.plugin_changes();
+        let is_changed = |pool: &String| changed.iter().any(|plugin| plugin.pool == pool);
+        let is_plugin = |key: &Key, part: &Part| match key {
+            Key::Object { kind, .. } => {
+                kind == "DaemonSet" && part.component == ADVERTISED_BY_RUNTIME
+            }
+            Key::Release(_) => part.chart.is_some_and(|chart| {
+                [NVIDIA_DEVICE_PLUGIN.name, DRA_DRIVER_NVIDIA_GPU.name].contains(&chart.name)
+            }),
+            _ => false,
         };
-        self.changes.iter().filter(changes_plugin).collect()
-    }
-
-    /// The old device plugins of pools with a new one: kind and name.
-    fn old_plugins(&self) -> Vec<(&str, String)> {
-        let swaps = self.swaps();
-        let swapped = |pool: &String| swaps.iter().any(|(name, ..)| name == pool);
-        let after = &self.setting.after.all;
-        let removed = (self.setting.before.all.iter()).filter(|(key, _)| !after.contains_key(key));
-        let plugins = removed.filter_map(|(key, part)| {
-            let is_plugin = match key {
-                Key::Object { kind, .. } => {
-                    kind == "DaemonSet" && part.component == ADVERTISED_BY_RUNTIME
-                }
-                Key::Release(_) => part.chart.is_some_and(|chart| {
-                    [NVIDIA_DEVICE_PLUGIN.name, DRA_DRIVER_NVIDIA_GPU.name].contains(&chart.name)
-                }),
-                _ => false,
-            };
-            let of_swap =
-                !swaps.is_empty() && part.pools.is_empty() || part.pools.iter().any(swapped);
-            (is_plugin && of_swap).then(|| (key.kind(), key.name()))
-        });
-        plugins.collect()
+        let serves_changed_pool = |part: &Part| {
+            !changed.is_empty() && part.pools.is_empty() || part.pools.iter().any(is_changed)
+        };
+        self.removed_entities()
+            .filter(|(key, part)| is_plugin(key, part) && serves_changed_pool(part))
+            .map(|(key, _)| NamedEntity::from_key(key))
+            .collect()
     }
 
     /// The old driver installers on nodes that stay, which would keep running next to the new ones.
-    fn old_installers(&self) -> Vec<(&str, String)> {
-        let after = self.setting.after;
-        let stays = |part: &Part| {
-            let mut pools = after.summary.pools.iter();
+    fn removed_driver_installers(&self) -> Vec<NamedEntity<'_>> {
+        let has_remaining_nodes = |part: &Part| {
+            let mut pools = self.setting.after.summary.pools.iter();
             part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
         };
-        let gone = self.setting.before.all.iter();
-        let gone = gone.filter(|(key, part)| {
-            key.kind() == "DaemonSet"
-                && part.component == DRIVER_INSTALLER
-                && !after.all.contains_key(key)
-                && stays(part)
-        });
-        gone.map(|(key, _)| (key.kind(), key.name())).collect()
+        self.removed_entities()
+            .filter(|(key, part)| key.kind() == "DaemonSet" && part.component == DRIVER_INSTALLER)
+            .filter(|(_, part)| has_remaining_nodes(part))
+            .map(|(key, _)| NamedEntity::from_key(key))
+            .collect()
+    }
+
+    /// The entities that only the old state has.
+    fn removed_entities(&self) -> impl Iterator<Item = (&Key, &Part)> {
+        let [before, after] = [self.setting.before, self.setting.after];
+        (before.all.iter()).filter(|(key, _)| !after.all.contains_key(key))
     }
 
     /// Whether a step about plugins and drivers removes an object or a release.
-    pub(super) fn is_early(&self, name: &str) -> bool {
-        let early = [self.old_plugins(), self.old_installers()].concat();
-        early.iter().any(|(_, it)| it == name)
+    pub(super) fn is_removed_plugin(&self, name: &str) -> bool {
+        (self.removed_plugins().iter())
+            .chain(&self.removed_driver_installers())
+            .any(|removed| removed.name == name)
     }
 
-    /// The steps that remove the old plugin before the new one registers the same resource names.
-    pub(super) fn old_plugin_leaves(&self) -> Vec<Step> {
-        if self.setting.prunes {
-            return Vec::new();
-        }
-        let plugins = self.old_plugins();
-        let plugins = plugins
-            .iter()
-            .filter(|(_, name)| *name != DRA_DRIVER_NVIDIA_GPU.name);
-        let commands = plugins.flat_map(|(kind, name)| match *kind {
-            "Helm release" => self.uninstalled(name),
-            kind => vec![self.removed(kind, name)],
-        });
-        let commands: Vec<String> = commands.collect();
-        let pools: Vec<&str> = self.swaps().iter().map(|(pool, ..)| *pool).collect();
-        let mut steps = Vec::new();
-        if !commands.is_empty() {
-            steps.push(Step {
-                what: format!(
-                    "Remove the old device plugin of pool {} before the new one starts: both use the same resource \
-                     names, so the kubelet would take the end of the old one for the end of the new one. Running pods \
-                     keep their GPUs; new pods stay pending until the next steps are done",
-                    pools.join(", ")
-                ),
-                commands,
-                changes: ids(&self.of_swaps()),
-            });
-        }
-        let installers = self.old_installers();
-        let commands = installers
-            .iter()
-            .map(|(kind, name)| self.removed(kind, name));
-        let commands: Vec<String> = commands.collect();
-        if !commands.is_empty() {
-            let mut changes = self.with_impact(&[Impact::DriverRestarted, Impact::NodesRecreated]);
-            changes.retain(|change| change.kind == "pool");
-            steps.push(Step {
-                what: "Remove the old driver installer before the new one runs on the same nodes. The installed driver \
-                       stays until then"
-                    .to_owned(),
-                commands,
-                changes: ids(&changes),
-            });
-        }
-        steps
-    }
-
-    /// The step that removes the DRA driver when the new plugin runs, while its nodes are still drained.
-    pub(super) fn claims_end(&self) -> Option<Step> {
-        let plugins = self.old_plugins();
-        let release = plugins
-            .iter()
-            .find(|(_, name)| *name == DRA_DRIVER_NVIDIA_GPU.name)?;
-        let mut commands = Vec::new();
-        let is_class =
-            |change: &&Change| change.kind == "DeviceClass" && change.fate == ClusterFate::Removed;
-        let classes: Vec<&Change> = self.changes.iter().filter(is_class).collect();
-        if !self.setting.prunes {
-            let names = classes.iter().flat_map(|change| &change.names);
-            commands.extend(names.map(|name| self.removed("DeviceClass", name)));
-        }
-        commands.extend(self.uninstalled(&release.1));
-        Some(Step {
-            what: "Remove the DRA driver while no pod has a ResourceClaim: without the driver, such a pod cannot \
-                terminate"
-                .to_owned(),
-            commands,
-            changes: ids(&[self.of_swaps(), classes].concat()),
-        })
+    /// Whether a device plugin replaces the DRA driver.
+    pub(super) fn removes_dra_driver(&self) -> bool {
+        (self.removed_plugins().iter()).any(|plugin| plugin.name == DRA_DRIVER_NVIDIA_GPU.name)
     }
 
     /// Whether a pool changes to the cloud's own plugin, which comes with recreated nodes: the old plugin must be gone
     /// by then.
-    pub(super) fn cloud_takes_over(&self) -> bool {
-        let swaps = self.swaps();
-        swaps.iter().any(|(.., new)| *new == ADVERTISED_BY_CLOUD)
-            || (self.setting.prunes && !self.old_installers().is_empty())
-    }
-
-    /// The step that restarts the new plugin, if one sync or run deploys it and removes the old one: it must register
-    /// again.
-    pub(super) fn registers_again(&self) -> Option<Step> {
-        let leaves_late = |old: &str| match old {
-            ADVERTISED_BY_OPERATOR => true,
-            ADVERTISED_BY_RUNTIME | ADVERTISED_BY_NVIDIA => self.setting.prunes,
-            _ => false,
-        };
-        let mut commands: Vec<String> = Vec::new();
-        for (pool, old, new) in self.swaps() {
-            if leaves_late(old) {
-                let more = self.restarts(pool, new);
-                commands.extend(
-                    more.into_iter()
-                        .filter(|it| !commands.contains(it))
-                        .collect::<Vec<_>>(),
-                );
-            }
-        }
-        (!commands.is_empty()).then(|| Step {
-            what: "When the pods of the old device plugin are gone, restart the new one: both use the same resource \
-                   names, so the kubelet took the end of the old one for the end of both. Running pods keep their GPUs"
-                .to_owned(),
-            commands,
-            changes: ids(&self.of_swaps()),
-        })
+    pub(super) fn cloud_replaces_plugin(&self) -> bool {
+        (self.plugin_changes().iter()).any(|plugin| plugin.new == ADVERTISED_BY_CLOUD)
+            || (self.setting.prunes && !self.removed_driver_installers().is_empty())
     }
 
     /// The commands that restart a pool's plugin.
-    fn restarts(&self, pool: &str, plugin: &str) -> Vec<String> {
+    fn restart_commands(&self, pool: &str, plugin: &str) -> Vec<String> {
         let kubectl = self.kubectl();
-        let plan = self.after.and_then(|after| after.plan.as_ref());
-        let releases = plan.iter().flat_map(|plan| &plan.releases);
-        let sets: Vec<(String, String)> = match plugin {
-            ADVERTISED_BY_RUNTIME => {
-                let objects = plan.iter().flat_map(|plan| &plan.objects);
-                let of_pool = format!("{ADVERTISED_BY_RUNTIME}-{pool}");
-                let sets = objects
-                    .map(|object| &object.identity)
-                    .filter(|it| it.kind == "DaemonSet" && it.name == of_pool);
-                sets.map(|it| (it.namespace.clone().unwrap_or_default(), it.name.clone()))
-                    .collect()
-            }
-            ADVERTISED_BY_NVIDIA => {
-                let of_pool = releases.filter(|release| {
-                    release.chart.name == NVIDIA_DEVICE_PLUGIN.name
-                        && release.pools.iter().any(|it| it == pool)
-                });
-                let sets = of_pool.flat_map(|release| {
-                    let sets = release.daemon_sets.iter();
-                    sets.map(|set| (release.namespace.clone(), set.clone()))
-                });
-                sets.collect()
-            }
-            // The operator creates one DaemonSet for all pools.
-            ADVERTISED_BY_OPERATOR => {
-                let operator = releases.filter(|release| release.chart.name == GPU_OPERATOR.name);
-                let set = "nvidia-device-plugin-daemonset".to_owned();
-                let sets = operator.map(|release| (release.namespace.clone(), set.clone()));
-                sets.collect()
-            }
-            _ => Vec::new(),
-        };
-        let both = sets.into_iter().flat_map(|(namespace, set)| {
-            let object = shell::quote(&format!("daemonset/{set}"));
-            let namespace = shell::quote(&namespace);
-            ["restart", "status"]
-                .map(|verb| format!("{kubectl} rollout {verb} {object} --namespace {namespace}"))
-        });
-        both.collect()
+        (self.plugin_daemon_sets(pool, plugin).into_iter())
+            .flat_map(|set| {
+                let object = shell::quote(&format!("daemonset/{}", set.name));
+                let namespace = shell::quote(&set.namespace);
+                ["restart", "status"].map(|verb| {
+                    format!("{kubectl} rollout {verb} {object} --namespace {namespace}")
+                })
+            })
+            .collect()
     }
 
-    /// The step that waits for a driver installer of the tree: the device plugin finds no driver before it is done.
-    pub(super) fn driver_awaited(&self) -> Option<Step> {
-        let changed = |change: &&Change| {
-            change.kind == "DaemonSet"
-                && change.impact == Impact::DriverRestarted
-                && change.fate == ClusterFate::Kept
+    /// The DaemonSets of a pool's plugin after the change.
+    fn plugin_daemon_sets(&self, pool: &str, plugin: &str) -> Vec<DaemonSet> {
+        let Some(plan) = self.after.and_then(|after| after.plan.as_ref()) else {
+            return Vec::new();
         };
-        let is_installer = |name: &&String| {
-            let part = self.part("DaemonSet", name);
-            part.is_some_and(|part| part.component == DRIVER_INSTALLER)
-        };
-        let changed: Vec<&Change> = self.changes.iter().filter(changed).collect();
-        let named = changed.iter().flat_map(|change| &change.names);
-        let commands: Vec<String> = named
-            .filter(is_installer)
-            .filter_map(|name| name.split_once('/'))
-            .map(|(namespace, name)| {
-                format!(
-                    "{} rollout status {} --namespace {} --timeout=30m",
-                    self.kubectl(),
-                    shell::quote(&format!("daemonset/{name}")),
-                    shell::quote(namespace)
-                )
-            })
-            .collect();
-        (!commands.is_empty()).then(|| Step {
-            what: "Wait until the driver is installed on every node: the device plugin finds no GPUs before".to_owned(),
-            commands,
-            changes: ids(&changed),
-        })
+        match plugin {
+            ADVERTISED_BY_RUNTIME => {
+                let name = format!("{ADVERTISED_BY_RUNTIME}-{pool}");
+                (plan.objects.iter().map(|object| &object.identity))
+                    .filter(|identity| identity.kind == "DaemonSet" && identity.name == name)
+                    .map(|identity| DaemonSet {
+                        namespace: identity.namespace.clone().unwrap_or_default(),
+                        name: identity.name.clone(),
+                    })
+                    .collect()
+            }
+            ADVERTISED_BY_NVIDIA => (plan.releases.iter())
+                .filter(|release| release.chart.name == NVIDIA_DEVICE_PLUGIN.name)
+                .filter(|release| release.pools.iter().any(|name| name == pool))
+                .flat_map(|release| {
+                    release.daemon_sets.iter().map(|name| DaemonSet {
+                        namespace: release.namespace.clone(),
+                        name: name.clone(),
+                    })
+                })
+                .collect(),
+            ADVERTISED_BY_OPERATOR => (plan.releases.iter())
+                .filter(|release| release.chart.name == GPU_OPERATOR.name)
+                .map(|release| DaemonSet {
+                    namespace: release.namespace.clone(),
+                    name: OPERATOR_PLUGIN.to_owned(),
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl<'a> NamedEntity<'a> {
+    fn from_key(key: &'a Key) -> Self {
+        Self {
+            kind: key.kind(),
+            name: key.name(),
+        }
     }
 }

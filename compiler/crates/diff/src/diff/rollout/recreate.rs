@@ -6,8 +6,9 @@ use gpuc_syntax::shell;
 
 use super::super::entities::{Key, Part};
 use super::super::report::{Change, Step};
-use super::queues::KEPT_IN_USE;
-use super::{Rollout, ids};
+use super::queues::{KEPT_IN_USE, recreate_flavors};
+use super::scale_down::{immutable_workload_commands, subtract_commands};
+use super::{Phase, Planned, Rollout, change_ids, has_immutable_field};
 
 const CLAIM: &str = "PersistentVolumeClaim";
 const VOLUME: &str = "PersistentVolume";
@@ -16,7 +17,7 @@ const VOLUME: &str = "PersistentVolume";
 const HARMLESS: &[&str] = &["PriorityClass", "StorageClass"];
 
 /// Kinds that run pods.
-const RUNS: &[&str] = &[
+const RUN_PODS: &[&str] = &[
     "Pod",
     "DaemonSet",
     "Deployment",
@@ -27,99 +28,99 @@ const RUNS: &[&str] = &[
     "TrainJob",
 ];
 
-/// The steps that delete and recreate objects.
-#[derive(Default)]
-pub(super) struct Recreation {
-    /// Steps that save data before pods stop.
-    pub(super) before: Vec<Step>,
-    /// Deletions: right before the script recreates the objects, or after a push at which the GitOps controller stops.
-    pub(super) deleted: Vec<Step>,
-    /// Objects that the user recreates.
-    pub(super) after: Vec<Step>,
+/// The steps that delete and recreate objects. Deletions come right before the script recreates the objects, or after a
+/// push at which the GitOps controller stops.
+pub(super) fn recreate_immutable_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let mut planned = Vec::new();
+    let mut kept_in_use: Vec<&Change> = Vec::new();
+    let mut others: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    for change in (rollout.changes.iter()).filter(|change| has_immutable_field(change)) {
+        match change.kind.as_str() {
+            CLAIM => planned.extend(rollout.recreate_claims(change)),
+            VOLUME => planned.extend(rollout.recreate_volumes(change)),
+            kind if KEPT_IN_USE.contains(&kind) => kept_in_use.push(change),
+            kind => others
+                .entry(deletion_effect(kind))
+                .or_default()
+                .push(change),
+        }
+    }
+    let immutable: Vec<&Change> = others.values().flatten().copied().collect();
+    planned.extend(Phase::PrepareRecreation.plan(rollout.warn_about_restarts(&immutable)));
+    planned.extend(recreate_flavors(rollout, &kept_in_use));
+    let deletions = (others.iter())
+        .filter_map(|(effect, changes)| rollout.delete_immutable_step(effect, changes));
+    planned.extend(Phase::DeleteImmutable.plan(deletions));
+    if rollout.is_delivered_by_commit() {
+        return planned;
+    }
+    // Scripts delete workloads earlier if nodes are removed. A GitOps controller would recreate them.
+    let deleted_before = immutable_workload_commands(rollout);
+    (planned.into_iter())
+        .filter_map(|planned| match planned.phase {
+            Phase::DeleteImmutable => {
+                planned.map_step(|step| subtract_commands(step, &deleted_before))
+            }
+            _ => Some(planned),
+        })
+        .collect()
 }
 
-impl Recreation {
-    pub(super) fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.deleted.is_empty()
+/// The effect of the deletion of objects of a kind.
+fn deletion_effect(kind: &str) -> &'static str {
+    if HARMLESS.contains(&kind) {
+        "running pods and existing volumes stay as they are"
+    } else if RUN_PODS.contains(&kind) {
+        "their pods terminate"
+    } else {
+        "they have no effect until they are recreated"
     }
 }
 
 impl Rollout<'_> {
-    pub(super) fn recreate(&self) -> Recreation {
-        let is_fixed = |change: &&Change| change.fields.iter().any(|field| field.is_fixed);
-        let mut recreation = Recreation::default();
-        let mut others: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
-        let mut kept: Vec<&Change> = Vec::new();
-        for change in self.changes.iter().filter(is_fixed) {
-            match change.kind.as_str() {
-                CLAIM => self.recreate_claim(change, &mut recreation),
-                VOLUME => self.recreate_volume(change, &mut recreation),
-                kind if KEPT_IN_USE.contains(&kind) => kept.push(change),
-                kind => {
-                    let words = if HARMLESS.contains(&kind) {
-                        "running pods and existing volumes stay as they are"
-                    } else if RUNS.contains(&kind) {
-                        "their pods terminate"
-                    } else {
-                        "they have no effect until they are recreated"
-                    };
-                    others.entry(words).or_default().push(change);
-                }
-            }
-        }
-        let fixed: Vec<&Change> = others.values().flatten().copied().collect();
-        recreation.before.extend(self.starts_over(&fixed));
-        self.recreate_flavors(&kept, &mut recreation);
-        for (words, changes) in others {
-            let names = |change: &&Change| {
-                let named = change.names.iter();
-                let named = named.filter(|name| !self.is_forced(&change.kind, name));
-                named
-                    .map(|name| self.removed(&change.kind, name))
-                    .collect::<Vec<_>>()
-            };
-            let commands: Vec<String> = changes.iter().flat_map(names).collect();
-            if commands.is_empty() {
-                continue;
-            }
-            recreation.deleted.push(Step {
-                what: if self.is_by_commit() {
-                    format!(
-                        "Delete the objects that cannot be changed in place: {words}. {} stops until they are gone, \
-                         and recreates them with its next retry",
-                        self.setting.after.tool
-                    )
-                } else {
-                    format!(
-                        "Delete the objects that cannot be changed in place, right before they are recreated: {words}"
-                    )
-                },
-                commands,
-                changes: ids(&changes),
-            });
-        }
-        recreation
+    /// The step that deletes objects with the same effect, except those that the GitOps controller deletes by itself.
+    fn delete_immutable_step(&self, effect: &str, changes: &[&Change]) -> Option<Step> {
+        let commands: Vec<String> = (changes.iter())
+            .flat_map(|change| change.names.iter().map(|name| (change.kind.as_str(), name)))
+            .filter(|(kind, name)| !self.is_force_recreated(kind, name))
+            .map(|(kind, name)| self.delete_command(kind, name))
+            .collect();
+        (!commands.is_empty()).then(|| Step {
+            what: if self.is_delivered_by_commit() {
+                format!(
+                    "Delete the objects that cannot be changed in place: {effect}. {} stops until they are gone, and \
+                     recreates them with its next retry",
+                    self.setting.after.tool
+                )
+            } else {
+                format!(
+                    "Delete the objects that cannot be changed in place, right before they are recreated: {effect}"
+                )
+            },
+            commands,
+            changes: change_ids(changes),
+        })
     }
 
     /// Whether the GitOps controller deletes and recreates an object by itself.
-    fn is_forced(&self, kind: &str, name: &str) -> bool {
+    fn is_force_recreated(&self, kind: &str, name: &str) -> bool {
         let mut keys = self.setting.after.all.keys();
         let key = keys.find(|key| key.kind() == kind && key.name() == name);
-        self.is_by_commit() && key.is_some_and(|key| self.setting.is_forced(key))
+        self.is_delivered_by_commit() && key.is_some_and(|key| self.setting.is_forced(key))
     }
 
     /// Warns about workloads that a push restarts, so that the user saves them or waits for them first.
-    fn starts_over(&self, changes: &[&Change]) -> Option<Step> {
-        let named = changes.iter().flat_map(|change| {
-            let names = change.names.iter();
-            names.map(move |name| (change.kind.as_str(), name.as_str()))
-        });
-        let forced: Vec<(&str, &str)> = named
-            .filter(|(kind, name)| self.is_forced(kind, name))
+    fn warn_about_restarts(&self, changes: &[&Change]) -> Option<Step> {
+        let restarted: Vec<(&str, &str)> = (changes.iter())
+            .flat_map(|change| {
+                let kind = change.kind.as_str();
+                change.names.iter().map(move |name| (kind, name.as_str()))
+            })
+            .filter(|(kind, name)| self.is_force_recreated(kind, name))
             .collect();
         let kubectl = self.kubectl();
-        let get_command = |(kind, name): &(&str, &str)| {
-            let (namespace, name) = name.split_once('/').unwrap_or(("default", name));
+        let get_command = |(kind, full_name): &(&str, &str)| {
+            let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
             format!(
                 "{kubectl} get {} {} --namespace {}",
                 shell::quote(&kind.to_lowercase()),
@@ -127,59 +128,59 @@ impl Rollout<'_> {
                 shell::quote(namespace)
             )
         };
-        let names: Vec<String> = forced
-            .iter()
+        let names: Vec<String> = (restarted.iter())
             .map(|(kind, name)| format!("{kind} {name}"))
             .collect();
         let tool = self.setting.after.tool;
-        (!forced.is_empty()).then(|| Step {
+        (!restarted.is_empty()).then(|| Step {
             what: format!(
                 "{} cannot be changed in place: {tool} deletes and recreates {} as soon as you push, and its pods \
                  start over. Save its state or wait until it finishes before the push",
                 names.join(", "),
                 if names.len() == 1 { "it" } else { "each" },
             ),
-            commands: forced.iter().map(get_command).collect(),
-            changes: ids(changes),
+            commands: restarted.iter().map(get_command).collect(),
+            changes: change_ids(changes),
         })
     }
 
-    /// The workloads of the tree that use a claim: running workloads rather than their templates.
-    fn users(&self, namespace: &str, claim: &str) -> Vec<String> {
-        let has = |part: &Part, ending: &str, value: &str| {
-            let mut leaves = part.leaves.iter();
-            leaves.any(|(path, leaf)| path.ends_with(ending) && leaf.value == value)
+    /// The commands that delete the workloads of the tree that use a claim: running workloads rather than their
+    /// templates.
+    fn delete_claim_users_commands(&self, namespace: &str, claim: &str) -> Vec<String> {
+        let has_value = |part: &Part, path_suffix: &str, value: &str| {
+            (part.leaves.iter())
+                .any(|(path, leaf)| path.ends_with(path_suffix) && leaf.value == value)
         };
-        let in_namespace: Vec<(&str, &Key, &Part)> = (self.setting.before.all.iter())
+        let in_namespace: Vec<(&str, String, &Part)> = (self.setting.before.all.iter())
             .filter_map(|(key, part)| match key {
                 Key::Object {
                     kind,
                     namespace: Some(other),
                     ..
-                } if other == namespace => Some((kind.as_str(), key, part)),
+                } if other == namespace => Some((kind.as_str(), key.name(), part)),
                 _ => None,
             })
             .collect();
-        let using = (in_namespace.iter()).filter(|(.., part)| has(part, ".claimName", claim));
-        let running = using.flat_map(|(kind, key, part)| {
-            let name = key.name();
-            let name = name.split_once('/').map_or("", |(_, name)| name);
-            let by_runtime = |it: &&(&str, &Key, &Part)| {
-                it.0 == "TrainJob" && has(it.2, "spec.runtimeRef.name", name)
-            };
-            if *kind == "TrainingRuntime" {
-                in_namespace.iter().filter(by_runtime).copied().collect()
-            } else {
-                vec![(*kind, *key, *part)]
-            }
-        });
-        running
-            .map(|(kind, key, _)| self.removed(kind, &key.name()))
+        (in_namespace.iter())
+            .filter(|(.., part)| has_value(part, ".claimName", claim))
+            .flat_map(|user| {
+                let (kind, full_name, _) = user;
+                if *kind != "TrainingRuntime" {
+                    return vec![user];
+                }
+                let runtime = full_name.split_once('/').map_or("", |(_, name)| name);
+                (in_namespace.iter())
+                    .filter(|(kind, _, part)| {
+                        *kind == "TrainJob" && has_value(part, "spec.runtimeRef.name", runtime)
+                    })
+                    .collect()
+            })
+            .map(|(kind, full_name, _)| self.delete_command(kind, full_name))
             .collect()
     }
 
     /// The command that shows the pods that use a claim.
-    fn used_by(&self, namespace: &str, claim: &str) -> String {
+    fn describe_claim_command(&self, namespace: &str, claim: &str) -> String {
         format!(
             "{} describe persistentvolumeclaim {} --namespace {}",
             self.kubectl(),
@@ -188,162 +189,161 @@ impl Rollout<'_> {
         )
     }
 
-    /// A claim with another StorageClass: its new volume is empty.
-    fn recreate_claim(&self, change: &Change, recreation: &mut Recreation) {
-        for whole in &change.names {
-            let (namespace, name) = whole.split_once('/').unwrap_or(("default", whole));
-            let size = self
-                .setting
-                .before
-                .all
-                .iter()
-                .find(|(key, _)| key.kind() == CLAIM && key.name() == *whole)
-                .and_then(|(_, part)| {
-                    part.leaves
-                        .get("spec.resources.requests.storage")?
-                        .value
-                        .as_str()
-                })
-                .unwrap_or("the data");
-            let users = self.users(namespace, name);
-            let describe = self.used_by(namespace, name);
-            let delete = self.removed(CLAIM, whole);
-            let step = |what: String, commands: Vec<String>| Step {
-                what,
-                commands,
-                changes: ids(&[change]),
-            };
-            let copied = format!(
-                "Copy the data to keep ({size} in PersistentVolumeClaim {whole}) to another claim or a bucket, with a \
-                 pod that mounts it: the claim cannot be changed, the new one is empty, and deleting the old one \
-                 deletes its volume unless its StorageClass retains volumes. To keep both, give the volume another \
-                 name in gpu-cluster.yaml instead"
-            );
-            if self.is_by_commit() {
-                let what = format!(
-                    "When the workloads that use PersistentVolumeClaim {whole} have finished or saved their state: {}",
-                    lower_first(&copied)
-                );
-                recreation.before.push(step(what, vec![describe]));
-                let mut commands = vec![format!("{delete} --wait=false")];
-                commands.extend(users);
-                commands.push(self.waits_for(CLAIM, whole));
-                recreation.deleted.push(step(
-                    format!(
-                        "After copying its data, delete PersistentVolumeClaim {whole} and the workloads that use it, \
-                         which block its deletion: {} recreates both with its next retry",
-                        self.setting.after.tool
-                    ),
-                    commands,
-                ));
-            } else {
-                let mut commands = users;
-                commands.push(describe);
-                recreation.deleted.push(step(
-                    format!(
-                        "Stop the workloads that use PersistentVolumeClaim {whole} when they have finished or saved \
-                         their state; continue when no pod is listed as using it"
-                    ),
-                    commands,
-                ));
-                recreation.deleted.push(step(copied, Vec::new()));
-                recreation.deleted.push(step(
-                    format!(
-                        "After copying its data ({size}), delete PersistentVolumeClaim {whole}"
-                    ),
-                    vec![delete],
-                ));
-            }
-        }
+    /// The steps for claims with another StorageClass: their new volumes are empty.
+    fn recreate_claims(&self, change: &Change) -> Vec<Planned> {
+        (change.names.iter())
+            .flat_map(|full_name| self.recreate_claim(change, full_name))
+            .collect()
     }
 
-    /// A volume of a bucket: it stays while a claim is bound to it, and a claim stays while pods use it.
+    fn recreate_claim(&self, change: &Change, full_name: &str) -> Vec<Planned> {
+        let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
+        let size = (self.setting.before.all.iter())
+            .find(|(key, _)| key.kind() == CLAIM && key.name() == *full_name)
+            .and_then(|(_, part)| part.leaves.get("spec.resources.requests.storage"))
+            .and_then(|leaf| leaf.value.as_str())
+            .unwrap_or("the data");
+        let delete_users = self.delete_claim_users_commands(namespace, name);
+        let describe = self.describe_claim_command(namespace, name);
+        let delete = self.delete_command(CLAIM, full_name);
+        let step = |what: String, commands: Vec<String>| Step {
+            what,
+            commands,
+            changes: change_ids(&[change]),
+        };
+        let copy = format!(
+            "Copy the data to keep ({size} in PersistentVolumeClaim {full_name}) to another claim or a bucket, with a \
+             pod that mounts it: the claim cannot be changed, the new one is empty, and deleting the old one deletes \
+             its volume unless its StorageClass retains volumes. To keep both, give the volume another name in \
+             gpu-cluster.yaml instead"
+        );
+        if !self.is_delivered_by_commit() {
+            let stop = format!(
+                "Stop the workloads that use PersistentVolumeClaim {full_name} when they have finished or saved their \
+                 state; continue when no pod is listed as using it"
+            );
+            return Phase::DeleteImmutable.plan([
+                step(stop, [delete_users, vec![describe]].concat()),
+                step(copy, Vec::new()),
+                step(
+                    format!(
+                        "After copying its data ({size}), delete PersistentVolumeClaim {full_name}"
+                    ),
+                    vec![delete],
+                ),
+            ]);
+        }
+        let prepare = step(
+            format!(
+                "When the workloads that use PersistentVolumeClaim {full_name} have finished or saved their state: {}",
+                lowercase_first(&copy)
+            ),
+            vec![describe],
+        );
+        let remove = step(
+            format!(
+                "After copying its data, delete PersistentVolumeClaim {full_name} and the workloads that use it, which \
+                 block its deletion: {} recreates both with its next retry",
+                self.setting.after.tool
+            ),
+            std::iter::once(format!("{delete} --wait=false"))
+                .chain(delete_users)
+                .chain([self.wait_for_deletion_command(CLAIM, full_name)])
+                .collect(),
+        );
+        (Phase::PrepareRecreation.plan([prepare]).into_iter())
+            .chain(Phase::DeleteImmutable.plan([remove]))
+            .collect()
+    }
+
+    /// The steps for volumes of buckets: each stays while a claim is bound to it, and a claim stays while pods use it.
     ///
     /// Kubernetes' finalizers `kubernetes.io/pv-protection` and `kubernetes.io/pvc-protection`:
     /// <https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection>, from memory.
-    fn recreate_volume(&self, change: &Change, recreation: &mut Recreation) {
-        for name in &change.names {
-            let part = self.setting.before.all.iter();
-            let mut part = part.filter(|(key, _)| key.kind() == VOLUME && key.name() == *name);
-            let leaves = part.next().map(|(_, part)| &part.leaves);
-            let text = |path: &str| leaves.and_then(|leaves| leaves.get(path)?.value.as_str());
-            let claim = text("spec.claimRef.namespace").zip(text("spec.claimRef.name"));
-            let step = |what: String, commands: Vec<String>| Step {
-                what,
-                commands,
-                changes: ids(&[change]),
-            };
-            let kubectl = self.kubectl();
-            let Some((namespace, claim)) = claim else {
-                let commands = vec![self.removed(VOLUME, name)];
-                recreation.deleted.push(step(
-                    format!("When no pod uses it, delete PersistentVolume {name}, but first the claim bound to it"),
-                    commands,
-                ));
-                continue;
-            };
-            let whole = format!("{namespace}/{claim}");
-            let file = shell::quote(&format!("claim-{namespace}-{claim}.json"));
-            recreation.before.push(step(
-                format!(
-                    "Save the manifest of PersistentVolumeClaim {whole}, which is not part of this tree and must be \
-                     recreated: it is bound to PersistentVolume {name}, which cannot be changed"
-                ),
-                vec![format!(
-                    "{kubectl} get persistentvolumeclaim {} --namespace {} --output json | jq '{{apiVersion, kind, \
-                     metadata: {{name: .metadata.name, namespace: .metadata.namespace, labels: .metadata.labels}}, \
-                     spec}}' > {file}",
-                    shell::quote(claim),
-                    shell::quote(namespace)
-                )],
-            ));
-            let mut commands = vec![format!("{} --wait=false", self.removed(CLAIM, &whole))];
-            commands.extend(self.users(namespace, claim));
-            commands.push(self.used_by(namespace, claim));
-            recreation.deleted.push(step(
-                format!(
-                    "Delete PersistentVolumeClaim {whole} and stop every pod that uses it, because these pods block \
-                     its deletion; the data in the bucket stays"
-                ),
-                commands,
-            ));
-            recreation.deleted.push(step(
-                format!(
-                    "When PersistentVolumeClaim {whole} is gone, delete PersistentVolume {name}"
-                ),
-                vec![self.waits_for(CLAIM, &whole), self.removed(VOLUME, name)],
-            ));
-            recreation.after.push(step(
-                format!(
-                    "Recreate PersistentVolumeClaim {whole} and start the workloads that use it"
-                ),
-                vec![format!("{kubectl} create --filename {file}")],
-            ));
-        }
+    fn recreate_volumes(&self, change: &Change) -> Vec<Planned> {
+        (change.names.iter())
+            .flat_map(|volume| self.recreate_volume(change, volume))
+            .collect()
     }
 
-    /// The command that waits until an object is deleted.
-    pub(super) fn waits_for(&self, kind: &str, name: &str) -> String {
-        let kind = kind.to_lowercase();
-        let (namespace, name) = name
-            .split_once('/')
-            .map_or((None, name), |(of, name)| (Some(of), name));
-        let namespace = namespace.map(|it| format!(" --namespace {}", shell::quote(it)));
-        format!(
-            "{} wait --for=delete {}{} --timeout=10m",
-            self.kubectl(),
-            shell::quote(&format!("{kind}/{name}")),
-            namespace.unwrap_or_default()
-        )
+    fn recreate_volume(&self, change: &Change, volume: &str) -> Vec<Planned> {
+        let part = (self.setting.before.all.iter())
+            .find(|(key, _)| key.kind() == VOLUME && key.name() == volume)
+            .map(|(_, part)| part);
+        let text = |path: &str| part.and_then(|part| part.leaves.get(path)?.value.as_str());
+        let step = |what: String, commands: Vec<String>| Step {
+            what,
+            commands,
+            changes: change_ids(&[change]),
+        };
+        let delete_volume = self.delete_command(VOLUME, volume);
+        let (Some(namespace), Some(claim)) =
+            (text("spec.claimRef.namespace"), text("spec.claimRef.name"))
+        else {
+            return Phase::DeleteImmutable.plan([step(
+                format!("When no pod uses it, delete PersistentVolume {volume}, but first the claim bound to it"),
+                vec![delete_volume],
+            )]);
+        };
+        let kubectl = self.kubectl();
+        let full_name = format!("{namespace}/{claim}");
+        let file = shell::quote(&format!("claim-{namespace}-{claim}.json"));
+        let save = step(
+            format!(
+                "Save the manifest of PersistentVolumeClaim {full_name}, which is not part of this tree and must be \
+                 recreated: it is bound to PersistentVolume {volume}, which cannot be changed"
+            ),
+            vec![format!(
+                "{kubectl} get persistentvolumeclaim {} --namespace {} --output json | jq '{{apiVersion, kind, \
+                 metadata: {{name: .metadata.name, namespace: .metadata.namespace, labels: .metadata.labels}}, spec}}' \
+                 > {file}",
+                shell::quote(claim),
+                shell::quote(namespace)
+            )],
+        );
+        let delete_claim = step(
+            format!(
+                "Delete PersistentVolumeClaim {full_name} and stop every pod that uses it, because these pods block \
+                 its deletion; the data in the bucket stays"
+            ),
+            std::iter::once(format!(
+                "{} --wait=false",
+                self.delete_command(CLAIM, &full_name)
+            ))
+            .chain(self.delete_claim_users_commands(namespace, claim))
+            .chain([self.describe_claim_command(namespace, claim)])
+            .collect(),
+        );
+        let delete_volume = step(
+            format!(
+                "When PersistentVolumeClaim {full_name} is gone, delete PersistentVolume {volume}"
+            ),
+            vec![
+                self.wait_for_deletion_command(CLAIM, &full_name),
+                delete_volume,
+            ],
+        );
+        let restore = step(
+            format!(
+                "Recreate PersistentVolumeClaim {full_name} and start the workloads that use it"
+            ),
+            vec![format!("{kubectl} create --filename {file}")],
+        );
+        [
+            Phase::PrepareRecreation.plan([save]),
+            Phase::DeleteImmutable.plan([delete_claim, delete_volume]),
+            Phase::RestoreObjects.plan([restore]),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 
-fn lower_first(text: &str) -> String {
+fn lowercase_first(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next();
-    first
-        .into_iter()
-        .flat_map(char::to_lowercase)
+    (first.into_iter().flat_map(char::to_lowercase))
         .chain(chars)
         .collect()
 }

@@ -6,11 +6,10 @@ use gpuc_syntax::source::Span;
 
 use super::super::fields::below;
 use super::super::impact::Impact;
-use super::super::report::{Change, Step};
-use super::cleanup::about_pool;
-use super::queues::and;
+use super::super::report::Step;
+use super::queues::join_with_and;
 use super::replacement::ReplacementStrategy;
-use super::{BUILD, Rollout, ids, pools};
+use super::{BUILD, Phase, Planned, Rollout, remaining_pool_names};
 
 /// Keys of the input whose values are names of pools.
 const KEYS: &[&str] = &["pool", "pools", POOL_LABEL];
@@ -18,39 +17,84 @@ const KEYS: &[&str] = &["pool", "pools", POOL_LABEL];
 /// The list of pools itself.
 const POOLS: &str = "nodePools";
 
-impl Rollout<'_> {
-    /// The locations in the input that refer to a pool, for display.
-    pub(super) fn places_of(&self, name: &str) -> Vec<String> {
-        let Some(after) = self.after else {
-            return Vec::new();
-        };
-        let mut spans = Vec::new();
-        collect(&after.loaded.root, "", (false, name), &mut spans);
-        let place = |(path, span): &(String, Span)| {
-            let (file, position) = self.sources.locate(*span)?;
-            Some(format!(
-                "{path} ({file}:{}:{})",
-                position.line, position.column
-            ))
-        };
-        spans.iter().filter_map(place).collect()
-    }
+/// The locations in the input that refer to a pool, for display.
+struct References {
+    quotas: Vec<String>,
+    others: Vec<String>,
+}
 
-    /// These locations, split into quotas and others.
-    fn quotas_and_others(&self, name: &str) -> (Vec<String>, Vec<String>) {
-        let places = self.places_of(name).into_iter();
-        places.partition(|place| place.contains(".quota."))
-    }
-
-    /// Instructions about references, next to adding the replacement of a pool.
-    pub(super) fn named_as_well(&self, name: &str) -> String {
-        let (quotas, others) = self.quotas_and_others(name);
-        let cluster = self.after.and_then(|after| after.cluster.as_ref());
-        let mut words = String::new();
+/// The steps that move references to the new pool before the old one is drained.
+pub(super) fn move_references(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let replaced = rollout.changes_with_impact(&[Impact::Replaced]);
+    let mut steps = Vec::new();
+    for pool in remaining_pool_names(&replaced) {
+        if rollout.provisioner_change(&pool).is_some()
+            || rollout.replacement_strategy(&pool) != ReplacementStrategy::SideBySide
+        {
+            continue;
+        }
+        let References { quotas, others } = rollout.find_references(&pool);
+        let mut edits = Vec::new();
+        if !others.is_empty() {
+            edits.push(format!(
+                "replace {pool} with the new pool in {}",
+                join_with_and(&others)
+            ));
+        }
         if !quotas.is_empty() {
-            words += &format!(
-                ". Also give it quotas, next to those of {name}: {}{}",
-                and(&quotas),
+            edits.push(format!(
+                "remove the quotas of {pool}: {}",
+                join_with_and(&quotas)
+            ));
+        }
+        if edits.is_empty() {
+            continue;
+        }
+        steps.push(Step {
+            what: format!(
+                "When the new pool is ready, in gpu-cluster.yaml {}, so that new pods start there. Then build and \
+                 commit",
+                edits.join(", and ")
+            ),
+            commands: vec![BUILD.to_owned()],
+            changes: rollout.pool_change_ids(&pool),
+        });
+        steps.extend(rollout.deploy_steps());
+    }
+    Phase::MoveReferences.plan(steps)
+}
+
+impl Rollout<'_> {
+    /// The locations in the input that refer to a pool.
+    fn find_references(&self, pool: &str) -> References {
+        let mut collector = ReferenceCollector {
+            pool,
+            found: Vec::new(),
+        };
+        if let Some(after) = self.after {
+            collector.visit(&after.loaded.root, "", false);
+        }
+        let (quotas, others) = (collector.found.iter())
+            .filter_map(|(path, span)| {
+                let (file, position) = self.sources.locate(*span)?;
+                Some(format!(
+                    "{path} ({file}:{}:{})",
+                    position.line, position.column
+                ))
+            })
+            .partition(|location| location.contains(".quota."));
+        References { quotas, others }
+    }
+
+    /// The instructions about references, for the step that adds the replacement of a pool.
+    pub(super) fn reference_instructions(&self, pool: &str) -> String {
+        let References { quotas, others } = self.find_references(pool);
+        let cluster = self.after.and_then(|after| after.cluster.as_ref());
+        let mut instructions = String::new();
+        if !quotas.is_empty() {
+            instructions += &format!(
+                ". Also give it quotas, next to those of {pool}: {}{}",
+                join_with_and(&quotas),
                 if cluster.is_some_and(Cluster::has_queues) {
                     "; a team's jobs start only on pools that its quota names"
                 } else {
@@ -59,92 +103,52 @@ impl Rollout<'_> {
             );
         }
         if !others.is_empty() {
-            words += &format!(
-                ". Leave other references to {name} unchanged until a step below: {}",
-                and(&others)
+            instructions += &format!(
+                ". Leave other references to {pool} unchanged until a step below: {}",
+                join_with_and(&others)
             );
         }
-        words
-    }
-
-    /// The steps that move references to the new pool before the old one is drained.
-    pub(super) fn names_move(&self) -> Vec<Step> {
-        let replaced = self.with_impact(&[Impact::Replaced]);
-        let changes: Vec<&Change> = self.changes.iter().collect();
-        let mut steps = Vec::new();
-        for name in pools(&replaced, false) {
-            if self.provisioner_change(&name).is_some()
-                || self.replacement_strategy(&name) != ReplacementStrategy::SideBySide
-            {
-                continue;
-            }
-            let (quotas, others) = self.quotas_and_others(&name);
-            let mut words = Vec::new();
-            if !others.is_empty() {
-                words.push(format!(
-                    "replace {name} with the new pool in {}",
-                    and(&others)
-                ));
-            }
-            if !quotas.is_empty() {
-                words.push(format!("remove the quotas of {name}: {}", and(&quotas)));
-            }
-            if words.is_empty() {
-                continue;
-            }
-            steps.push(Step {
-                what: format!(
-                    "When the new pool is ready, in gpu-cluster.yaml {}, so that new pods start there. Then build and \
-                     commit",
-                    words.join(", and ")
-                ),
-                commands: vec![BUILD.to_owned()],
-                changes: ids(&about_pool(&changes, &name)),
-            });
-            steps.extend(self.deploy());
-        }
-        steps
+        instructions
     }
 }
 
-/// Collects every value below a node that refers to a pool, with its location. `is_pool`: whether the key above holds
-/// names of pools.
-fn collect(
-    node: &Node,
-    path: &str,
-    (is_pool, name): (bool, &str),
-    found: &mut Vec<(String, Span)>,
-) {
-    match &node.value {
-        Value::Mapping(entries) => {
-            for entry in entries
-                .iter()
-                .filter(|entry| !path.is_empty() || entry.key != POOLS)
-            {
-                let is_pool = KEYS.contains(&entry.key.as_str());
-                collect(
-                    &entry.value,
-                    &below(path, &entry.key),
-                    (is_pool, name),
-                    found,
-                );
+/// Collects every value that refers to a pool, with its path and span.
+struct ReferenceCollector<'a> {
+    pool: &'a str,
+    found: Vec<(String, Span)>,
+}
+
+impl ReferenceCollector<'_> {
+    /// Visits a node and everything below it. `names_pools`: whether the key above holds names of pools.
+    fn visit(&mut self, node: &Node, path: &str, names_pools: bool) {
+        match &node.value {
+            Value::Mapping(entries) => {
+                for entry in entries {
+                    if path.is_empty() && entry.key == POOLS {
+                        continue;
+                    }
+                    self.visit(
+                        &entry.value,
+                        &below(path, &entry.key),
+                        KEYS.contains(&entry.key.as_str()),
+                    );
+                }
             }
-        }
-        Value::Sequence(items) => {
-            for item in items {
-                let of = item.get("name").or_else(|| item.get("pool"));
-                let of = of.and_then(Node::text).unwrap_or_default();
-                let path = if of.is_empty() {
-                    path.to_owned()
-                } else {
-                    format!("{path}[{of}]")
-                };
-                collect(item, &path, (is_pool, name), found);
+            Value::Sequence(items) => {
+                for item in items {
+                    let name = (item.get("name").or_else(|| item.get("pool")))
+                        .and_then(Node::text)
+                        .filter(|name| !name.is_empty());
+                    match name {
+                        Some(name) => self.visit(item, &format!("{path}[{name}]"), names_pools),
+                        None => self.visit(item, path, names_pools),
+                    }
+                }
             }
+            Value::Scalar(_) if names_pools && node.text() == Some(self.pool) => {
+                self.found.push((path.to_owned(), node.span()));
+            }
+            Value::Scalar(_) => {}
         }
-        Value::Scalar(_) if is_pool && node.text() == Some(name) => {
-            found.push((path.to_owned(), node.span()));
-        }
-        Value::Scalar(_) => {}
     }
 }

@@ -7,10 +7,12 @@ use gpuc_schema::config::Capacity;
 use super::super::classify::Move;
 use super::super::entities::Key;
 use super::super::impact::Impact;
-use super::super::report::{Change, Step};
-use super::cleanup::{ProvisionerChange, about_pool};
-use super::queues::and;
-use super::{Rollout, ids, pools};
+use super::super::report::Step;
+use super::node_provisioners::ProvisionerChange;
+use super::queues::join_with_and;
+use super::{
+    Phase, Planned, Rollout, change_ids, pool_changes, remaining_pool_names, removed_pool_names,
+};
 
 /// The strategy to replace a pool that its cloud cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,42 +25,139 @@ pub(super) enum ReplacementStrategy {
     RemoveFirst,
 }
 
-/// A pool that is removed first, with the reason.
-type Leaving = (String, &'static str);
+/// A pool that is removed before its replacement is created.
+struct RemovedFirst {
+    name: String,
+    reason: &'static str,
+}
 
 const RESERVED: &str = "its reservation has no machines for a second pool";
 const UNKNOWN: &str = "`count` of its reservation is not set, so the reservation may have no machines for a second \
     pool";
 const VERSION: &str = "its nodes cannot keep their version while the cluster is upgraded";
 
+/// The edits of the input for pools that the cloud cannot change: another pool is created next to each.
+pub(super) fn add_replacement_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let replaced = rollout.changes_with_impact(&[Impact::Replaced]);
+    let steps = remaining_pool_names(&replaced)
+        .into_iter()
+        .filter(|name| {
+            rollout.provisioner_change(name).is_none()
+                && rollout.replacement_strategy(name) != ReplacementStrategy::RemoveFirst
+        })
+        .map(|name| Step {
+            what: rollout.edit_instructions(&name),
+            commands: Vec::new(),
+            changes: change_ids(&pool_changes(replaced.iter().copied(), &name)),
+        });
+    Phase::EditInput.plan(steps)
+}
+
+/// The step for changes, other than of pools, that the cluster does not support in place.
+pub(super) fn revert_unsupported_changes(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let mut unsupported = rollout.changes_with_impact(&[Impact::Replaced]);
+    unsupported.retain(|change| {
+        change.kind != "pool" && !rollout.is_downgrade(change) && !rollout.replaces_cluster(change)
+    });
+    Phase::EditInput.plan((!unsupported.is_empty()).then(|| Step {
+        what: "Every script stops at a change that the cluster does not support in place: revert it, or create a new \
+               cluster with another name and move to it"
+            .to_owned(),
+        commands: Vec::new(),
+        changes: change_ids(&unsupported),
+    }))
+}
+
+/// The steps that remove pools before their replacement is created: before intermediate versions, or before new
+/// resources.
+pub(super) fn remove_pools_first(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let created_after_push = rollout.pools_created_after_push();
+    (rollout.pools_removed_first().iter())
+        .filter(|pool| !created_after_push.contains(&pool.name))
+        .flat_map(|pool| {
+            if pool.reason == VERSION && rollout.skips_minor_versions() {
+                let until = ", and leave it out of gpu-cluster.yaml until the last version below is set there";
+                Phase::RemovePoolsBeforeUpgrade.plan(rollout.remove_pool_first(pool, until))
+            } else {
+                Phase::RemovePoolsFirst.plan(rollout.remove_pool_first(pool, ""))
+            }
+        })
+        .collect()
+}
+
+/// The steps for new pools whose reservation has no free machines because of pools that stay.
+pub(super) fn reduce_full_reservations(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let mut steps = Vec::new();
+    for pool in Rollout::pools_in(rollout.after) {
+        let name = &pool.name.value;
+        let (Some((id, Some(count))), Some(nodes), [None, _]) = (
+            reservation(pool),
+            pool.nodes.get(),
+            rollout.both_pools(name),
+        ) else {
+            continue;
+        };
+        let kept = Rollout::pools_in(rollout.after).iter().filter(|other| {
+            let shares_reservation = reservation(other).is_some_and(|(other_id, _)| other_id == id);
+            shares_reservation && rollout.both_pools(&other.name)[0].is_some()
+        });
+        let max_used: u64 = kept
+            .clone()
+            .filter_map(|other| other.nodes.get())
+            .map(|nodes| u64::from(nodes.max))
+            .sum();
+        let names: Vec<String> = kept.map(|other| other.name.value.clone()).collect();
+        if nodes.min == 0 || max_used + u64::from(nodes.min) <= u64::from(count) {
+            continue;
+        }
+        steps.push(Step {
+            what: format!(
+                "Reservation {id} has {count} machines, of which {} may use {max_used}. The new pool {name} needs {}, \
+                 and nodes without a free machine are never created: reduce `nodes` of {} and run this command \
+                 again. If {name} replaces one of them, remove that one from gpu-cluster.yaml instead, and it is \
+                 removed first",
+                join_with_and(&names),
+                nodes.min,
+                if let [one] = names.as_slice() { one } else { "one of them" },
+            ),
+            commands: Vec::new(),
+            changes: rollout.pool_change_ids(name),
+        });
+    }
+    Phase::EditInput.plan(steps)
+}
+
 impl Rollout<'_> {
-    fn pools_of(side: Option<&Compilation>) -> &[Pool] {
+    /// The pools of a state.
+    fn pools_in(side: Option<&Compilation>) -> &[Pool] {
         let cluster = side.and_then(|side| side.cluster.as_ref());
         cluster.map_or(&[], |cluster| &cluster.pools)
     }
 
     /// A pool before and after.
-    pub(super) fn both(&self, name: &str) -> [Option<&Pool>; 2] {
+    pub(super) fn both_pools(&self, name: &str) -> [Option<&Pool>; 2] {
         [self.before, self.after].map(|side| {
-            let mut pools = Self::pools_of(side).iter();
+            let mut pools = Self::pools_in(side).iter();
             pools.find(|pool| pool.name.value == name)
         })
     }
 
     /// Whether a pool uses a reservation that is too small for its old nodes and its replacement at the same time.
-    fn has_no_room(&self, name: &str) -> bool {
-        let [old, new] = self.both(name);
-        let Some((id, _)) = old.and_then(reserved) else {
+    fn exceeds_reservation(&self, name: &str) -> bool {
+        let [old, new] = self.both_pools(name);
+        let Some((id, _)) = old.and_then(reservation) else {
             return false;
         };
         let pools_with_reservation = |side: Option<&Compilation>| -> Vec<Pool> {
-            (Self::pools_of(side).iter())
-                .filter(|pool| reserved(pool).is_some_and(|(other, _)| other == id))
+            (Self::pools_in(side).iter())
+                .filter(|pool| reservation(pool).is_some_and(|(other, _)| other == id))
                 .cloned()
                 .collect()
         };
-        let old_pools = pools_with_reservation(self.before);
-        let new_pools = pools_with_reservation(self.after);
+        let (old_pools, new_pools) = (
+            pools_with_reservation(self.before),
+            pools_with_reservation(self.after),
+        );
         // An unchanged pool already has its machines.
         let added = new_pools.iter().filter(|pool| match new {
             Some(_) => pool.name.value == name,
@@ -66,45 +165,50 @@ impl Rollout<'_> {
                 .iter()
                 .all(|old| old.name.value != pool.name.value),
         });
-        let held: u64 = (old_pools.iter())
+        let max_used: u64 = (old_pools.iter())
             .filter_map(|pool| pool.nodes.get())
             .map(|nodes| u64::from(nodes.max))
             .sum();
         // Scripts that take over must have a node before the old provisioner is removed, even with a minimum of 0.
-        let takes_over = matches!(
+        let scripts_take_over = matches!(
             self.provisioner_change(name),
             Some(ProvisionerChange::From(_))
         ) && !self.setting.prunes;
-        let min_nodes = u64::from(takes_over);
+        let min_nodes = u64::from(scripts_take_over);
         let required: u64 = added
             .filter_map(|pool| pool.nodes.get())
             .map(|nodes| u64::from(nodes.min).max(min_nodes))
             .sum();
-        let reservations = old_pools.iter().chain(&new_pools).filter_map(reserved);
+        let reservations = old_pools.iter().chain(&new_pools).filter_map(reservation);
         let count = reservations.filter_map(|(_, count)| count).max();
-        required > 0 && count.is_none_or(|count| held + required > u64::from(count))
+        required > 0 && count.is_none_or(|count| max_used + required > u64::from(count))
     }
 
     /// Whether the file sets the number of machines of a pool's reservation.
-    fn is_counted(&self, name: &str) -> bool {
-        let [old, _] = self.both(name);
-        let id = old.and_then(reserved).map(|(id, _)| id);
-        let sides = [self.before, self.after].into_iter();
-        let mut all = sides.flat_map(Self::pools_of).filter_map(reserved);
-        all.any(|(of, count)| Some(of) == id && count.is_some())
+    fn is_reservation_counted(&self, name: &str) -> bool {
+        let [old, _] = self.both_pools(name);
+        let id = old.and_then(reservation).map(|(id, _)| id);
+        [self.before, self.after]
+            .into_iter()
+            .flat_map(Self::pools_in)
+            .filter_map(reservation)
+            .any(|(other, count)| Some(other) == id && count.is_some())
     }
 
     /// Whether a pool uses reserved machines.
-    pub(super) fn is_reserved(&self, name: &str) -> bool {
-        self.both(name)[0].is_some_and(Pool::is_reserved)
+    pub(super) fn uses_reservation(&self, name: &str) -> bool {
+        self.both_pools(name)[0].is_some_and(Pool::is_reserved)
     }
 
     /// The reservation of a pool and its size, if its pools may use all its machines at the same time.
-    pub(super) fn filled(&self, name: &str) -> Option<(&str, Option<u32>)> {
-        let (id, _) = self.both(name)[1].and_then(reserved)?;
-        let pools = Self::pools_of(self.after).iter();
-        let sharing = pools.filter(|pool| reserved(pool).is_some_and(|(other, _)| other == id));
-        let count = sharing.clone().filter_map(|pool| reserved(pool)?.1).max();
+    pub(super) fn full_reservation(&self, name: &str) -> Option<(&str, Option<u32>)> {
+        let (id, _) = self.both_pools(name)[1].and_then(reservation)?;
+        let sharing = (Self::pools_in(self.after).iter())
+            .filter(|pool| reservation(pool).is_some_and(|(other, _)| other == id));
+        let count = sharing
+            .clone()
+            .filter_map(|pool| reservation(pool)?.1)
+            .max();
         let max_nodes: u64 = sharing
             .filter_map(|pool| pool.nodes.get())
             .map(|nodes| u64::from(nodes.max))
@@ -115,37 +219,39 @@ impl Rollout<'_> {
     }
 
     /// Whether the cluster is upgraded and the nodes of a pool cannot be upgraded in place.
-    fn is_of_version(&self, name: &str) -> bool {
+    fn is_pinned_to_version(&self, name: &str) -> bool {
         let part = self.setting.before.all.get(&Key::Pool(name.to_owned()));
-        let is_fixed = part.is_some_and(|part| {
+        let has_fixed_version = part.is_some_and(|part| {
             part.fields.iter().any(|(path, kind)| {
                 let value = part.leaves.get(path).and_then(|leaf| leaf.value.as_str());
                 matches!(kind.change, plan::Change::Replaces { .. })
                     && value.is_some_and(|text| KubernetesVersion::parse(text).is_some())
             })
         });
-        is_fixed && !self.raised().is_empty()
+        has_fixed_version && !self.upgraded_control_planes().is_empty()
     }
 
     /// Whether the upgrade takes several minor versions, each with its own run of the scripts.
-    fn goes_over(&self) -> bool {
-        self.climbs()
-            .any(|(.., goes)| matches!(goes, Move::Over(_)))
+    fn skips_minor_versions(&self) -> bool {
+        (self.version_changes()).any(|change| matches!(change.direction, Move::Over(_)))
     }
 
     /// Whether a pool was created together with its cluster.
-    fn is_first(&self, name: &str) -> bool {
+    fn is_created_with_cluster(&self, name: &str) -> bool {
         let plan = self.before.and_then(|before| before.plan.as_ref());
-        let mut resources = plan.iter().flat_map(|plan| &plan.provisioning.resources);
-        resources.any(|it| it.script == format!("pool-{name}") && it.comes_with.is_some())
+        let script = format!("pool-{name}");
+        (plan.iter().flat_map(|plan| &plan.provisioning.resources))
+            .any(|resource| resource.script == script && resource.comes_with.is_some())
     }
 
     /// The strategy to replace a pool that is on both sides and cannot be changed.
     pub(super) fn replacement_strategy(&self, name: &str) -> ReplacementStrategy {
-        let of_version = self.is_of_version(name);
-        if self.has_no_room(name) || (of_version && (self.setting.prunes || self.goes_over())) {
+        let is_pinned = self.is_pinned_to_version(name);
+        if self.exceeds_reservation(name)
+            || (is_pinned && (self.setting.prunes || self.skips_minor_versions()))
+        {
             ReplacementStrategy::RemoveFirst
-        } else if of_version || self.is_first(name) {
+        } else if is_pinned || self.is_created_with_cluster(name) {
             ReplacementStrategy::Rename
         } else {
             ReplacementStrategy::SideBySide
@@ -153,9 +259,9 @@ impl Rollout<'_> {
     }
 
     /// Instructions to edit the input for a pool that cannot be changed.
-    pub(super) fn rewritten(&self, name: &str) -> String {
+    pub(super) fn edit_instructions(&self, name: &str) -> String {
         match self.replacement_strategy(name) {
-            ReplacementStrategy::Rename if self.is_first(name) => format!(
+            ReplacementStrategy::Rename if self.is_created_with_cluster(name) => format!(
                 "Pool {name} cannot be changed in place, and it was created together with the cluster: rename it in \
                  gpu-cluster.yaml, wherever its name occurs, and keep its position in the list, so that the new pool \
                  takes over from it"
@@ -167,156 +273,113 @@ impl Rollout<'_> {
             ReplacementStrategy::RemoveFirst | ReplacementStrategy::SideBySide => format!(
                 "Pool {name} cannot be changed in place. In gpu-cluster.yaml restore it, and add a second pool with \
                  another name and the new settings{}",
-                self.named_as_well(name)
+                self.reference_instructions(name)
             ),
         }
     }
 
-    /// Pools that are removed before their replacement is created.
-    fn leaving_first(&self) -> Vec<Leaving> {
-        let leaving = self.with_impact(&[Impact::Deleted, Impact::Replaced]);
-        let (gone, kept) = (pools(&leaving, true), pools(&leaving, false));
-        let gone = gone.into_iter().filter(|name| self.has_no_room(name));
-        let kept = kept
+    /// The pools that are removed before their replacement is created.
+    fn pools_removed_first(&self) -> Vec<RemovedFirst> {
+        let leaving = self.changes_with_impact(&[Impact::Deleted, Impact::Replaced]);
+        let removed = removed_pool_names(&leaving)
             .into_iter()
-            .filter(|name| match self.provisioner_change(name) {
-                Some(ProvisionerChange::From(_)) => self.has_no_room(name),
+            .filter(|name| self.exceeds_reservation(name));
+        let replaced = remaining_pool_names(&leaving).into_iter().filter(|name| {
+            match self.provisioner_change(name) {
+                Some(ProvisionerChange::From(_)) => self.exceeds_reservation(name),
                 Some(ProvisionerChange::To(_)) => false,
                 None => self.replacement_strategy(name) == ReplacementStrategy::RemoveFirst,
-            });
-        let why = |name: String| {
-            let is_over = self.goes_over() && self.is_of_version(&name);
-            let why = if !self.has_no_room(&name) || is_over {
-                VERSION
-            } else if self.is_counted(&name) {
-                RESERVED
-            } else {
-                UNKNOWN
-            };
-            (name, why)
-        };
-        gone.chain(kept).map(why).collect()
-    }
-
-    /// The steps for new pools whose reservation has no free machines because of pools that stay.
-    pub(super) fn finds_no_machine(&self) -> Vec<Step> {
-        let changes: Vec<&Change> = self.changes.iter().collect();
-        let mut steps = Vec::new();
-        for pool in Self::pools_of(self.after) {
-            let name = &pool.name.value;
-            let (Some((id, Some(count))), Some(nodes), [None, _]) =
-                (reserved(pool), pool.nodes.get(), self.both(name))
-            else {
-                continue;
-            };
-            let kept = Self::pools_of(self.after).iter().filter(|other| {
-                let shares_reservation =
-                    reserved(other).is_some_and(|(other_id, _)| other_id == id);
-                shares_reservation && self.both(&other.name)[0].is_some()
-            });
-            let held: u64 = kept
-                .clone()
-                .filter_map(|other| other.nodes.get())
-                .map(|nodes| u64::from(nodes.max))
-                .sum();
-            let names: Vec<String> = kept.map(|other| other.name.value.clone()).collect();
-            if nodes.min == 0 || held + u64::from(nodes.min) <= u64::from(count) {
-                continue;
             }
-            steps.push(Step {
-                what: format!(
-                    "Reservation {id} has {count} machines, of which {} may use {held}. The new pool {name} needs {}, \
-                     and nodes without a free machine are never created: reduce `nodes` of {} and run this command \
-                     again. If {name} replaces one of them, remove that one from gpu-cluster.yaml instead, and it is \
-                     removed first",
-                    and(&names),
-                    nodes.min,
-                    if let [one] = names.as_slice() { one } else { "one of them" },
-                ),
-                commands: Vec::new(),
-                changes: ids(&about_pool(&changes, name)),
-            });
-        }
-        steps
-    }
-
-    /// Whether a pool is removed before its replacement is created.
-    pub(super) fn leaves_first(&self, name: &str) -> bool {
-        (self.leaving_first().iter()).any(|(leaving, _)| leaving == name)
-    }
-
-    /// Whether any pool is removed before its replacement is created.
-    pub(super) fn any_leaves_first(&self) -> bool {
-        !self.leaving_first().is_empty()
-    }
-
-    /// Whether the input cannot contain the old pool and its replacement at the same time.
-    pub(super) fn cannot_stay(&self, name: &str) -> bool {
-        self.leaves_first(name) || self.gives_hosts(name) || self.is_of_version(name)
-    }
-
-    /// Pools whose nodes are deleted by a push, and whose new nodes have no machines before.
-    pub(super) fn made_after_push(&self) -> Vec<String> {
-        (self.leaving_first().into_iter())
-            .map(|(name, _)| name)
-            .filter(|name| self.setting.prunes && self.both_makers(name)[0].is_some())
+        });
+        removed
+            .chain(replaced)
+            .map(|name| {
+                let blocks_upgrade =
+                    self.skips_minor_versions() && self.is_pinned_to_version(&name);
+                let reason = if !self.exceeds_reservation(&name) || blocks_upgrade {
+                    VERSION
+                } else if self.is_reservation_counted(&name) {
+                    RESERVED
+                } else {
+                    UNKNOWN
+                };
+                RemovedFirst { name, reason }
+            })
             .collect()
     }
 
-    /// The steps that remove these pools: before intermediate versions, or before new resources are created.
-    pub(super) fn room(&self, is_before_versions: bool) -> Vec<Step> {
-        let changes: Vec<&Change> = self.changes.iter().collect();
-        let mut steps = Vec::new();
-        for (name, why) in self.leaving_first() {
-            let early = why == VERSION && self.goes_over();
-            if early != is_before_versions || self.made_after_push().contains(&name) {
-                continue;
-            }
-            let about = ids(&about_pool(&changes, &name));
-            let maker = self.both_makers(&name)[0];
-            if let Some(maker) = maker {
-                if self.setting.prunes {
-                    continue;
-                }
-                steps.push(Step {
-                    what: format!(
-                        "Remove pool {name} before its replacement is created: {why}. When its nodes are no longer \
-                         needed, delete its {0} objects: {0} drains and deletes the nodes. Continue when they are gone",
-                        maker.name
-                    ),
-                    commands: self.delete_provisioner_objects(&name, maker),
-                    changes: about,
-                });
-                continue;
-            }
-            let until = if early {
-                ", and leave it out of gpu-cluster.yaml until the last version below is set there"
-            } else {
-                ""
-            };
-            steps.push(Step {
+    /// The steps that remove a pool before its replacement is created; `until`: an instruction about the input.
+    fn remove_pool_first(&self, pool: &RemovedFirst, until: &str) -> Vec<Step> {
+        let RemovedFirst { name, reason } = pool;
+        let changes = self.pool_change_ids(name);
+        if let Some(provisioner) = self.node_provisioners(name)[0] {
+            let remove = Step {
                 what: format!(
-                    "Remove pool {name} before its replacement is created: {why}. Its pods terminate and stay pending \
-                     until the new nodes are ready: drain it when it is no longer needed"
+                    "Remove pool {name} before its replacement is created: {reason}. When its nodes are no longer \
+                     needed, delete its {0} objects: {0} drains and deletes the nodes. Continue when they are gone",
+                    provisioner.name
                 ),
-                commands: self.drain_pool(&name),
-                changes: about.clone(),
-            });
-            steps.push(Step {
-                what: format!("Delete the old pool {name}{until}"),
-                commands: self.removal(|resource| resource.script == format!("pool-{name}")),
-                changes: about,
-            });
+                commands: self.delete_provisioner_commands(name, provisioner),
+                changes,
+            };
+            return if self.setting.prunes {
+                Vec::new()
+            } else {
+                vec![remove]
+            };
         }
-        steps
+        vec![
+            Step {
+                what: format!(
+                    "Remove pool {name} before its replacement is created: {reason}. Its pods terminate and stay \
+                     pending until the new nodes are ready: drain it when it is no longer needed"
+                ),
+                commands: self.drain_pool_commands(name),
+                changes: changes.clone(),
+            },
+            Step {
+                what: format!("Delete the old pool {name}{until}"),
+                commands: self
+                    .removal_commands(|resource| resource.script == format!("pool-{name}")),
+                changes,
+            },
+        ]
+    }
+
+    /// Whether a pool is removed before its replacement is created.
+    pub(super) fn is_removed_first(&self, name: &str) -> bool {
+        (self.pools_removed_first().iter()).any(|pool| pool.name == name)
+    }
+
+    /// Whether any pool is removed before its replacement is created.
+    pub(super) fn removes_any_pool_first(&self) -> bool {
+        !self.pools_removed_first().is_empty()
+    }
+
+    /// Whether the input cannot contain the old pool and its replacement at the same time.
+    pub(super) fn cannot_coexist_with_replacement(&self, name: &str) -> bool {
+        self.is_removed_first(name)
+            || self.loses_moved_hosts(name)
+            || self.is_pinned_to_version(name)
+    }
+
+    /// Pools whose nodes are deleted by a push, and whose new nodes have no machines before.
+    pub(super) fn pools_created_after_push(&self) -> Vec<String> {
+        (self.pools_removed_first().into_iter())
+            .map(|pool| pool.name)
+            .filter(|name| self.setting.prunes && self.node_provisioners(name)[0].is_some())
+            .collect()
     }
 }
 
 /// The reservation of a pool, and its number of machines if the file sets it.
-fn reserved(pool: &Pool) -> Option<(&str, Option<u32>)> {
+fn reservation(pool: &Pool) -> Option<(&str, Option<u32>)> {
     match &pool.written.capacity.value {
-        Capacity::Reservation(it) => Some((&it.id, it.count.as_ref().map(|count| count.value))),
-        Capacity::CapacityBlock(it) => Some((&it.id, Some(it.count.value))),
+        Capacity::Reservation(reservation) => Some((
+            &reservation.id,
+            reservation.count.as_ref().map(|count| count.value),
+        )),
+        Capacity::CapacityBlock(block) => Some((&block.id, Some(block.count.value))),
         _ => None,
     }
 }

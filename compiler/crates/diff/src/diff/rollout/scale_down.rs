@@ -4,10 +4,9 @@ use gpuc_model::{NodeRange, POOL_LABEL, plan};
 use gpuc_syntax::shell;
 use serde_json::Value as Json;
 
-use super::super::entities::Key;
+use super::super::entities::{Key, Part};
 use super::super::report::{Change, ClusterFate, Step};
-use super::cleanup::about_pool;
-use super::{Rollout, ids};
+use super::{Phase, Planned, Rollout, change_ids, has_immutable_field};
 
 /// Kinds of workloads.
 const WORKLOADS: &[&str] = &[
@@ -20,195 +19,216 @@ const WORKLOADS: &[&str] = &[
 ];
 
 /// The nodes that a pool loses.
-enum Less {
-    /// Nodes in any zone: the size before and after.
-    Nodes(NodeRange, NodeRange),
+enum NodeLoss {
+    /// Nodes in any zone, because the pool shrinks.
+    Nodes { old: NodeRange, new: NodeRange },
     /// All nodes in some zones.
     Zones(Vec<String>),
 }
 
+/// A pool that loses nodes.
+struct ShrinkingPool<'a> {
+    name: &'a str,
+    loss: NodeLoss,
+}
+
+/// The step that deletes removed workloads before nodes are removed.
+pub(super) fn delete_removed_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let removed: Vec<&Change> = (rollout.changes.iter())
+        .filter(|change| rollout.is_removed_with_nodes(change))
+        .collect();
+    Phase::DeleteWorkloads.plan((!removed.is_empty()).then(|| Step {
+        what: format!(
+            "Before nodes are removed, delete the workloads that were removed from the tree: {}. Their pods terminate",
+            rollout.setting.retention_reason()
+        ),
+        commands: rollout.delete_commands(&removed),
+        changes: change_ids(&removed),
+    }))
+}
+
+/// The step that deletes workloads that cannot be changed in place before nodes are removed.
+pub(super) fn delete_immutable_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let workloads = rollout.immutable_workloads_on_removed_nodes();
+    Phase::DeleteWorkloads.plan((!workloads.is_empty()).then(|| Step {
+        what: "Before nodes are removed, delete the workloads that cannot be changed in place: their pods terminate, \
+               and the deployment recreates them"
+            .to_owned(),
+        commands: rollout.delete_commands(&workloads),
+        changes: change_ids(&workloads),
+    }))
+}
+
+/// The commands of [`delete_immutable_workloads`].
+pub(super) fn immutable_workload_commands(rollout: &Rollout<'_>) -> Vec<String> {
+    rollout.delete_commands(&rollout.immutable_workloads_on_removed_nodes())
+}
+
+/// The steps that drain nodes to remove, and those that uncordon the remaining ones.
+pub(super) fn drain_shrinking_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
+    let drained_anyway = rollout.temporarily_drained_pools();
+    (rollout.shrinking_pools().iter())
+        .filter(|pool| !drained_anyway.contains(pool.name))
+        .flat_map(|pool| rollout.drain_shrinking_pool(pool))
+        .collect()
+}
+
 impl Rollout<'_> {
     /// Pools created by scripts that lose nodes.
-    fn shrinking(&self) -> Vec<(String, Less)> {
-        let mut found = Vec::new();
+    fn shrinking_pools(&self) -> Vec<ShrinkingPool<'_>> {
         if self.setting.before.own_hosts {
-            return found;
+            return Vec::new();
         }
-        for (key, new) in &self.setting.after.all {
-            let Key::Pool(name) = key else { continue };
-            let Some(old) = self.setting.before.all.get(key) else {
-                continue;
-            };
-            if old.members.is_empty() || new.members.is_empty() {
-                continue;
-            }
-            if let [Some(was), Some(is)] = self.both(name).map(|pool| pool?.nodes.get())
-                && is.max < was.max
-            {
-                let grows = [was, is].map(|nodes| nodes.min < nodes.max);
-                if self.setting.keeps_above_maximum(grows).is_some() {
-                    continue;
-                }
-                found.push((name.clone(), Less::Nodes(*was, *is)));
-                continue;
-            }
-            let zones = new.fields.iter().filter_map(|(path, kind)| {
-                let resizes = matches!(kind.change, plan::Change::Resizes);
-                let list = |part: &super::super::entities::Part| {
-                    let value = &part.leaves.get(path)?.value;
-                    value.as_array().filter(|_| resizes).cloned()
-                };
-                let new = list(new)?;
-                let mut lost = list(old)?;
-                lost.retain(|zone| !new.contains(zone));
-                let lost = lost.into_iter();
-                Some(lost.filter_map(|zone: Json| zone.as_str().map(str::to_owned)))
-            });
-            let zones: Vec<String> = zones.flatten().collect();
-            if !zones.is_empty() {
-                found.push((name.clone(), Less::Zones(zones)));
-            }
+        (self.setting.after.all.iter())
+            .filter_map(|(key, new)| {
+                let Key::Pool(name) = key else { return None };
+                let old = self.setting.before.all.get(key)?;
+                let loss = self.node_loss(name, old, new)?;
+                Some(ShrinkingPool { name, loss })
+            })
+            .collect()
+    }
+
+    /// The nodes that a pool loses, if any.
+    fn node_loss(&self, name: &str, old: &Part, new: &Part) -> Option<NodeLoss> {
+        if old.members.is_empty() || new.members.is_empty() {
+            return None;
         }
-        found
+        let sizes = self.both_pools(name).map(|pool| pool?.nodes.get().copied());
+        if let [Some(old), Some(new)] = sizes
+            && new.max < old.max
+        {
+            let is_autoscaled = [old, new].map(|nodes| nodes.min < nodes.max);
+            let keeps_nodes = self.setting.keeps_above_maximum(is_autoscaled).is_some();
+            return (!keeps_nodes).then_some(NodeLoss::Nodes { old, new });
+        }
+        let zones_of = |part: &Part, path: &String| -> Option<Vec<Json>> {
+            part.leaves.get(path)?.value.as_array().cloned()
+        };
+        let zones: Vec<String> = (new.fields.iter())
+            .filter(|(_, kind)| matches!(kind.change, plan::Change::Resizes))
+            .filter_map(|(path, _)| Some((zones_of(old, path)?, zones_of(new, path)?)))
+            .flat_map(|(old_zones, new_zones)| {
+                (old_zones.into_iter()).filter(move |zone| !new_zones.contains(zone))
+            })
+            .filter_map(|zone| zone.as_str().map(str::to_owned))
+            .collect();
+        (!zones.is_empty()).then_some(NodeLoss::Zones(zones))
+    }
+
+    /// The steps that drain the nodes to remove of a pool, and uncordon the remaining ones.
+    fn drain_shrinking_pool(&self, pool: &ShrinkingPool<'_>) -> Vec<Planned> {
+        let kubectl = self.kubectl();
+        let name = pool.name;
+        let all_nodes = format!("{POOL_LABEL}={name}");
+        let selector = shell::quote(&match &pool.loss {
+            NodeLoss::Nodes { .. } => all_nodes.clone(),
+            NodeLoss::Zones(zones) => format!(
+                "{all_nodes},topology.kubernetes.io/zone in ({})",
+                zones.join(",")
+            ),
+        });
+        let drain = Step {
+            what: pool.describe(),
+            commands: std::iter::once(format!("{kubectl} get nodes -l {selector}"))
+                .chain(self.drain_commands(&selector))
+                .collect(),
+            changes: self.pool_change_ids(name),
+        };
+        let uncordon = matches!(pool.loss, NodeLoss::Nodes { .. }).then(|| Step {
+            what: format!("Uncordon the remaining nodes of pool {name}"),
+            commands: vec![format!(
+                "{kubectl} uncordon -l {}",
+                shell::quote(&all_nodes)
+            )],
+            changes: self.pool_change_ids(name),
+        });
+        (Phase::DrainNodes.plan([drain]).into_iter())
+            .chain(Phase::Uncordon.plan(uncordon))
+            .collect()
     }
 
     /// Whether a pool loses nodes.
-    pub(super) fn is_shrinking(&self) -> bool {
-        !self.shrinking().is_empty()
-    }
-
-    /// The steps that drain nodes to remove, and those that uncordon the remaining ones.
-    pub(super) fn shrink_steps(&self) -> (Vec<Step>, Vec<Step>) {
-        let changes: Vec<&Change> = self.changes.iter().collect();
-        let (mut freed, mut back) = (Vec::new(), Vec::new());
-        let emptied = self.emptied_pools();
-        for (name, less) in self.shrinking() {
-            if emptied.contains(&name) {
-                continue;
-            }
-            let about = ids(&about_pool(&changes, &name));
-            let pool = format!("{POOL_LABEL}={name}");
-            let selector = match &less {
-                Less::Nodes(..) => pool.clone(),
-                Less::Zones(zones) => {
-                    format!(
-                        "{pool},topology.kubernetes.io/zone in ({})",
-                        zones.join(",")
-                    )
-                }
-            };
-            let what = match &less {
-                Less::Nodes(was, is) if was.min > is.max => format!(
-                    "Pool {name} shrinks from {} to {}. The cloud chooses which nodes to remove, and their pods \
-                     terminate: when jobs may be interrupted, drain the whole pool, because the choice is \
-                     unpredictable. {}If all pods there may restart at any time, skip this step",
-                    words(*was),
-                    words(*is),
-                    if was.is_fixed() && is.is_fixed() {
-                        format!(
-                            "To drain only the removed nodes, drain {} of your choice and, if the cloud supports it, \
-                             delete exactly those machines and reduce the size of the pool with them. ",
-                            was.max - is.max
-                        )
-                    } else {
-                        String::new()
-                    }
-                ),
-                Less::Nodes(_, is) => format!(
-                    "Pool {name} now has a maximum of {}. If it has more, the cloud chooses which nodes to remove, and \
-                     their pods terminate: when jobs may be interrupted, drain the pool. Otherwise skip this step",
-                    words(NodeRange { min: is.max, ..*is })
-                ),
-                Less::Zones(zones) => format!(
-                    "The nodes of pool {name} in {} are removed, and their pods terminate: when jobs may be \
-                     interrupted, drain them",
-                    zones.join(", ")
-                ),
-            };
-            let selector = shell::quote(&selector);
-            let mut commands = vec![format!("{} get nodes -l {selector}", self.kubectl())];
-            commands.extend(self.drain(&selector));
-            freed.push(Step {
-                what,
-                commands,
-                changes: about.clone(),
-            });
-            if matches!(less, Less::Nodes(..)) {
-                back.push(Step {
-                    what: format!("Uncordon the remaining nodes of pool {name}"),
-                    commands: vec![format!(
-                        "{} uncordon -l {}",
-                        self.kubectl(),
-                        shell::quote(&pool)
-                    )],
-                    changes: about,
-                });
-            }
-        }
-        (freed, back)
+    fn shrinks_any_pool(&self) -> bool {
+        !self.shrinking_pools().is_empty()
     }
 
     /// Whether a workload is removed together with nodes, and the user must delete it.
-    pub(super) fn leaves_with_nodes(&self, change: &Change) -> bool {
+    pub(super) fn is_removed_with_nodes(&self, change: &Change) -> bool {
         change.fate == ClusterFate::Removed
             && WORKLOADS.contains(&change.kind.as_str())
             && !self.setting.prunes
-            && self.is_shrinking()
+            && self.shrinks_any_pool()
     }
 
-    /// The step that deletes workloads before nodes are removed.
-    pub(super) fn workloads_leave(&self) -> Option<Step> {
-        let removed: Vec<&Change> = (self.changes.iter())
-            .filter(|change| self.leaves_with_nodes(change))
-            .collect();
-        let commands = removed.iter().flat_map(|change| {
-            let names = change.names.iter();
-            names.map(|name| self.removed(&change.kind, name))
-        });
-        (!removed.is_empty()).then(|| Step {
-            what: format!(
-                "Before nodes are removed, delete the workloads that were removed from the tree: {}. Their pods \
-                 terminate",
-                self.setting.retention_reason()
+    /// The workloads that cannot be changed in place, if nodes are removed.
+    fn immutable_workloads_on_removed_nodes(&self) -> Vec<&Change> {
+        let removes_pools = self.removes_any_pool_first() && !self.is_delivered_by_commit();
+        if !removes_pools && !self.shrinks_any_pool() {
+            return Vec::new();
+        }
+        (self.changes.iter())
+            .filter(|change| has_immutable_field(change))
+            .filter(|change| WORKLOADS.contains(&change.kind.as_str()))
+            .collect()
+    }
+
+    /// The commands that delete the objects of these changes.
+    fn delete_commands(&self, changes: &[&Change]) -> Vec<String> {
+        (changes.iter())
+            .flat_map(|change| change.names.iter().map(|name| (&change.kind, name)))
+            .map(|(kind, name)| self.delete_command(kind, name))
+            .collect()
+    }
+}
+
+impl ShrinkingPool<'_> {
+    /// The instruction to drain the nodes to remove.
+    fn describe(&self) -> String {
+        let name = self.name;
+        match &self.loss {
+            NodeLoss::Nodes { old, new } if old.min > new.max => format!(
+                "Pool {name} shrinks from {} to {}. The cloud chooses which nodes to remove, and their pods terminate: \
+                 when jobs may be interrupted, drain the whole pool, because the choice is unpredictable. {}If all \
+                 pods there may restart at any time, skip this step",
+                describe_nodes(*old),
+                describe_nodes(*new),
+                if old.is_fixed() && new.is_fixed() {
+                    format!(
+                        "To drain only the removed nodes, drain {} of your choice and, if the cloud supports it, \
+                         delete exactly those machines and reduce the size of the pool with them. ",
+                        old.max - new.max
+                    )
+                } else {
+                    String::new()
+                }
             ),
-            commands: commands.collect(),
-            changes: ids(&removed),
-        })
+            NodeLoss::Nodes { new, .. } => format!(
+                "Pool {name} now has a maximum of {}. If it has more, the cloud chooses which nodes to remove, and \
+                 their pods terminate: when jobs may be interrupted, drain the pool. Otherwise skip this step",
+                describe_nodes(NodeRange {
+                    min: new.max,
+                    ..*new
+                })
+            ),
+            NodeLoss::Zones(zones) => format!(
+                "The nodes of pool {name} in {} are removed, and their pods terminate: when jobs may be interrupted, \
+                 drain them",
+                zones.join(", ")
+            ),
+        }
     }
 }
 
-impl Rollout<'_> {
-    /// The step that deletes workloads that cannot be changed in place before nodes are removed.
-    pub(super) fn ended(&self) -> Option<Step> {
-        let is_fixed_workload =
-            |change: &&Change| super::is_fixed(change) && WORKLOADS.contains(&change.kind.as_str());
-        let recreated: Vec<&Change> = self.changes.iter().filter(is_fixed_workload).collect();
-        let commands = recreated.iter().flat_map(|change| {
-            let names = change.names.iter();
-            names.map(|name| self.removed(&change.kind, name))
-        });
-        let removes_nodes =
-            self.is_shrinking() || (self.any_leaves_first() && !self.is_by_commit());
-        (removes_nodes && !recreated.is_empty()).then(|| Step {
-            what: "Before nodes are removed, delete the workloads that cannot be changed in place: their pods \
-                   terminate, and the deployment recreates them"
-                .to_owned(),
-            commands: commands.collect(),
-            changes: ids(&recreated),
-        })
-    }
+/// A step without the commands that an earlier one contains; `None` if none remains.
+pub(super) fn subtract_commands(mut step: Step, earlier: &[String]) -> Option<Step> {
+    let had_commands = !step.commands.is_empty();
+    step.commands.retain(|command| !earlier.contains(command));
+    (!had_commands || !step.commands.is_empty()).then_some(step)
 }
 
-/// A step without the commands of another one; `None` if no commands remain.
-pub(super) fn without(mut step: Step, other: Option<&Step>) -> Option<Step> {
-    let before = step.commands.len();
-    if let Some(other) = other {
-        step.commands.retain(|it| !other.commands.contains(it));
-    }
-    (before == 0 || !step.commands.is_empty()).then_some(step)
-}
-
-fn words(nodes: NodeRange) -> String {
+/// The number of nodes with its unit: `8 nodes`, `0-4 nodes`.
+fn describe_nodes(nodes: NodeRange) -> String {
     let number = if nodes.is_fixed() {
         nodes.max.to_string()
     } else {
