@@ -66,7 +66,6 @@ mod memory_tiny;
 mod nodes_elsewhere;
 mod not_looked_into;
 mod nowhere_to_run;
-mod operator_misspelt;
 mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
@@ -211,7 +210,6 @@ pub static RULES: &[&Rule] = &[
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
     &runtime_unknown::RULE,
-    &operator_misspelt::RULE,
     &nodes_elsewhere::RULE,
     &beside_too_many::RULE,
     &spread_unknown::RULE,
