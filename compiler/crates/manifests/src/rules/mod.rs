@@ -58,7 +58,6 @@ mod image_gone;
 mod image_invalid;
 mod incomplete;
 mod job_over_quota;
-mod key_unknown;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
@@ -235,7 +234,6 @@ pub static RULES: &[&Rule] = &[
     &device_plugin_second::RULE,
     &volume_unbound::RULE,
     &cuda_too_old::RULE,
-    &key_unknown::RULE,
 ];
 
 #[cfg(test)]
