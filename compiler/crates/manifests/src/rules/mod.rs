@@ -86,7 +86,6 @@ mod resource_uncounted;
 mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
-mod scale_target_unknown;
 mod scheduler_misspelt;
 mod scheduler_unknown;
 mod security_refused;
@@ -200,7 +199,6 @@ pub static RULES: &[&Rule] = &[
     &image_invalid::RULE,
     &incomplete::RULE,
     &apart_too_many::RULE,
-    &scale_target_unknown::RULE,
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
     &team_limits_differ::RULE,
