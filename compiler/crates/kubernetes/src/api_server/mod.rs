@@ -20,7 +20,6 @@ mod operators;
 mod pod_dns;
 mod pods;
 pub mod priority;
-mod probes;
 mod rbac;
 mod references;
 mod required;
@@ -41,7 +40,6 @@ use gpuc_syntax::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use field_path::{Step, place, words};
-pub use probes::lost_ports;
 pub use security::{insecure, level_name};
 pub use types::{GONE, definitions};
 

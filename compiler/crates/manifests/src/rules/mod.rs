@@ -68,7 +68,6 @@ mod nowhere_to_run;
 mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
-mod probe_port_unknown;
 mod queue_missing;
 mod queue_misspelt;
 mod queue_of_others;
@@ -193,7 +192,6 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
-    &probe_port_unknown::RULE,
     &variable_twice::RULE,
     &security_refused::RULE,
     &image_invalid::RULE,
