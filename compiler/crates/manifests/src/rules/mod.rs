@@ -105,7 +105,6 @@ mod toleration_useless;
 mod topology_unknown;
 mod unreadable;
 mod update_stuck;
-mod variable_twice;
 mod visible_devices;
 mod volume_unbound;
 
@@ -192,7 +191,6 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
-    &variable_twice::RULE,
     &security_refused::RULE,
     &image_invalid::RULE,
     &incomplete::RULE,
