@@ -26,7 +26,6 @@ mod required;
 mod rules;
 mod scalar;
 mod scaling;
-pub mod schedulers;
 mod scheduling;
 mod security;
 pub mod services;
@@ -40,6 +39,7 @@ use gpuc_syntax::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use field_path::{Step, place, words};
+pub use scheduling::DEFAULT_SCHEDULER;
 pub use security::{insecure, level_name};
 pub use types::{GONE, definitions};
 

@@ -85,7 +85,6 @@ mod resource_uncounted;
 mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
-mod scheduler_misspelt;
 mod scheduler_unknown;
 mod security_refused;
 mod sees_all_gpus;
@@ -210,7 +209,6 @@ pub static RULES: &[&Rule] = &[
     &queue_refused::RULE,
     &topology_unknown::RULE,
     &scheduler_unknown::RULE,
-    &scheduler_misspelt::RULE,
     &custom_impossible::RULE,
     &queue_misspelt::RULE,
     &toleration_of_runtime::RULE,
