@@ -225,12 +225,6 @@ const PATCHED: &[(&str, &str, &str)] = &[
              LeaderWorkerSet",
     ),
     (
-        "leaderWorkerSet",
-        "{spec: {leaderWorkerTemplate: {workerTemplate: {spec: {containers: [{name: main, livenessProbe: {tcpSocket: \
-             {port: web}}}]}}}}}",
-        "`containers[0].livenessProbe.tcpSocket.port` is `web`, but the container has no port with this name",
-    ),
-    (
         "pytorchJob",
         "{spec: {nprocPerNode: 2}}",
         "invalid value for `spec.nprocPerNode`: it is a number, but must be a string",

@@ -1,4 +1,4 @@
-//! Patched values: images, priorities, ports.
+//! Patched values: images and priorities.
 
 use crate::support::compile_text;
 
@@ -104,14 +104,4 @@ fn priority_numbers_match_their_class() {
         let message: Vec<_> = message.iter().map(String::as_str).collect();
         check(beside, patch, &message);
     }
-}
-
-#[test]
-fn probes_use_existing_ports() {
-    let probe = |keys: &str| format!("containers: [{{name: main, {keys}}}]");
-    let asked = "livenessProbe: {httpGet: {port: web}}";
-    let lost = "GPUC3012 `containers[0].livenessProbe.httpGet.port` is `web`, but the container has no port with this name";
-    check("", &probe(asked), &[lost]);
-    let port = format!("{asked}, ports: [{{name: web, containerPort: 80}}]");
-    check("", &probe(&port), &[]);
 }

@@ -78,7 +78,6 @@ const TAKEN: &[&str] = &[
     "resources: {limits: {hugepages-2Mi: 4Mi, cpu: 1}}|resources: {requests: {cpu: 1}}",
     "POD dnsConfig: {searches: [example.com., _tcp.example.com, .]}",
     "POD volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]",
-    "readinessProbe: {httpGet: {port: web}}, ports: [{name: web, containerPort: 80}]",
     "POD ephemeralContainers: [], os: {name: linux}",
     "POD topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]",
     "POD hostnameOverride: a, resources: {limits: {cpu: 1}}",

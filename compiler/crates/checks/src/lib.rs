@@ -29,7 +29,6 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod container_gpus_claimed;
 mod container_gpus_unheld;
-mod container_gpus_warned;
 
 mod dashboards_without_grafana;
 mod digest_malformed;
@@ -355,7 +354,6 @@ pub static RULES: &[&Rule] = &[
     &container_gpus_unheld::RULE,
     &container_gpus_claimed::RULE,
     &allocatable_impossible::RULE,
-    &container_gpus_warned::RULE,
     &workload_visible_devices_set::RULE,
     &workload_fabric_variable_replaced::RULE,
     &service_update_stuck::RULE,

@@ -143,7 +143,7 @@ const OF_CLAIM: &[&str] = &[
 ];
 
 /// Whether an object is complete: it has fields that partial objects lack, such as an image for each container.
-pub(super) fn is_whole(kind: &str, root: &Node) -> bool {
+fn is_whole(kind: &str, root: &Node) -> bool {
     let (mut has_containers, mut all_have_images) = (false, true);
     images(root, &mut has_containers, &mut all_have_images);
     if has_containers {

@@ -21,7 +21,6 @@ mod kustomize;
 mod limits;
 mod nest;
 mod operator_pods;
-mod operators;
 mod pod;
 mod pod_affinity;
 mod pod_sets;

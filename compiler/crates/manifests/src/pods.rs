@@ -34,7 +34,7 @@ const OPEN: &[&str] = &[
 /// Argo kinds with steps, which get tolerations and labels from their workflow.
 ///
 /// Source: argoproj/argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`, `Template` (from memory).
-pub(super) const ARGO: &[&str] = &[
+const ARGO: &[&str] = &[
     "Workflow",
     "WorkflowTemplate",
     "ClusterWorkflowTemplate",

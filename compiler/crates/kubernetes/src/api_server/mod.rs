@@ -20,14 +20,12 @@ mod operators;
 mod pod_dns;
 mod pods;
 pub mod priority;
-mod probes;
 mod rbac;
 mod references;
 mod required;
 mod rules;
 mod scalar;
 mod scaling;
-pub mod schedulers;
 mod scheduling;
 mod security;
 pub mod services;
@@ -41,7 +39,7 @@ use gpuc_syntax::node::{Node, Value};
 
 pub use enums::ENUMS;
 pub use field_path::{Step, place, words};
-pub use probes::lost_ports;
+pub use scheduling::DEFAULT_SCHEDULER;
 pub use security::{insecure, level_name};
 pub use types::{GONE, definitions};
 

@@ -8,6 +8,11 @@ use super::ObjectContext;
 use super::field_path::Step;
 use super::scalar::{Read, get, items, read, text};
 
+/// The default scheduler of Kubernetes.
+///
+/// Source: kubernetes `staging/src/k8s.io/api/core/v1/types.go`, `DefaultSchedulerName` (from memory).
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
     match ctx.name {
         "Toleration" => toleration(ctx),

@@ -58,7 +58,6 @@ mod image_gone;
 mod image_invalid;
 mod incomplete;
 mod job_over_quota;
-mod key_unknown;
 mod label_deprecated;
 mod label_elsewhere;
 mod limit_range;
@@ -66,11 +65,9 @@ mod memory_tiny;
 mod nodes_elsewhere;
 mod not_looked_into;
 mod nowhere_to_run;
-mod operator_misspelt;
 mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
-mod probe_port_unknown;
 mod queue_missing;
 mod queue_misspelt;
 mod queue_of_others;
@@ -88,8 +85,6 @@ mod resource_uncounted;
 mod resource_unknown;
 mod runtime_class_unknown;
 mod runtime_unknown;
-mod scale_target_unknown;
-mod scheduler_misspelt;
 mod scheduler_unknown;
 mod security_refused;
 mod sees_all_gpus;
@@ -109,7 +104,6 @@ mod toleration_useless;
 mod topology_unknown;
 mod unreadable;
 mod update_stuck;
-mod variable_twice;
 mod visible_devices;
 mod volume_unbound;
 
@@ -196,13 +190,10 @@ pub static RULES: &[&Rule] = &[
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
-    &probe_port_unknown::RULE,
-    &variable_twice::RULE,
     &security_refused::RULE,
     &image_invalid::RULE,
     &incomplete::RULE,
     &apart_too_many::RULE,
-    &scale_target_unknown::RULE,
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
     &team_limits_differ::RULE,
@@ -211,7 +202,6 @@ pub static RULES: &[&Rule] = &[
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
     &runtime_unknown::RULE,
-    &operator_misspelt::RULE,
     &nodes_elsewhere::RULE,
     &beside_too_many::RULE,
     &spread_unknown::RULE,
@@ -219,7 +209,6 @@ pub static RULES: &[&Rule] = &[
     &queue_refused::RULE,
     &topology_unknown::RULE,
     &scheduler_unknown::RULE,
-    &scheduler_misspelt::RULE,
     &custom_impossible::RULE,
     &queue_misspelt::RULE,
     &toleration_of_runtime::RULE,
@@ -237,7 +226,6 @@ pub static RULES: &[&Rule] = &[
     &device_plugin_second::RULE,
     &volume_unbound::RULE,
     &cuda_too_old::RULE,
-    &key_unknown::RULE,
 ];
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A pod names an unknown scheduler.
 
-use gpuc_kubernetes::api_server::schedulers::{DEFAULT, meant};
+use gpuc_kubernetes::api_server::DEFAULT_SCHEDULER;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Pod, Rule, Scene};
+use crate::{Rule, Scene};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,9 +47,13 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    for (pod, name) in named(scene) {
-        let text = name.text().unwrap_or_default();
-        if meant(text).is_some() || may_exist(scene, text) {
+    for pod in scene.pods.iter().filter(|pod| !pod.object.is_of(VOLCANO)) {
+        let name = pod.spec.get("schedulerName");
+        let Some((name, text)) = name.and_then(|it| Some((it, it.text()?))) else {
+            continue;
+        };
+        let is_known = text.is_empty() || text == DEFAULT_SCHEDULER || text.contains(['$', '{']);
+        if is_known || may_exist(scene, text) {
             continue;
         }
         let message = format!(
@@ -61,16 +65,6 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             "remove `schedulerName`, or name the finding in `allow` if it is installed separately";
         builder.help(help).emit();
     }
-}
-
-/// The pods that name a scheduler, except for kinds with a scheduler of their own.
-pub(super) fn named<'p, 's>(scene: &'p Scene<'s>) -> impl Iterator<Item = (&'p Pod<'s>, &'s Node)> {
-    let pods = scene.pods.iter().filter(|pod| !pod.object.is_of(VOLCANO));
-    pods.filter_map(|pod| {
-        let name = pod.spec.get("schedulerName")?;
-        let text = name.text()?;
-        (!text.is_empty() && text != DEFAULT && !text.contains(['$', '{'])).then_some((pod, name))
-    })
 }
 
 /// The API group of Volcano jobs, which use the scheduler of Volcano.

@@ -32,14 +32,6 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     }
 }
 
-/// The only candidate that differs in case, in one letter, or, for a long word, in two letters.
-pub fn slip<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let meant = nearest(word, candidates)?;
-    let (word, own) = (word.to_lowercase(), meant.to_lowercase());
-    let most = if own.len() < 8 { 1 } else { 2 };
-    (strsim::damerau_levenshtein(&word, &own) <= most).then_some(meant)
-}
-
 /// A count with its noun: `1 node`, `2 nodes`.
 pub fn counted<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
     let s = if count == N::from(true) { "" } else { "s" };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_kubernetes::api_server::schedulers::{DEFAULT, meant};
+use gpuc_kubernetes::api_server::DEFAULT_SCHEDULER;
 use gpuc_manifests as manifests;
 use gpuc_model::check::Checked;
 use gpuc_schema::Spanned;
@@ -12,7 +12,7 @@ use gpuc_syntax::diag::Report;
 use super::patch_of;
 use crate::lower::workloads::{patched, pod_specs};
 
-/// Reports the unknown schedulers in patches, except for typos, which are errors.
+/// Reports the unknown schedulers in patches.
 pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
     let mut reported = BTreeSet::new();
     for object in patched(cluster, workload) {
@@ -21,7 +21,7 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report:
                 continue;
             };
             let name = named.text().unwrap_or_default();
-            let is_known = name.is_empty() || name == DEFAULT || meant(name).is_some();
+            let is_known = name.is_empty() || name == DEFAULT_SCHEDULER;
             if is_known || !reported.insert(name.to_owned()) {
                 continue;
             }
