@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{Correction, Edit, MANIFEST, Severity};
+use gpuc_syntax::diag::{Edit, FORMER_NAMES, MANIFEST, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
 
@@ -27,6 +27,20 @@ fn ids_and_names_are_unique_and_well_formed() {
             code.id
         );
     }
+}
+
+#[test]
+fn former_names_are_unique_and_belong_to_codes() {
+    let codes = gpuc::codes();
+    let mut names: BTreeSet<_> = codes.iter().map(|code| code.name).collect();
+    for (id, name) in FORMER_NAMES {
+        assert!(
+            codes.iter().any(|code| code.id == *id),
+            "{id} is not the id of a code"
+        );
+        assert!(names.insert(name), "{name} is used twice");
+    }
+    assert!(FORMER_NAMES.is_sorted_by_key(|(id, _)| id));
 }
 
 /// The ids that a text names in backticks, by themselves or as a range.

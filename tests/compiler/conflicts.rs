@@ -42,13 +42,13 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C02: the operator's device plugin next to the one inside Bottlerocket",
         AWS,
         "machine: g6.xlarge, os: {family: Bottlerocket}, stack: {devicePlugin: operator}",
-        Found("plugin-twice", 2),
+        Found("device-plugin-conflict", 2),
     ),
     (
         "C03: the operator's driver on an image that has one",
         AWS,
         "machine: g6.xlarge, os: {family: AmazonLinux2023}, stack: {driver: operator}",
-        Found("operator-driver-impossible", 2),
+        Found("operator-driver-unsupported", 2),
     ),
     (
         "C03: the operator's toolkit on an image that has one",
@@ -131,7 +131,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         LAB,
         "gpu: {model: a100-sxm4-40gb, perNode: 1}, hosts: [a], stack: {devicePlugin: operator}, \
          sharing: {mps: {replicas: 4}, mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}",
-        Found("not-one-choice", 1),
+        Found("exactly-one-required", 1),
     ),
     (
         "C13: EFA over several zones",

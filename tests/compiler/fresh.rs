@@ -34,9 +34,11 @@ fn codes_page_is_current() {
     );
     for code in gpuc::codes() {
         let (id, name, word) = (code.id, code.name, code.severity.as_str());
+        let former = code.former_names_sentence();
+        let former = former.map_or_else(String::new, |names| format!("{names}\n\n"));
         write!(
             page,
-            "\n## {id} {name}\n\n{word}: {}\n\n{}\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
+            "\n## {id} {name}\n\n{word}: {}\n\n{former}{}\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
             code.summary, code.explanation(), code.bad, code.good(),
         )
         .unwrap();

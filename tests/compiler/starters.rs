@@ -43,7 +43,7 @@ fn starters_compile_and_list_placeholders() {
             .map(|found| {
                 assert_eq!(
                     found.code.name,
-                    "placeholder-left",
+                    "placeholder-not-replaced",
                     "{name}:\n{}",
                     outcome.text()
                 );

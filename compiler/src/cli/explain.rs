@@ -17,6 +17,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let mut codes = gpuc::codes();
     codes.push(&TREE_STALE);
     if let Some(code) = code(what, &codes) {
+        if code
+            .former_names()
+            .any(|name| name.eq_ignore_ascii_case(what))
+        {
+            output::say(&format!("note: `{what}` is now named `{}`", code.name));
+        }
         output::data(&page(code))?;
         return Ok(Exit::Fine);
     }
@@ -57,12 +63,14 @@ fn interpretation(what: &str, path: &str) -> String {
     format!("note: `{what}` is interpreted as `{path}`{other}")
 }
 
-/// The finding with this name, code, or digits of the code.
+/// The finding with this name, former name, code, or digits of the code.
 fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
     let same = |name: &str| name.eq_ignore_ascii_case(what);
     let digits = |id: &str| id.strip_prefix(PREFIX).is_some_and(same);
     let mut codes = codes.iter().copied();
-    codes.find(|code| same(code.id) || digits(code.id) || same(code.name))
+    codes.find(|code| {
+        same(code.id) || digits(code.id) || same(code.name) || code.former_names().any(same)
+    })
 }
 
 /// The prefix of all codes.
@@ -91,10 +99,20 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
         return format!("did you mean {}?", words::some(&paths, 4));
     }
     let everywhere = schema::paths();
-    let names = codes.iter().flat_map(|code| [code.id, code.name]);
-    let names = names.chain(everywhere.iter().map(|path| last(path)));
+    let mut names: Vec<&str> = Vec::new();
+    for code in codes {
+        names.extend([code.id, code.name]);
+        for former in code.former_names() {
+            names.push(former);
+        }
+    }
+    names.extend(everywhere.iter().map(|path| last(path)));
     match words::nearest(part, names) {
         Some(near) => {
+            let renamed = codes
+                .iter()
+                .find(|code| code.former_names().any(|name| name == near));
+            let near = renamed.map_or(near, |code| code.name);
             let paths: Vec<_> = everywhere
                 .iter()
                 .filter(|path| last(path) == near)
@@ -112,8 +130,10 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
 }
 
 fn page(code: &Code) -> String {
+    let former = code.former_names_sentence();
+    let former = former.map_or_else(String::new, |names| format!("{names}\n\n"));
     let head = format!(
-        "# {} {}\n\n{}: {}\n\n{}",
+        "# {} {}\n\n{}: {}\n\n{former}{}",
         code.id,
         code.name,
         code.severity.as_str(),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_compile::lock::Lock;
 use gpuc_model::resolve::Choices;
-use gpuc_syntax::diag::{Levels, Report, words};
+use gpuc_syntax::diag::{Levels, Report, closest_name, words};
 use gpuc_syntax::load::{self, ReadError, STDIN, World};
 use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml::limits;
@@ -143,15 +143,12 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
 pub(crate) fn known_words(deny: &[String]) -> Result<()> {
     let codes = gpuc::codes();
     for word in deny.iter().filter(|word| *word != "warnings") {
-        if codes
-            .iter()
-            .any(|code| code.id == word || code.name == word)
-        {
+        if codes.iter().any(|code| code.is_called(word)) {
             continue;
         }
-        let names = codes.iter().map(|code| code.name).chain(["warnings"]);
-        let help = match words::nearest(word, names) {
-            Some(near) => format!("did you mean `{near}`?"),
+        let closest = words::nearest(word, ["warnings"]);
+        let help = match closest.or_else(|| closest_name(word, codes.iter().copied())) {
+            Some(closest) => format!("did you mean `{closest}`?"),
             None => "use the name or code of a finding, or `warnings`".to_owned(),
         };
         return Err(Usage(format!(

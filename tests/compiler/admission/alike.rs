@@ -12,11 +12,11 @@ use crate::support::{files_below, repository};
 const BOTH: &[&str] = &[
     "manifest-resource-unknown",
     "manifest-request-too-large",
-    "manifest-shares-several",
-    "manifest-slices-several",
+    "manifest-multiple-replicas",
+    "manifest-multiple-mig-devices",
     "manifest-toleration-missing",
     "manifest-toleration-useless",
-    "manifest-sees-all-gpus",
+    "manifest-implicit-gpu-access",
     "manifest-host-devices",
 ];
 

@@ -20,7 +20,7 @@ fn starters_build_and_list_placeholders() {
             .run(&["check", "-q", "--deny", "warnings"])
             .ends_with(2);
         let found = ran.stdout.matches("error[").count();
-        assert!(found > 1 && ran.stdout.matches(" placeholder-left]").count() == found);
+        assert!(found > 1 && ran.stdout.matches(" placeholder-not-replaced]").count() == found);
         place.run(&["build", "-q"]).ends_with(0);
         assert!(place.path("clusters/my-ml/README.md").is_file(), "{cloud}");
         let before = place.read("gpu-cluster.yaml");

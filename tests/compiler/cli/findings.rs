@@ -69,6 +69,48 @@ fn warning_can_be_denied_by_name_code_or_all() {
 }
 
 #[test]
+fn former_name_of_a_finding_is_accepted() {
+    let codes = gpuc::codes();
+    let code = codes.iter().find(|it| it.name == "guarantee-violated");
+    let bad = code.unwrap().bad;
+    let place = Place::with(bad);
+    let ran = place.run(&["check"]).ends_with(0);
+    let title = "[GPUC2132 guarantee-violated]";
+    assert!(ran.stdout.starts_with(&format!("warning{title}")));
+    let ran = place
+        .run(&["check", "--deny", "promise-taken"])
+        .ends_with(2);
+    assert!(ran.stdout.starts_with(&format!("error{title}")));
+    let allowed = bad.replacen("\ncloud:", "\nallow: [promise-taken]\ncloud:", 1);
+    Place::with(&allowed).run(&["check", "-q"]).silent();
+    let current = place.run(&["explain", "guarantee-violated"]).ends_with(0);
+    let former = place.run(&["explain", "promise-taken"]).ends_with(0);
+    assert!(current.stdout.contains("\nFormer name: `promise-taken`.\n"));
+    assert_eq!(
+        (current.stderr.as_str(), &current.stdout),
+        ("", &former.stdout)
+    );
+    let note = "note: `promise-taken` is now named `guarantee-violated`\n";
+    assert_eq!(former.stderr, note);
+}
+
+#[test]
+fn misspelled_former_name_suggests_the_current_name() {
+    let misspelled = GOOD.replacen("\ncloud:", "\nallow: [promise-takn]\ncloud:", 1);
+    let place = Place::with(&misspelled);
+    let suggestion = "did you mean `guarantee-violated`?";
+    let ran = place.run(&["check"]).ends_with(2);
+    assert!(ran.stdout.contains(suggestion), "{}", ran.stdout);
+    for args in [
+        &["check", "--deny", "promise-takn"][..],
+        &["explain", "promise-takn"],
+    ] {
+        let ran = place.run(args).ends_with(2);
+        assert!(ran.stderr.contains(suggestion), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn color_is_optional() {
     let place = Place::with(&bad());
     let ran = place.run(&["check", "--color", "always"]).ends_with(2);

@@ -59,6 +59,19 @@ fn object_can_allow_its_own_warnings() {
 }
 
 #[test]
+fn former_name_in_an_annotation_is_accepted() {
+    let visible = "containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
+    env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]";
+    assert_eq!(
+        found(&pod("", visible), &[]),
+        [("GPUC4012", Severity::Warning)]
+    );
+    assert_eq!(found(&pod("manifest-sees-all-gpus", visible), &[]), []);
+    let unused = found(&pod("manifest-label-elsewhere, GPUC4012", visible), &[]);
+    assert_eq!(unused, [("GPUC4089", Severity::Warning)]);
+}
+
+#[test]
 fn unused_allow_annotations_are_reported() {
     let plain = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
     resources: {limits: {nvidia.com/gpu: 1}}}]";

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, closest_name};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -33,7 +33,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let codes = (cluster.registry.codes)();
     for word in &cluster.written.allow {
-        let is_named = |code: &&&Code| code.name == word.value || code.id == word.value;
+        let is_named = |code: &&&Code| code.is_called(&word.value);
         let found = codes.iter().find(is_named);
         if found.is_some_and(|code| code.severity == Severity::Warning) {
             continue;
@@ -47,10 +47,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
             continue;
         }
-        let warnings = codes
-            .iter()
-            .filter(|code| code.severity == Severity::Warning);
-        let closest = words::nearest(word, warnings.map(|code| code.name));
+        let warnings = codes.iter().copied();
+        let warnings = warnings.filter(|code| code.severity == Severity::Warning);
+        let closest = closest_name(word, warnings);
         let message = format!("unknown warning `{word}`");
         let builder = report.diagnostic(&RULE.code, word.span, message);
         let builder = match closest {
@@ -72,7 +71,7 @@ mod tests {
     fn names_and_ids_of_warnings_are_valid() {
         let summary = pool_name_invalid::RULE.code.summary;
         let yaml = "
-            allow: [scale-from-zero, GPUC2014, machine-unknown, scale-from-nil, GPUC2001]
+            allow: [scale-from-zero, GPUC2014, machine-unknown, scale-from-nil, GPUC2001, promise-taken]
             cloud: {onPrem: {context: demo}}
             nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
             ";

@@ -18,29 +18,30 @@
     )
 )]
 
-mod allocatable_impossible;
+mod allocatable_invalid;
 mod allow_unknown;
-mod auto_repair_fixed;
-mod autoscaler_misses_gpus;
+mod auto_repair_unsupported;
 mod autoscaler_missing;
+mod autoscaler_nodes_unready;
 mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
-mod container_gpus_claimed;
-mod container_gpus_unheld;
+mod gpus_per_container_ignores_dra;
+mod gpus_per_container_unenforced;
 
 mod dashboards_without_grafana;
+mod device_plugin_conflict;
 mod digest_malformed;
-mod disk_size_impossible;
-mod dra_beside_device_plugin;
+mod disk_size_unsupported;
 mod dra_driver_roots_differ;
 mod dra_kubernetes_too_old;
-mod dra_mig_nobody_cuts;
+mod dra_mig_not_managed;
 mod dra_mps_evicted;
+mod dra_replicas_unsupported;
 mod dra_scale_from_zero;
 mod dra_scale_from_zero_managed;
-mod dra_shares_are_claims;
+mod dra_with_device_plugin;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -49,93 +50,92 @@ mod driver_unavailable;
 mod driver_version_unreadable;
 mod driver_version_unused;
 mod existing_pool_key_unused;
-mod existing_selector_unclear;
+mod existing_selector_ambiguous;
 mod exporter_without_runtime;
 mod extras_unavailable;
 pub(crate) mod floating_tags;
 mod gitops_branch_invalid;
 mod gitops_chart_secret_unused;
 mod gitops_name_invalid;
-mod gitops_path_elsewhere;
 mod gitops_path_invalid;
+mod gitops_path_mismatch;
 mod gitops_repository_invalid;
 mod gitops_secret_missing;
 mod gpudirect_unavailable;
-mod guarantee_unkept;
+mod guarantee_not_enforced;
+mod guarantee_violated;
 mod guard_exempt_all;
 mod guard_exempt_wrong;
 mod guard_without_gpus;
-mod hosts_without_need;
-mod idle_not_told;
+mod hosts_unsupported;
+mod idle_metrics_unavailable;
 mod image_invalid;
 mod imex_unavailable;
-mod isolation_unseen;
+mod isolation_unverified;
 mod label_invalid;
 mod label_reserved;
 mod local_disks_unavailable;
-mod machine_part_of_larger;
+mod machine_not_standalone;
 mod machine_preview;
 mod machine_previous_generation;
 mod machine_retired;
-mod mig_nobody_cuts;
-mod mig_on_fraction;
-mod mig_single_unequal;
+mod mig_not_managed;
+mod mig_on_fractional_gpu;
+mod mig_single_mixed_profiles;
 mod mirror_malformed;
 mod monitoring_name_invalid;
 mod monitoring_without_gpus;
-mod mps_kept_off;
+mod mps_unsupported;
 mod nodes_too_many;
 mod notebook_image_missing;
 mod notebook_login_dummy;
 mod notebook_login_missing;
-mod notebook_offer_missing;
+mod notebook_multiple_replicas;
 mod notebook_pool_dedicated;
 mod notebook_pool_missing;
-mod notebook_profile_nowhere;
+mod notebook_resource_unavailable;
 mod notebook_secrets_random;
-mod notebook_shares_several;
+mod notebook_unschedulable;
 mod notebook_value_invalid;
-mod operator_driver_impossible;
+mod nvidia_runtime_missing;
+mod operator_driver_unsupported;
 mod operator_driver_version;
 mod operator_label_missing;
-mod operator_label_written;
-mod operator_setting_split;
+mod operator_label_reserved;
+mod operator_setting_conflict;
 mod os_family_unavailable;
 mod os_kubernetes_mismatch;
 mod overcommit_unused;
-mod placeholder_left;
+mod placeholder_not_replaced;
 mod placement_several_zones;
-mod plugin_cannot_inject;
-mod plugin_twice;
 mod plugin_unavailable;
 mod pool_name_duplicate;
 mod pool_name_invalid;
 mod priority_invalid;
-mod promise_taken;
 mod queries;
 mod queue_claims_uncounted;
 mod queue_lends_too_much;
 mod queue_preempts_anyway;
-mod queue_quota_uneven;
+mod queue_quota_incomplete;
 mod queue_setting_unused;
 mod queue_too_large;
-mod queue_topology_wrong;
+mod queue_topology_unsupported;
 mod queue_weight_invalid;
 mod queue_without_gpus;
 mod queue_without_teams;
-mod quota_counts_together;
+mod quota_across_namespaces;
 mod quota_limit_unreachable;
-mod quota_over_namespaces;
 mod quota_overcommitted;
 mod quota_pool_dedicated;
-mod quota_pools_alike;
+mod quota_pools_indistinguishable;
+mod quota_spans_pools;
 mod rdma_unavailable;
 mod region_unknown;
 mod replicas_out_of_range;
-mod reservation_overfilled;
+mod reservation_exceeded;
 mod reservation_shared;
 mod reserved;
-mod reserved_surge;
+mod surge_exceeds_reservation;
 
 mod runtime_image_missing;
 mod runtime_image_unused;
@@ -152,14 +152,14 @@ mod storage_default_unknown;
 mod storage_setting_wrong;
 mod storage_unavailable;
 
-mod system_pods_nowhere;
-mod tags_on_nothing;
+mod system_pods_unschedulable;
+mod tags_unused;
 mod taint_duplicate;
 mod taint_invalid;
 mod taint_reserved;
 mod taint_value_missing;
 mod team_amount_invalid;
-mod team_default_nowhere;
+mod team_default_unschedulable;
 mod team_member_invalid;
 mod team_name_invalid;
 mod team_namespace_invalid;
@@ -171,18 +171,17 @@ mod team_workloads_over_limit;
 mod testing;
 mod text_unprintable;
 
+mod disruption_budget_blocks_eviction;
+mod interconnect_variable_overridden;
 mod messages;
 mod volume_class_missing;
-mod workload_budget_tight;
 mod workload_class_unknown;
 mod workload_counts;
-mod workload_fabric_forbidden;
-mod workload_fabric_variable_replaced;
 mod workload_huge_pages_missing;
+mod workload_interconnect_forbidden;
 mod workload_kind_unclear;
 mod workload_name_invalid;
 mod workload_namespace_privileged;
-mod workload_nowhere;
 mod workload_over_quota;
 mod workload_patch_identity;
 mod workload_pool_dedicated;
@@ -190,8 +189,9 @@ mod workload_pool_unknown;
 mod workload_root_refused;
 mod workload_serving;
 mod workload_team_unclear;
+mod workload_unschedulable;
 mod workload_value_invalid;
-mod workload_variable_taken;
+mod workload_variable_reserved;
 pub(crate) mod workload_visible_devices_set;
 mod workload_volume_one_node;
 
@@ -207,7 +207,7 @@ pub static RULES: &[&Rule] = &[
     &taint_invalid::RULE,
     &taint_value_missing::RULE,
     &taint_duplicate::RULE,
-    &existing_selector_unclear::RULE,
+    &existing_selector_ambiguous::RULE,
     &os_family_unavailable::RULE,
     &os_kubernetes_mismatch::RULE,
     &autoscaler_unavailable::RULE,
@@ -216,18 +216,18 @@ pub static RULES: &[&Rule] = &[
     &machine_retired::RULE,
     &machine_previous_generation::RULE,
     &machine_preview::RULE,
-    &machine_part_of_larger::RULE,
+    &machine_not_standalone::RULE,
     &sharing_without_gpus::RULE,
-    &mig_on_fraction::RULE,
+    &mig_on_fractional_gpu::RULE,
     &replicas_out_of_range::RULE,
-    &mig_single_unequal::RULE,
+    &mig_single_mixed_profiles::RULE,
     &runtime_image_missing::RULE,
     &floating_tags::RULE,
     &image_invalid::RULE,
     &driver_unavailable::RULE,
     &plugin_unavailable::RULE,
     &driver_missing::RULE,
-    &plugin_twice::RULE,
+    &device_plugin_conflict::RULE,
     &driver_too_old::RULE,
     &driver_too_new::RULE,
     &driver_version_unreadable::RULE,
@@ -238,17 +238,17 @@ pub static RULES: &[&Rule] = &[
     &capacity_too_small::RULE,
     &nodes_too_many::RULE,
     &existing_pool_key_unused::RULE,
-    &hosts_without_need::RULE,
+    &hosts_unsupported::RULE,
     &allow_unknown::RULE,
     &stack_without_gpus::RULE,
-    &system_pods_nowhere::RULE,
+    &system_pods_unschedulable::RULE,
     &text_unprintable::RULE,
-    &autoscaler_misses_gpus::RULE,
-    &plugin_cannot_inject::RULE,
-    &mig_nobody_cuts::RULE,
-    &mps_kept_off::RULE,
-    &tags_on_nothing::RULE,
-    &placeholder_left::RULE,
+    &autoscaler_nodes_unready::RULE,
+    &nvidia_runtime_missing::RULE,
+    &mig_not_managed::RULE,
+    &mps_unsupported::RULE,
+    &tags_unused::RULE,
+    &placeholder_not_replaced::RULE,
     &taint_reserved::RULE,
     &region_unknown::RULE,
     &extras_unavailable::RULE,
@@ -262,42 +262,42 @@ pub static RULES: &[&Rule] = &[
     &gitops_path_invalid::RULE,
     &gitops_branch_invalid::RULE,
     &gitops_name_invalid::RULE,
-    &gitops_path_elsewhere::RULE,
+    &gitops_path_mismatch::RULE,
     &gitops_secret_missing::RULE,
-    &idle_not_told::RULE,
-    &operator_driver_impossible::RULE,
-    &operator_setting_split::RULE,
+    &idle_metrics_unavailable::RULE,
+    &operator_driver_unsupported::RULE,
+    &operator_setting_conflict::RULE,
     &operator_driver_version::RULE,
-    &operator_label_written::RULE,
+    &operator_label_reserved::RULE,
     &operator_label_missing::RULE,
     &gitops_chart_secret_unused::RULE,
     &storage_unavailable::RULE,
     &storage_class_name::RULE,
     &storage_setting_wrong::RULE,
     &storage_default_unknown::RULE,
-    &reserved_surge::RULE,
-    &auto_repair_fixed::RULE,
+    &surge_exceeds_reservation::RULE,
+    &auto_repair_unsupported::RULE,
     &local_disks_unavailable::RULE,
     &dra_kubernetes_too_old::RULE,
-    &dra_beside_device_plugin::RULE,
-    &dra_mig_nobody_cuts::RULE,
+    &dra_with_device_plugin::RULE,
+    &dra_mig_not_managed::RULE,
     &dra_scale_from_zero::RULE,
     &dra_scale_from_zero_managed::RULE,
-    &dra_shares_are_claims::RULE,
+    &dra_replicas_unsupported::RULE,
     &dra_driver_roots_differ::RULE,
     &dra_mps_evicted::RULE,
     &rdma_unavailable::RULE,
     &digest_malformed::RULE,
     &mirror_malformed::RULE,
-    &disk_size_impossible::RULE,
-    &reservation_overfilled::RULE,
+    &disk_size_unsupported::RULE,
+    &reservation_exceeded::RULE,
     &reservation_shared::RULE,
     &storage_bucket_unavailable::RULE,
     &storage_bucket_name::RULE,
-    &promise_taken::RULE,
+    &guarantee_violated::RULE,
     &notebook_pool_missing::RULE,
-    &notebook_offer_missing::RULE,
-    &notebook_shares_several::RULE,
+    &notebook_resource_unavailable::RULE,
+    &notebook_multiple_replicas::RULE,
     &notebook_image_missing::RULE,
     &notebook_login_missing::RULE,
     &notebook_login_dummy::RULE,
@@ -308,22 +308,22 @@ pub static RULES: &[&Rule] = &[
     &team_member_invalid::RULE,
     &team_amount_invalid::RULE,
     &priority_invalid::RULE,
-    &quota_over_namespaces::RULE,
-    &quota_pools_alike::RULE,
-    &quota_counts_together::RULE,
+    &quota_across_namespaces::RULE,
+    &quota_pools_indistinguishable::RULE,
+    &quota_spans_pools::RULE,
     &quota_overcommitted::RULE,
     &quota_limit_unreachable::RULE,
-    &guarantee_unkept::RULE,
+    &guarantee_not_enforced::RULE,
     &overcommit_unused::RULE,
     &team_without_quota::RULE,
-    &isolation_unseen::RULE,
+    &isolation_unverified::RULE,
     &quota_pool_dedicated::RULE,
     &queue_without_teams::RULE,
     &queue_setting_unused::RULE,
-    &queue_quota_uneven::RULE,
+    &queue_quota_incomplete::RULE,
     &queue_claims_uncounted::RULE,
     &queue_too_large::RULE,
-    &queue_topology_wrong::RULE,
+    &queue_topology_unsupported::RULE,
     &queue_weight_invalid::RULE,
     &queue_without_gpus::RULE,
     &queue_lends_too_much::RULE,
@@ -332,36 +332,36 @@ pub static RULES: &[&Rule] = &[
     &workload_name_invalid::RULE,
     &workload_pool_unknown::RULE,
     &workload_team_unclear::RULE,
-    &workload_nowhere::RULE,
+    &workload_unschedulable::RULE,
     &workload_patch_identity::RULE,
     &workload_value_invalid::RULE,
     &workload_over_quota::RULE,
     &workload_volume_one_node::RULE,
-    &workload_fabric_forbidden::RULE,
+    &workload_interconnect_forbidden::RULE,
     &gpudirect_unavailable::RULE,
-    &workload_budget_tight::RULE,
-    &notebook_profile_nowhere::RULE,
+    &disruption_budget_blocks_eviction::RULE,
+    &notebook_unschedulable::RULE,
     &guard_exempt_all::RULE,
     &workload_root_refused::RULE,
     &workload_huge_pages_missing::RULE,
     &workload_namespace_privileged::RULE,
     &workload_pool_dedicated::RULE,
     &workload_class_unknown::RULE,
-    &workload_variable_taken::RULE,
+    &workload_variable_reserved::RULE,
     &team_services_over_limit::RULE,
     &team_workloads_over_limit::RULE,
     &services_overfill_pool::RULE,
-    &container_gpus_unheld::RULE,
-    &container_gpus_claimed::RULE,
-    &allocatable_impossible::RULE,
+    &gpus_per_container_unenforced::RULE,
+    &gpus_per_container_ignores_dra::RULE,
+    &allocatable_invalid::RULE,
     &workload_visible_devices_set::RULE,
-    &workload_fabric_variable_replaced::RULE,
+    &interconnect_variable_overridden::RULE,
     &service_update_stuck::RULE,
     &guard_without_gpus::RULE,
     &guard_exempt_wrong::RULE,
     &placement_several_zones::RULE,
     &notebook_pool_dedicated::RULE,
-    &team_default_nowhere::RULE,
+    &team_default_unschedulable::RULE,
     &team_quota_unreachable::RULE,
     &volume_class_missing::RULE,
 ];

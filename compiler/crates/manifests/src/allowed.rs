@@ -68,8 +68,7 @@ pub(super) fn mark<'s>(
         for word in &one.words {
             let mut is_used = may_hide;
             for found in findings.iter_mut().filter(|it| is_inside(it)) {
-                let is_named = [found.code.name, found.code.id].contains(word);
-                if is_named && found.severity == Severity::Warning {
+                if found.code.is_called(word) && found.severity == Severity::Warning {
                     found.allowed = true;
                     is_used = true;
                 }

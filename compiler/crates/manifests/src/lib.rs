@@ -124,7 +124,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     report.diagnostics_mut().append(&mut found);
     let is_warning = |word: &str| {
         let mut warnings = rules::codes().filter(|it| it.severity == Severity::Warning);
-        warnings.any(|it| it.name == word || it.id == word)
+        warnings.any(|it| it.is_called(word))
     };
     for (span, word) in unused.into_iter().filter(|(_, word)| is_warning(word)) {
         let message = format!("unused `gpuc.dev/allow`: the object has no warning `{word}`");

@@ -119,7 +119,7 @@ fn strategy(sharing: &Sharing) -> Option<(Strategy, u32)> {
     }
 }
 
-/// MIG profile of all MIG devices of a pool. The rule `gke-partition` rejects other geometries.
+/// MIG profile of all MIG devices of a pool. The rule `gke-mig-layout` rejects other geometries.
 pub(super) fn partition(sharing: &Sharing) -> Option<String> {
     match sharing {
         Sharing::Mig { gpus, .. } => {

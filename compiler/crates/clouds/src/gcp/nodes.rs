@@ -30,7 +30,7 @@ pub(super) enum Size {
 pub(super) fn size(nodes: &NodeRange, zones: usize) -> Size {
     let zones = u32::try_from(zones).expect("a region has a handful of zones");
     if nodes.is_fixed() {
-        // The rule `gke-count-zones` rejects a number that is not a multiple of the number of zones.
+        // The rule `gke-node-count-uneven` rejects a number that is not a multiple of the number of zones.
         let per_zone = nodes.min / zones.max(1);
         return Size::Fixed { per_zone };
     }

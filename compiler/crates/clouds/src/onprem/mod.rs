@@ -395,24 +395,27 @@ mod tests {
                 "host-twice",
             ),
             (json!({"hosts": ["-a"]}), "host-name-invalid"),
-            (json!({"nodes": {"count": 3}}), "nodes-not-hosts"),
-            (json!({"nodes": {"min": 1, "max": 2}}), "nodes-not-fixed"),
+            (json!({"nodes": {"count": 3}}), "host-count-mismatch"),
+            (
+                json!({"nodes": {"min": 1, "max": 2}}),
+                "node-range-unsupported",
+            ),
             (
                 json!({"existing": {"selector": {"a": "b"}}}),
                 "existing-with-hosts",
             ),
-            (json!({"machine": "dgx"}), "key-needs-machines"),
-            (json!({"zones": ["a"]}), "key-needs-machines"),
-            (json!({"subnets": ["a"]}), "key-needs-machines"),
-            (json!({"capacity": {"spot": {}}}), "key-needs-machines"),
-            (json!({"network": {"efa": {}}}), "key-needs-machines"),
+            (json!({"machine": "dgx"}), "cloud-only-key"),
+            (json!({"zones": ["a"]}), "cloud-only-key"),
+            (json!({"subnets": ["a"]}), "cloud-only-key"),
+            (json!({"capacity": {"spot": {}}}), "cloud-only-key"),
+            (json!({"network": {"efa": {}}}), "cloud-only-key"),
             (
                 json!({"network": {"placement": "compact"}}),
-                "key-needs-machines",
+                "cloud-only-key",
             ),
-            (json!({"maxPods": 64}), "key-needs-machines"),
-            (json!({"tags": {"a": "b"}}), "key-needs-machines"),
-            (json!({"upgrade": {"maxSurge": 1}}), "key-needs-machines"),
+            (json!({"maxPods": 64}), "cloud-only-key"),
+            (json!({"tags": {"a": "b"}}), "cloud-only-key"),
+            (json!({"upgrade": {"maxSurge": 1}}), "cloud-only-key"),
         ] {
             assert_eq!(codes(&json!([pool(change.clone())])), [code], "{change}");
         }

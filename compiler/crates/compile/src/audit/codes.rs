@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::workloads::{
-    PATCH_PRIORITY, PATCH_REFUSED, PATCH_UNDONE, PATCH_UNREADABLE, PATCHED_NOWHERE,
+    PATCH_OVERRIDES, PATCH_PRIORITY, PATCH_REFUSED, PATCH_UNREADABLE, PATCHED_UNSCHEDULABLE,
 };
 
 /// Every code of the audit, by id.
@@ -11,9 +11,9 @@ pub const CODES: &[&Code] = &[
     &CHART_VALUE_UNREAD,
     &CHART_NOT_INSTALLED,
     &DIGEST_UNUSED,
-    &CHART_VALUE_UNDONE,
-    &PATCH_UNDONE,
-    &PATCHED_NOWHERE,
+    &CHART_OVERRIDES_DERIVED_VALUE,
+    &PATCH_OVERRIDES,
+    &PATCHED_UNSCHEDULABLE,
     &PATCH_UNREADABLE,
     &PATCH_REFUSED,
     &PATCH_PRIORITY,
@@ -103,9 +103,9 @@ digests:
 };
 
 /// A chart value that overrides a derived value.
-pub static CHART_VALUE_UNDONE: Code = Code {
+pub static CHART_OVERRIDES_DERIVED_VALUE: Code = Code {
     id: "GPUC3004",
-    name: "chart-value-undone",
+    name: "chart-overrides-derived-value",
     severity: Severity::Warning,
     summary: "a chart value overrides a value that gpuc derives from the file",
     checks: "A key below `charts.<chart>.values` must not override a value that gpuc derives from the rest of

@@ -10,7 +10,7 @@ use gpuc_syntax::node::{Entry, Node};
 use gpuc_syntax::source::Span;
 use serde_json::{Value as Json, json};
 
-use super::codes::CHART_VALUE_UNDONE;
+use super::codes::CHART_OVERRIDES_DERIVED_VALUE;
 use crate::charts::CHARTS;
 
 /// The keys, at any depth, whose values gpuc derives from the rest of the file.
@@ -51,7 +51,7 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
                     } else {
                         format!("remove it: gpuc writes `{ours}`")
                     };
-                    let builder = report.diagnostic(&CHART_VALUE_UNDONE, span, message);
+                    let builder = report.diagnostic(&CHART_OVERRIDES_DERIVED_VALUE, span, message);
                     builder.help(help).emit();
                 }
             }

@@ -44,7 +44,7 @@ pub(super) fn allow_unused(
     report: &mut Report,
 ) {
     for (word, used) in config.allow.iter().zip(used) {
-        let is_named = |code: &&&Code| code.name == word.value || code.id == word.value;
+        let is_named = |code: &&&Code| code.is_called(&word.value);
         let code = codes.iter().find(is_named);
         let is_warning = code.is_some_and(|code| code.severity == Severity::Warning);
         // Warnings about manifests occur only in a run that reads manifests.
@@ -72,17 +72,25 @@ mod tests {
             "kind": "GpuCluster",
             "metadata": {"name": "demo"},
             "kubernetes": {"version": "1.34"},
-            "allow": ["floating-tags", "GPUC2014", "no-such-name", "pool-name-invalid"],
+            "allow": ["floating-tags", "GPUC2014", "no-such-name", "pool-name-invalid", "promise-taken"],
             "cloud": {"onPrem": {"context": "demo"}},
             "nodePools": [{"name": "a", "hosts": ["a"], "nodes": {"count": 1}}],
         }))
         .expect("a configuration");
         let mut report = Report::default();
-        allow_unused(&config, &codes(), &[true, false, false, false], &mut report);
+        allow_unused(
+            &config,
+            &codes(),
+            &[true, false, false, false, false],
+            &mut report,
+        );
         let messages: Vec<_> = report.diagnostics().iter().map(|it| &it.message).collect();
         assert_eq!(
             messages,
-            ["the warning `GPUC2014` does not occur in this file"]
+            [
+                "the warning `GPUC2014` does not occur in this file",
+                "the warning `promise-taken` does not occur in this file",
+            ]
         );
     }
 }

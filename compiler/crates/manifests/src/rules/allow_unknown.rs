@@ -1,6 +1,6 @@
 //! The annotation `gpuc.dev/allow` contains an unknown name or an error.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, closest_name};
 
 use super::codes;
 use crate::{Rule, Scene};
@@ -42,7 +42,7 @@ spec:
 fn run(scene: &Scene<'_>, report: &mut Report) {
     for allowed in &scene.allowed {
         for word in &allowed.words {
-            let is_named = |code: &&Code| code.name == *word || code.id == *word;
+            let is_named = |code: &&Code| code.is_called(word);
             match codes().find(is_named) {
                 Some(code) if code.severity == Severity::Warning => {}
                 Some(code) => {
@@ -53,7 +53,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 }
                 None => {
                     let warnings = codes().filter(|it| it.severity == Severity::Warning);
-                    let closest = words::nearest(word, warnings.map(|code| code.name));
+                    let closest = closest_name(word, warnings);
                     let message = format!("unknown manifest warning `{word}`");
                     let help = match closest {
                         Some(closest) => format!("did you mean `{closest}`?"),

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
 
-use super::custom_not_served;
+use super::custom_resource_not_served;
 use crate::api_versions::{self, Misspelt};
 use crate::read::Object;
 use crate::{Rule, Scene, installed, text_edit};
@@ -61,7 +61,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         }
         if installed::installs_group(scene.cluster, object.group())
-            && let Some(unserved) = custom_not_served::UnservedVersion::from_object(object)
+            && let Some(unserved) = custom_resource_not_served::UnservedVersion::from_object(object)
         {
             unserved.diagnostic(&RULE.code, report).emit();
             continue;

@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::quota_exceeded::{self, Kind};
-use super::{gang_too_large, quota_refuses};
+use super::{gang_too_large, resource_quota_exceeded};
 use crate::gang_scheduling::loads;
 use crate::{Rule, Scene};
 
@@ -64,7 +64,7 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     quota_exceeded::check(scene, Kind::InTurn, report);
-    quota_refuses::check(scene, Kind::InTurn, report);
+    resource_quota_exceeded::check(scene, Kind::InTurn, report);
     for load in loads(scene, false) {
         gang_too_large::check_gang(scene, load, &RULE.code, report);
     }

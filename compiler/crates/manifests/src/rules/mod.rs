@@ -24,84 +24,84 @@ nodePools:
     };
 }
 
+mod affinity_unsatisfiable;
 mod allow_unknown;
 mod allow_unused;
 mod amount_not_whole;
-mod apart_too_many;
+mod anti_affinity_unsatisfiable;
 mod api_not_served;
 mod autoscaler_over_limit;
-mod beside_too_many;
 mod claim_class_unknown;
 mod claim_count;
 mod claim_named_twice;
 mod claim_not_listed;
 mod claim_request_unknown;
-mod claim_shape;
-mod claim_twice;
 mod claim_unknown;
 mod claim_unused;
+mod claim_version_mismatch;
 mod cluster_queue_unknown;
 mod cuda_too_new;
 mod cuda_too_old;
 mod cuda_unknown;
-mod custom_impossible;
-mod custom_not_served;
-mod custom_refused;
-mod custom_unknown;
-mod daemon_waits;
+mod custom_resource_field_unknown;
+mod custom_resource_invalid;
+mod custom_resource_not_served;
+mod custom_resource_rule_violated;
+mod daemonset_unschedulable;
 mod device_class_unknown;
-mod device_plugin_second;
+mod duplicate_device_plugin;
+mod foreign_cloud_label;
 mod gang_too_large;
+mod gpu_requested_twice;
 mod host_devices;
 mod image_floating;
-mod image_gone;
 mod image_invalid;
+mod image_not_found;
+mod implicit_gpu_access;
 mod incomplete;
 mod job_over_quota;
 mod label_deprecated;
-mod label_elsewhere;
-mod limit_range;
+mod limit_range_invalid;
+mod limit_range_violated;
 mod memory_tiny;
-mod nodes_elsewhere;
-mod not_looked_into;
-mod nowhere_to_run;
+mod multiple_mig_devices;
+mod multiple_replicas;
+mod no_matching_pool;
+mod pod_security_violated;
 mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
 mod queue_missing;
 mod queue_misspelt;
-mod queue_of_others;
+mod queue_of_other_team;
 mod queue_refused;
 mod queue_unknown;
 mod quota_exceeded;
-mod quota_refuses;
 mod quota_unenforced;
-mod range_refuses;
 mod request_too_large;
 mod requests_differ;
 mod resource_malformed;
-mod resource_of_others;
-mod resource_uncounted;
+mod resource_not_nvidia;
+mod resource_quota_exceeded;
 mod resource_unknown;
+mod resource_without_quota;
 mod runtime_class_unknown;
+mod runtime_toleration_missing;
 mod runtime_unknown;
 mod scheduler_unknown;
-mod security_refused;
-mod sees_all_gpus;
 mod selector_matches_nothing;
+mod selector_outside_pools;
 mod services_over_limit;
 mod services_overfill_pool;
-mod shares_several;
 mod shm_missing;
-mod slices_several;
 mod spread_unknown;
 mod team_limits_differ;
 mod text_unquoted;
 mod toleration_missing;
-mod toleration_of_runtime;
-mod toleration_unsaid;
 mod toleration_useless;
 mod topology_unknown;
+mod trainjob_toleration_missing;
+mod unchecked_gpu_request;
 mod unreadable;
 mod update_stuck;
 mod visible_devices;
@@ -120,10 +120,10 @@ pub(super) static SUMS: [&Rule; 3] = [
 ];
 
 /// The rule for the Pod Security Standards, which the audit of patches checks separately.
-pub(super) static SECURITY: &Rule = &security_refused::RULE;
+pub(super) static SECURITY: &Rule = &pod_security_violated::RULE;
 
 /// The rule for the CustomResourceDefinitions that gpuc installs, which the audit of patches checks separately.
-pub(super) static DEFINITIONS: &Rule = &custom_impossible::RULE;
+pub(super) static DEFINITIONS: &Rule = &custom_resource_invalid::RULE;
 
 /// The rule for unknown schedulers, which the audit of patches also reports.
 pub(super) static SCHEDULER: &Rule = &scheduler_unknown::RULE;
@@ -153,77 +153,77 @@ pub static RULES: &[&Rule] = &[
     &selector_matches_nothing::RULE,
     &label_deprecated::RULE,
     &request_too_large::RULE,
-    &nowhere_to_run::RULE,
+    &no_matching_pool::RULE,
     &quota_exceeded::RULE,
-    &shares_several::RULE,
-    &sees_all_gpus::RULE,
+    &multiple_replicas::RULE,
+    &implicit_gpu_access::RULE,
     &shm_missing::RULE,
     &cuda_too_new::RULE,
-    &image_gone::RULE,
+    &image_not_found::RULE,
     &image_floating::RULE,
     &quota_unenforced::RULE,
-    &limit_range::RULE,
+    &limit_range_invalid::RULE,
     &device_class_unknown::RULE,
     &host_devices::RULE,
     &privileged::RULE,
     &queue_missing::RULE,
-    &not_looked_into::RULE,
+    &unchecked_gpu_request::RULE,
     &queue_unknown::RULE,
-    &label_elsewhere::RULE,
+    &foreign_cloud_label::RULE,
     &text_unquoted::RULE,
     &claim_unknown::RULE,
-    &claim_twice::RULE,
+    &gpu_requested_twice::RULE,
     &claim_not_listed::RULE,
     &claim_unused::RULE,
     &visible_devices::RULE,
     &resource_malformed::RULE,
-    &resource_of_others::RULE,
+    &resource_not_nvidia::RULE,
     &cuda_unknown::RULE,
     &unreadable::RULE,
     &priority_unknown::RULE,
-    &custom_unknown::RULE,
+    &custom_resource_field_unknown::RULE,
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &claim_count::RULE,
-    &claim_shape::RULE,
+    &claim_version_mismatch::RULE,
     &claim_request_unknown::RULE,
     &claim_named_twice::RULE,
     &gang_too_large::RULE,
     &api_not_served::RULE,
-    &security_refused::RULE,
+    &pod_security_violated::RULE,
     &image_invalid::RULE,
     &incomplete::RULE,
-    &apart_too_many::RULE,
+    &anti_affinity_unsatisfiable::RULE,
     &autoscaler_over_limit::RULE,
     &claim_class_unknown::RULE,
     &team_limits_differ::RULE,
     &memory_tiny::RULE,
-    &toleration_unsaid::RULE,
+    &runtime_toleration_missing::RULE,
     &runtime_class_unknown::RULE,
     &update_stuck::RULE,
     &runtime_unknown::RULE,
-    &nodes_elsewhere::RULE,
-    &beside_too_many::RULE,
+    &selector_outside_pools::RULE,
+    &affinity_unsatisfiable::RULE,
     &spread_unknown::RULE,
-    &daemon_waits::RULE,
+    &daemonset_unschedulable::RULE,
     &queue_refused::RULE,
     &topology_unknown::RULE,
     &scheduler_unknown::RULE,
-    &custom_impossible::RULE,
+    &custom_resource_invalid::RULE,
     &queue_misspelt::RULE,
-    &toleration_of_runtime::RULE,
+    &trainjob_toleration_missing::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,
-    &resource_uncounted::RULE,
+    &resource_without_quota::RULE,
     &cluster_queue_unknown::RULE,
-    &queue_of_others::RULE,
-    &range_refuses::RULE,
-    &quota_refuses::RULE,
-    &slices_several::RULE,
+    &queue_of_other_team::RULE,
+    &limit_range_violated::RULE,
+    &resource_quota_exceeded::RULE,
+    &multiple_mig_devices::RULE,
     &allow_unknown::RULE,
-    &custom_refused::RULE,
-    &custom_not_served::RULE,
-    &device_plugin_second::RULE,
+    &custom_resource_rule_violated::RULE,
+    &custom_resource_not_served::RULE,
+    &duplicate_device_plugin::RULE,
     &volume_unbound::RULE,
     &cuda_too_old::RULE,
 ];

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::security_refused;
+use super::pod_security_violated;
 use crate::{Pod, Rule, Scene};
 
 pub(super) static RULE: Rule = Rule {
@@ -49,9 +49,9 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    // Pods that the namespace rejects are reported by `security_refused`.
+    // Pods that the namespace rejects are reported by `pod_security_violated`.
     let pods = scene.pods.iter();
-    let pods = pods.filter(|pod| security_refused::level(scene, pod).is_none());
+    let pods = pods.filter(|pod| pod_security_violated::level(scene, pod).is_none());
     for container in pods.flat_map(Pod::with_gpus) {
         let Some(node) = container.is_privileged() else {
             continue;

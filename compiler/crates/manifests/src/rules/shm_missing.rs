@@ -63,7 +63,7 @@ const MANY: u64 = 1000;
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let pods = scene.pods.iter().enumerate();
-    // Requests for several parts of a GPU are reported by `shares_several`.
+    // Requests for several parts of a GPU are reported by `multiple_replicas`.
     let shares = scene.unplaced.iter();
     let shares = shares.filter(|it| matches!(it.cause, Cause::Shares(_)));
     let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();

@@ -21,8 +21,8 @@ NetworkPolicies, LimitRanges, ResourceQuotas, PersistentVolumes and PersistentVo
 PriorityClasses and RuntimeClasses, Roles, ClusterRoles and their bindings, ServiceAccounts, ConfigMaps,
 Secrets and Namespaces.
 
-gpuc checks custom resources by their definitions; `manifest-custom-unknown` reports fields that these do
-not have.",
+gpuc checks custom resources by their definitions; `manifest-custom-resource-field-unknown` reports fields
+that these do not have.",
         reason: "`kubectl apply` rejects an unknown field. Other clients drop it, and it has no effect: a pod with
 `resource:` instead of `resources:` gets no GPU. The API server rejects the other mistakes. It accepts a
 root user with `runAsNonRoot`, but the container never starts.",

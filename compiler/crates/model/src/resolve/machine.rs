@@ -95,7 +95,7 @@ fn find_machine(
         }
         MachineName::Impossible => {
             let message = format!("`{name}` is not an {term}");
-            let builder = report.diagnostic(&codes::MACHINE_NAME_IMPOSSIBLE, name.span, message);
+            let builder = report.diagnostic(&codes::MACHINE_NAME_INVALID, name.span, message);
             if let Some(closest) = closest() {
                 let builder = builder.help(format!("did you mean `{closest}`?"));
                 return Err(builder.replace(name.span, closest).emit());

@@ -19,7 +19,7 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Resolved<NodeRang
             }
             let message = format!("the number of nodes of pool `{}` is not set", pool.name);
             let builder = report
-                .diagnostic(&codes::NODE_COUNT_UNCLEAR, nodes.span, message)
+                .diagnostic(&codes::NODE_COUNT_MISSING, nodes.span, message)
                 .primary_label("must have either `count`, or `min` and `max`")
                 .help("write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`");
             return Resolved::Unresolved(builder.emit());

@@ -203,7 +203,7 @@ fn parse_indexes(
                 let help =
                     format!("a node has GPUs 0 to {last}: write \"0-{last}\", or remove `gpus`");
                 return Err(report
-                    .diagnostic(&codes::MIG_GPUS_UNREADABLE, written.span, message)
+                    .diagnostic(&codes::MIG_GPUS_INVALID, written.span, message)
                     .help(help)
                     .emit());
             }

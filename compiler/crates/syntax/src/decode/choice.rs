@@ -119,7 +119,7 @@ fn by_key<'de, 'p>(
             let message = format!("{} must have exactly one option", cursor.path.quoted());
             let help = format!("write one of {}", words::all(names, "and"));
             cursor.reject(
-                &codes::NOT_ONE_CHOICE,
+                &codes::EXACTLY_ONE_REQUIRED,
                 message,
                 "no option is set".to_owned(),
                 |builder| builder.help(help),
@@ -134,7 +134,7 @@ fn by_key<'de, 'p>(
                 words::all(&chosen, "and")
             );
             cursor.reject(
-                &codes::NOT_ONE_CHOICE,
+                &codes::EXACTLY_ONE_REQUIRED,
                 message,
                 "only one option is allowed".to_owned(),
                 |builder| {
@@ -161,7 +161,7 @@ impl Choice<'_, '_> {
         );
         let here = format!("`{name}` is written without settings");
         self.cursor
-            .reject(&codes::NOT_ONE_CHOICE, message, here, |builder| {
+            .reject(&codes::EXACTLY_ONE_REQUIRED, message, here, |builder| {
                 builder.help(format!(
                     "write `{name}:` with nested settings, or `{{{name}: {{}}}}` without settings"
                 ))
@@ -191,7 +191,7 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
             );
             let here = format!("`{name}` is a plain value");
             self.cursor
-                .reject(&codes::NOT_ONE_CHOICE, message, here, |builder| {
+                .reject(&codes::EXACTLY_ONE_REQUIRED, message, here, |builder| {
                     self.cursor.with_fix(
                         builder.help(format!("write `{name}` without settings")),
                         name.to_owned(),

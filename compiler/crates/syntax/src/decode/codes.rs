@@ -8,7 +8,7 @@ pub static CODES: &[&Code] = &[
     &NUMBER_OUT_OF_RANGE,
     &UNKNOWN_KEY,
     &UNKNOWN_VALUE,
-    &NOT_ONE_CHOICE,
+    &EXACTLY_ONE_REQUIRED,
     &MISSING_KEY,
     &NOT_A_CLUSTER,
 ];
@@ -129,9 +129,9 @@ nodePools:
 };
 
 /// A choice with no option, several options, or an option in the wrong form.
-pub static NOT_ONE_CHOICE: Code = Code {
+pub static EXACTLY_ONE_REQUIRED: Code = Code {
     id: "GPUC0105",
-    name: "not-one-choice",
+    name: "exactly-one-required",
     severity: Severity::Error,
     summary: "a key that takes exactly one of several options has none or more than one",
     checks: "Keys such as `cloud`, `capacity` and `sharing` take exactly one of several options. An option with settings is a key

@@ -1,5 +1,8 @@
 //! Diagnostic codes and their explanations.
 
+use super::former_names::FORMER_NAMES;
+use super::words;
+
 /// A diagnostic code: an ID, a name, and an explanation. The examples are tests: `bad` causes exactly this code, and
 /// `good`, which is `bad` with the help applied, causes none.
 #[derive(Debug)]
@@ -52,6 +55,52 @@ impl Code {
     }
 }
 
+impl Code {
+    /// The names that this code had before, from [`FORMER_NAMES`].
+    pub fn former_names(&self) -> impl Iterator<Item = &'static str> {
+        FORMER_NAMES
+            .iter()
+            .filter(|(id, _)| *id == self.id)
+            .map(|(_, name)| *name)
+    }
+
+    /// The former names as a sentence, if there are any.
+    pub fn former_names_sentence(&self) -> Option<String> {
+        let names: Vec<_> = self.former_names().map(|it| format!("`{it}`")).collect();
+        let title = match names.len() {
+            0 => return None,
+            1 => "Former name",
+            _ => "Former names",
+        };
+        Some(format!("{title}: {}.", names.join(", ")))
+    }
+
+    /// Whether a word is the id, the name or a former name of this code.
+    pub fn is_called(&self, word: &str) -> bool {
+        word == self.id || word == self.name || self.former_names().any(|name| name == word)
+    }
+}
+
+/// The current name of the code whose name or former name is closest to a word, if any is close enough.
+pub fn closest_name(
+    word: &str,
+    codes: impl IntoIterator<Item = &'static Code>,
+) -> Option<&'static str> {
+    let names: Vec<_> = codes
+        .into_iter()
+        .flat_map(|code| {
+            std::iter::once(code.name)
+                .chain(code.former_names())
+                .map(|name| (name, code.name))
+        })
+        .collect();
+    let closest = words::nearest(word, names.iter().map(|(name, _)| *name))?;
+    names
+        .iter()
+        .find(|(name, _)| *name == closest)
+        .map(|(_, current)| *current)
+}
+
 /// The separator before the manifest of an example.
 pub const MANIFEST: &str = "--- # manifest.yaml\n";
 
@@ -79,5 +128,53 @@ impl Severity {
             Self::Warning => "warning",
             Self::Error => "error",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A code with this id and name.
+    const fn code(id: &'static str, name: &'static str) -> Code {
+        Code {
+            id,
+            name,
+            severity: Severity::Warning,
+            summary: "",
+            explain: "",
+            bad: "",
+            correction: Correction::Whole(""),
+        }
+    }
+
+    static RENAMED: Code = code("GPUC2132", "guarantee-violated");
+    static OTHER: Code = code("GPUC2014", "scale-from-zero");
+
+    #[test]
+    fn former_name_calls_its_code_only() {
+        for word in ["GPUC2132", "guarantee-violated", "promise-taken"] {
+            assert!(RENAMED.is_called(word), "{word}");
+            assert!(!OTHER.is_called(word), "{word}");
+        }
+        assert!(!RENAMED.is_called("promise-take"));
+    }
+
+    #[test]
+    fn former_names_are_listed() {
+        assert_eq!(OTHER.former_names_sentence(), None);
+        assert_eq!(
+            RENAMED.former_names_sentence().as_deref(),
+            Some("Former name: `promise-taken`.")
+        );
+    }
+
+    #[test]
+    fn suggestion_is_the_current_name() {
+        let closest = |word| closest_name(word, [&OTHER, &RENAMED]);
+        assert_eq!(closest("scale-from-zer"), Some("scale-from-zero"));
+        assert_eq!(closest("promise-takn"), Some("guarantee-violated"));
+        assert_eq!(closest("guarantee-violatd"), Some("guarantee-violated"));
+        assert_eq!(closest("something-else"), None);
     }
 }

@@ -5,7 +5,7 @@ use super::{Code, Diagnostic, Severity};
 /// The findings that become errors.
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
-    /// Names or ids of codes that become errors; `warnings` means all warnings.
+    /// Names, former names or ids of codes that become errors; `warnings` means all warnings.
     pub deny: Vec<String>,
 }
 
@@ -14,7 +14,7 @@ impl Levels {
     fn denies(&self, code: &Code) -> bool {
         self.deny
             .iter()
-            .any(|word| word == "warnings" || word == code.name || word == code.id)
+            .any(|word| word == "warnings" || code.is_called(word))
     }
 }
 
@@ -23,9 +23,7 @@ impl Levels {
 pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Levels) -> Vec<bool> {
     let mut used = vec![false; allow.len()];
     diagnostics.retain_mut(|found| {
-        let allowed = allow
-            .iter()
-            .position(|word| word == found.code.name || word == found.code.id);
+        let allowed = allow.iter().position(|word| found.code.is_called(word));
         if let Some(index) = allowed {
             used[index] = true;
         }

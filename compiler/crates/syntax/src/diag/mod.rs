@@ -1,12 +1,14 @@
 //! Diagnostics (findings) about the input.
 
 mod code;
+mod former_names;
 mod levels;
 pub mod render;
 mod report;
 pub mod words;
 
-pub use code::{Code, Correction, MANIFEST, Severity, example};
+pub use code::{Code, Correction, MANIFEST, Severity, closest_name, example};
+pub use former_names::FORMER_NAMES;
 pub use levels::{Levels, apply};
 pub use report::{DiagnosticBuilder, Report, Reported};
 

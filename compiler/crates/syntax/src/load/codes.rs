@@ -3,7 +3,7 @@
 use crate::diag::{Code, Correction, Severity};
 
 /// All codes of this module, by id.
-pub static CODES: &[&Code] = &[&FILE_UNUSABLE, &BASE_CYCLE, &REMOVE_NOTHING];
+pub static CODES: &[&Code] = &[&FILE_UNUSABLE, &BASE_CYCLE, &REMOVE_TARGET_UNKNOWN];
 
 /// A file that cannot be used.
 pub static FILE_UNUSABLE: Code = Code {
@@ -58,9 +58,9 @@ nodePools:
 };
 
 /// `remove` of an item that does not exist.
-pub static REMOVE_NOTHING: Code = Code {
+pub static REMOVE_TARGET_UNKNOWN: Code = Code {
     id: "GPUC0203",
-    name: "remove-nothing",
+    name: "remove-target-unknown",
     severity: Severity::Error,
     summary: "`remove: true` is set for an item that the base does not have",
     checks: "An item of `nodePools`, `teams` or `workloads` with `remove: true` has the name of an item of the base.",

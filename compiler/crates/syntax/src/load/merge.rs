@@ -151,7 +151,7 @@ fn report_nothing(item: &Node, remove: Span, list: &str, report: &mut Report) {
         None => format!("cannot remove an item of `{list}` without a `name`"),
     };
     report
-        .diagnostic(&codes::REMOVE_NOTHING, remove, message)
+        .diagnostic(&codes::REMOVE_TARGET_UNKNOWN, remove, message)
         .label(named.map_or(Span::NONE, Node::span), "not in the base")
         .help("correct the name, or delete the item")
         .emit();

@@ -139,7 +139,7 @@ mod tests {
     /// The objects of a pool, in a cluster with another pool for Karpenter itself.
     fn objects(pool: &str) -> [Value; 2] {
         let yaml = format!(
-            "{HEAD}autoscaler: karpenter\nallow: [karpenter-counts-whole-gpus]\n\
+            "{HEAD}autoscaler: karpenter\nallow: [karpenter-overprovisioning]\n\
              nodePools: [{{name: system, machine: m7i.large, nodes: {{count: 2}}}}, {{name: a, {pool}}}]"
         );
         let (cluster, found) = cluster(&yaml);

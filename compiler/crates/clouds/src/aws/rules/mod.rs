@@ -1,30 +1,30 @@
 //! The rules that apply only to EKS, one file each.
 
 mod account_malformed;
-mod autoscaler_elsewhere;
-mod autoscaler_there_unused;
+mod autoscaler_target_mismatch;
 mod aws_id_malformed;
 mod capacity_block_unavailable;
+mod compact_placement_unsupported;
 mod control_plane_zones;
-mod driver_image_not_run;
+mod driver_daemonset_unsupported;
 mod driver_installed_twice;
 mod efa_several_zones;
 mod efa_unavailable;
+mod eksctl_plugin_conflict;
+mod existing_autoscaler_unused;
 mod fractional_gpu_uncounted;
 mod gpu_unseen_by_eksctl;
-mod karpenter_counts_whole_gpus;
+mod karpenter_gpus_unsupported;
 mod karpenter_image_unavailable;
-mod karpenter_keeps_no_nodes;
-mod karpenter_misses_gpus;
-mod karpenter_runs_nowhere;
+mod karpenter_min_nodes_unsupported;
+mod karpenter_overprovisioning;
 mod karpenter_setting_unavailable;
+mod karpenter_unschedulable;
 mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
-mod placement_compact_alone;
 mod plugin_cannot_share;
 mod plugin_not_in_image;
-mod plugin_of_eksctl_everywhere;
 mod region_malformed;
 mod reservation_several_zones;
 mod security_group_missing;
@@ -61,11 +61,11 @@ pub(super) static RULES: &[&Rule] = &[
     &fractional_gpu_uncounted::RULE,
     &driver_installed_twice::RULE,
     &plugin_not_in_image::RULE,
-    &plugin_of_eksctl_everywhere::RULE,
+    &eksctl_plugin_conflict::RULE,
     &plugin_cannot_share::RULE,
     &efa_several_zones::RULE,
     &efa_unavailable::RULE,
-    &placement_compact_alone::RULE,
+    &compact_placement_unsupported::RULE,
     &capacity_block_unavailable::RULE,
     &reservation_several_zones::RULE,
     &spot_terms_unavailable::RULE,
@@ -76,15 +76,15 @@ pub(super) static RULES: &[&Rule] = &[
     &tag_malformed::RULE,
     &too_many_tags::RULE,
     &stack_name_too_long::RULE,
-    &driver_image_not_run::RULE,
-    &autoscaler_there_unused::RULE,
-    &karpenter_keeps_no_nodes::RULE,
-    &karpenter_runs_nowhere::RULE,
+    &driver_daemonset_unsupported::RULE,
+    &existing_autoscaler_unused::RULE,
+    &karpenter_min_nodes_unsupported::RULE,
+    &karpenter_unschedulable::RULE,
     &karpenter_image_unavailable::RULE,
     &karpenter_setting_unavailable::RULE,
-    &karpenter_misses_gpus::RULE,
-    &karpenter_counts_whole_gpus::RULE,
-    &autoscaler_elsewhere::RULE,
+    &karpenter_gpus_unsupported::RULE,
+    &karpenter_overprovisioning::RULE,
+    &autoscaler_target_mismatch::RULE,
 ];
 
 /// The pools that gpuc creates.

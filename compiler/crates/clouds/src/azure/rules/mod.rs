@@ -1,6 +1,7 @@
 //! Rules specific to AKS, one file each.
 
 mod boot_disk_size;
+mod cluster_subnet_missing;
 mod efa_unavailable;
 mod location_unreadable;
 mod maintenance_days;
@@ -16,14 +17,13 @@ mod spot_deallocate;
 mod spot_fixed;
 mod spot_price;
 mod spot_surge;
-mod subnet_of_pool_only;
 mod subnets_several;
 mod subscription_unreadable;
 mod system_pool_missing;
 mod system_pool_small;
 mod system_pool_unfit;
-mod tag_unwritable;
-mod taint_unwritable;
+mod tag_unsupported;
+mod taint_unsupported;
 mod upgrade_settings;
 mod zone_unknown;
 
@@ -52,12 +52,12 @@ pub(super) static RULES: &[&Rule] = &[
     &size_unlisted::RULE,
     &resource_id::RULE,
     &subnets_several::RULE,
-    &subnet_of_pool_only::RULE,
+    &cluster_subnet_missing::RULE,
     &placement_compact::RULE,
     &efa_unavailable::RULE,
-    &taint_unwritable::RULE,
+    &taint_unsupported::RULE,
     &max_pods::RULE,
-    &tag_unwritable::RULE,
+    &tag_unsupported::RULE,
     &maintenance_days::RULE,
     &boot_disk_size::RULE,
 ];

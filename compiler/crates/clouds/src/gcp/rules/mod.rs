@@ -2,31 +2,31 @@
 
 mod accelerator_zone;
 mod bucket_identity;
-mod count_zones;
 mod default_pool_name;
 mod dra_mps;
 mod driver_owner;
 mod driver_version;
-mod fraction;
+mod fractional_gpu_unverified;
 mod gpudirect_interfaces;
 mod gpudirect_nodes;
-mod gpudirect_part;
+mod gpudirect_partial_node;
 mod gpudirect_unused;
 mod location;
 mod maintenance_short;
 mod max_pods;
-mod not_here;
-mod partition;
+mod mig_layout;
+mod node_count_uneven;
 mod plugin_label;
 mod project_id;
+mod rename_unsupported;
 mod resource_label;
 mod resource_name;
-mod shares_renamed;
+mod setting_unsupported;
 mod system_pool_missing;
 mod taint_automatic;
 mod taint_key_twice;
 mod upgrade_incomplete;
-mod zone_elsewhere;
+mod zone_outside_region;
 
 use gpuc_model::check::Rule;
 
@@ -34,23 +34,23 @@ use gpuc_model::check::Rule;
 pub(super) static RULES: &[&Rule] = &[
     &project_id::RULE,
     &location::RULE,
-    &zone_elsewhere::RULE,
+    &zone_outside_region::RULE,
     &accelerator_zone::RULE,
-    &count_zones::RULE,
+    &node_count_uneven::RULE,
     &driver_owner::RULE,
     &driver_version::RULE,
     &taint_automatic::RULE,
     &taint_key_twice::RULE,
     &plugin_label::RULE,
-    &partition::RULE,
-    &shares_renamed::RULE,
+    &mig_layout::RULE,
+    &rename_unsupported::RULE,
     &system_pool_missing::RULE,
     &default_pool_name::RULE,
     &max_pods::RULE,
     &upgrade_incomplete::RULE,
-    &not_here::RULE,
+    &setting_unsupported::RULE,
     &resource_label::RULE,
-    &fraction::RULE,
+    &fractional_gpu_unverified::RULE,
     &gpudirect_unused::RULE,
     &resource_name::RULE,
     &maintenance_short::RULE,
@@ -58,7 +58,7 @@ pub(super) static RULES: &[&Rule] = &[
     &bucket_identity::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
-    &gpudirect_part::RULE,
+    &gpudirect_partial_node::RULE,
 ];
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Rules specific to on-premises clusters, one file each.
 
+mod cloud_only_key;
 mod context_unusable;
 mod existing_with_hosts;
+mod host_count_mismatch;
 mod host_name_invalid;
 mod host_twice;
 mod hosts_missing;
-mod key_needs_machines;
-mod nodes_not_fixed;
-mod nodes_not_hosts;
+mod node_range_unsupported;
 
 use gpuc_model::check::Rule;
 
@@ -16,9 +16,9 @@ pub(super) static RULES: &[&Rule] = &[
     &hosts_missing::RULE,
     &host_twice::RULE,
     &host_name_invalid::RULE,
-    &nodes_not_hosts::RULE,
-    &nodes_not_fixed::RULE,
-    &key_needs_machines::RULE,
+    &host_count_mismatch::RULE,
+    &node_range_unsupported::RULE,
+    &cloud_only_key::RULE,
     &existing_with_hosts::RULE,
     &context_unusable::RULE,
 ];

@@ -8,7 +8,7 @@ use gpuc_schema::config::Workload;
 use gpuc_syntax::diag::{Report, Severity};
 
 use super::counts::groups;
-use super::{PATCH_REFUSED, PATCHED_NOWHERE, is_patched, patch_of, verdicts};
+use super::{PATCH_REFUSED, PATCHED_UNSCHEDULABLE, is_patched, patch_of, verdicts};
 use crate::lower::workloads::{patched, pod_specs};
 
 /// Checks every workload with a patch. The rules cover workloads without patches.
@@ -28,7 +28,7 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     }
     let services: Vec<_> = loads.iter().filter(|load| load.lasts).cloned().collect();
     for crowd in crowded(cluster, &services) {
-        contention::diagnostic(&crowd, &PATCHED_NOWHERE, &services, report).emit();
+        contention::diagnostic(&crowd, &PATCHED_UNSCHEDULABLE, &services, report).emit();
     }
     let alone = loads.iter().enumerate().filter(|(_, load)| load.patched);
     let alone = alone.flat_map(|(index, _)| Sum::of_one(cluster, &loads, index));

@@ -26,9 +26,9 @@ use super::overridden_values;
 use crate::lower::workloads::{made, patched, pod_specs};
 
 /// A patch that overrides a derived value.
-pub(super) static PATCH_UNDONE: Code = Code {
+pub(super) static PATCH_OVERRIDES: Code = Code {
     id: "GPUC3010",
-    name: "workload-patch-undone",
+    name: "patch-overrides-derived-value",
     severity: Severity::Warning,
     summary: "a patch overrides a value that a workload has from its pool, GPUs or queue",
     checks: "A key below `podPatch` or `patch` must not override a value that gpuc derives from the pool, the GPUs
@@ -60,9 +60,9 @@ workloads:
 };
 
 /// A patch after which a workload fits no pool.
-pub(super) static PATCHED_NOWHERE: Code = Code {
+pub(super) static PATCHED_UNSCHEDULABLE: Code = Code {
     id: "GPUC3011",
-    name: "patched-workload-nowhere",
+    name: "patched-workload-unschedulable",
     severity: Severity::Error,
     summary: "with its patch, a workload fits no pool",
     checks: "The pods of a workload with its `podPatch` and `patch` applied must fit the nodes of a pool: devices,
@@ -229,7 +229,7 @@ fn check_overrides(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: 
             workload.name
         );
         report
-            .diagnostic(&PATCH_UNDONE, span, message)
+            .diagnostic(&PATCH_OVERRIDES, span, message)
             .help(help)
             .emit();
     }
@@ -368,7 +368,7 @@ fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Repor
             let is_default = |span: &Span| defaults.iter().flatten().any(|it| it.span == *span);
             let written = spans.find(|span| span.is_written() && !is_default(span));
             let span = written.unwrap_or_else(|| patch_of(workload));
-            let mut builder = report.diagnostic(&PATCHED_NOWHERE, span, message);
+            let mut builder = report.diagnostic(&PATCHED_UNSCHEDULABLE, span, message);
             let mut reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
             if let Some(reason) = reasons.find(|it| is_default(&it.asked)) {
                 let why = "the default for containers that set no value";

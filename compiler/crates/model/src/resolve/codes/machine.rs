@@ -79,9 +79,9 @@ nodePools:
 };
 
 /// A machine type is not a valid name on this cloud.
-pub static MACHINE_NAME_IMPOSSIBLE: Code = Code {
+pub static MACHINE_NAME_INVALID: Code = Code {
     id: "GPUC1005",
-    name: "machine-name-impossible",
+    name: "machine-name-invalid",
     severity: Severity::Error,
     summary: "a machine type is not a valid name on this cloud",
     checks: "Whether the name of a machine type is possible on this cloud.",

@@ -83,9 +83,9 @@ nodePools:
 };
 
 /// The `gpus` of a layout are not GPUs of a node.
-pub static MIG_GPUS_UNREADABLE: Code = Code {
+pub static MIG_GPUS_INVALID: Code = Code {
     id: "GPUC1018",
-    name: "mig-gpus-unreadable",
+    name: "mig-gpus-invalid",
     severity: Severity::Error,
     summary: "the `gpus` of a layout are not GPUs of a node",
     checks: r#"Whether `gpus` is a list of indexes and ranges below the number of GPUs on a node."#,

@@ -3,9 +3,9 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 /// The number of nodes of a pool is not set.
-pub static NODE_COUNT_UNCLEAR: Code = Code {
+pub static NODE_COUNT_MISSING: Code = Code {
     id: "GPUC1012",
-    name: "node-count-unclear",
+    name: "node-count-missing",
     severity: Severity::Error,
     summary: "the number of nodes of a pool is not set",
     checks: "Whether `nodes` has either `count`, or `min` and `max`.",

@@ -1,0 +1,57 @@
+//! No component creates the MIG devices of a pool.
+
+use gpuc_schema::config::DevicePlugin;
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Sharing};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2051",
+        name: "mig-not-managed",
+        severity: Severity::Error,
+        summary: "no component creates the MIG devices of a pool",
+        checks: "Whether a component creates the MIG devices of a pool with `sharing.mig`. gpuc-runtime does where it
+advertises the GPUs, and some clouds do when they create the nodes. NVIDIA's device plugin does not.",
+        reason: "The plugin advertises the MIG devices that it finds. It would find none: with `mixed`, the nodes
+would advertise full GPUs; with `single`, the plugin would not start.",
+        remedy: "Write `devicePlugin: gpuc`. Existing pools are not checked.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {devicePlugin: nvidia}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}
+"#,
+        correction: Correction::Replace("devicePlugin: nvidia", r#"devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#),
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
+        let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
+        if !is_mig || pool.is_existing() || cluster.cloud.cuts_gpus(pool) {
+            continue;
+        }
+        let message = format!(
+            "no component creates the MIG devices of pool `{}`",
+            pool.name
+        );
+        report
+            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .label(
+                pool.plugin.span,
+                "this plugin advertises MIG devices, but does not create them",
+            )
+            .help("write `devicePlugin: gpuc`, which creates them")
+            .emit();
+    }
+}

@@ -1,0 +1,207 @@
+//! A notebook requests resources that its pool does not advertise.
+
+use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Devices, Offer, Pool, Sharing};
+use gpuc_schema::Span;
+use gpuc_schema::config::{Allocation, MigStrategy, NotebookProfile};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+
+use super::messages::one_of;
+use super::queries::notebooks_on_pools;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2141",
+        name: "notebook-resource-unavailable",
+        severity: Severity::Error,
+        summary: "a notebook requests resources that its pool does not advertise",
+        checks: "Whether the nodes of a profile's pool advertise the requested resources: as many GPUs, replicas or
+MIG devices on one node, and MIG devices of this profile under a resource name of their own. They
+must be advertised by a device plugin. On a pool with GPUs, a profile that does not set `gpus`
+requests one.",
+        reason: "The notebook stays pending indefinitely. The hub reports only that it did not start in time.",
+        remedy: "Request resources that the pool advertises, as listed in the help, or choose another pool. MIG
+devices have resource names of their own only with `strategy: mixed`. With `allocation: dra`, GPUs
+are allocated through DRA, which notebooks do not support.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-1]
+    nodes: {count: 1}
+notebooks:
+  jupyterHub:
+    image: "registry.example.com/notebook:1.0.0"
+    profiles:
+      - {name: Four A30, pool: gpu, gpus: 4}
+charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: github}}}}}}
+"#,
+        correction: Correction::Replace("Four A30, pool: gpu, gpus: 4", "Two A30, pool: gpu, gpus: 2"),
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for (profile, name, pool) in notebooks_on_pools(cluster) {
+        let requested = profile.gpus.as_ref().map(|gpus| gpus.span);
+        let requested = requested.or(profile
+            .profile
+            .as_ref()
+            .map(|profile_name| profile_name.span));
+        let misfit = match pool.gpus.get() {
+            None => None,
+            Some(None) => requested.map(|_| Misfit::new(pool, "has no GPUs", pool.name.span)),
+            Some(Some(_)) if pool.allocation.value == Allocation::Dra => {
+                Some(allocated_through_dra(pool))
+            }
+            Some(Some(_)) => misfit(profile, pool),
+        };
+        if let Some(misfit) = misfit {
+            let span = requested.unwrap_or(name.span);
+            report
+                .diagnostic(&RULE.code, span, misfit.message)
+                .label(misfit.place, "the advertised resources follow from this")
+                .help(misfit.help)
+                .emit();
+        }
+    }
+}
+
+/// A request that a pool cannot satisfy.
+struct Misfit {
+    message: String,
+    place: Span,
+    help: String,
+}
+
+impl Misfit {
+    fn new(pool: &Pool, problem: &str, place: Span) -> Self {
+        let written = if place.is_written() {
+            place
+        } else {
+            pool.name.span
+        };
+        Self {
+            message: format!("pool `{}` {problem}", pool.name),
+            place: written,
+            help: "remove `gpus` and `profile`, or name another pool".to_owned(),
+        }
+    }
+
+    fn help(self, help: impl Into<String>) -> Self {
+        Self {
+            help: help.into(),
+            ..self
+        }
+    }
+}
+
+fn allocated_through_dra(pool: &Pool) -> Misfit {
+    let problem = "allocates its GPUs through DRA, which notebooks do not support";
+    let misfit = Misfit::new(pool, problem, pool.allocation.span);
+    misfit.help("write `stack: {allocation: devicePlugin}` in the pool, or name another pool")
+}
+
+fn misfit(profile: &NotebookProfile, pool: &Pool) -> Option<Misfit> {
+    let offers = pool.offers.get()?;
+    let sharing = pool.written.sharing.span;
+    let profiles = profiles(offers);
+    let is_mixed = matches!(
+        pool.sharing.get()?,
+        Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Mixed
+    );
+    if profile.profile.is_some() && !is_mixed {
+        let misfit = Misfit::new(pool, "does not advertise MIG devices by profile", sharing);
+        let help = "remove `profile`, or set `sharing.mig.strategy: mixed` in the pool";
+        return Some(misfit.help(help));
+    }
+    let Some(devices) = Devices::of(profile, pool) else {
+        let misfit = Misfit::new(pool, "advertises only MIG devices", sharing);
+        return Some(misfit.help(format!("add `profile`: {}", one_of(&profiles))));
+    };
+    let offer = offers.iter().find(|it| it.resource == devices.resource);
+    match (offer, &profile.profile) {
+        (None, Some(profile_name)) => {
+            let problem = format!("does not advertise MIG profile `{profile_name}`");
+            Some(Misfit::new(pool, &problem, sharing).help(one_of(&profiles)))
+        }
+        (Some(offer), _) if offer.per_node < devices.count => {
+            let (max, resource) = (offer.per_node, &offer.resource);
+            let problem = format!(
+                "advertises only {max} of `{resource}` per node, not {}",
+                devices.count
+            );
+            let chosen = pool.gpus.get()?.as_ref()?.chosen;
+            let help = format!("write at most {max}");
+            Some(Misfit::new(pool, &problem, chosen).help(help))
+        }
+        _ => None,
+    }
+}
+
+/// The MIG profiles that a node advertises, as `profile` names them.
+fn profiles(offers: &[Offer]) -> Vec<String> {
+    let names = offers
+        .iter()
+        .filter_map(|offer| offer.resource.strip_prefix("nvidia.com/mig-"));
+    names.map(|name| name.replacen(".me", "+me", 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(pool: &str, profile: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: p, hosts: [a], nodes: {{count: 1}}, {pool}}}
+            notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: p, {profile}}}]}}}}
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2141"), expected, "{pool}: {profile}");
+    }
+
+    #[test]
+    fn requests_beyond_the_advertised_gpus_are_found() {
+        let two = "gpu: {model: A30, perNode: 2}";
+        check(two, "gpus: 2", &[]);
+        check(two, "cpu: 1", &[]);
+        let few = "pool `p` advertises only 2 of `nvidia.com/gpu` per node, not 3";
+        check(two, "gpus: 3", &[few]);
+        let unnamed = "pool `p` does not advertise MIG devices by profile";
+        check(two, "profile: 1g.6gb", &[unnamed]);
+        check("labels: {}", "cpu: 1", &[]);
+        check("labels: {}", "gpus: 1", &["pool `p` has no GPUs"]);
+        let allocated_through_dra =
+            "pool `p` allocates its GPUs through DRA, which notebooks do not support";
+        let dra = format!("{two}, stack: {{allocation: dra}}");
+        check(&dra, "cpu: 1", &[allocated_through_dra]);
+    }
+
+    #[test]
+    fn mig_profiles_of_the_geometry_are_known() {
+        let cut = |strategy: &str| {
+            format!(
+                "gpu: {{model: A30, perNode: 2}}, sharing: {{mig: {{strategy: {strategy}, \
+                 perGpu: [{{layout: [{{profile: 1g.6gb, count: 4}}]}}]}}}}"
+            )
+        };
+        check(&cut("mixed"), "profile: 1g.6gb", &[]);
+        let other = "pool `p` does not advertise MIG profile `2g.12gb`";
+        check(&cut("mixed"), "profile: 2g.12gb", &[other]);
+        let only = "pool `p` advertises only MIG devices";
+        check(&cut("mixed"), "gpus: 1", &[only]);
+        check(&cut("mixed"), "cpu: 1", &[only]);
+        check(&cut("single"), "gpus: 1", &[]);
+        let unnamed = "pool `p` does not advertise MIG devices by profile";
+        check(&cut("single"), "profile: 1g.6gb", &[unnamed]);
+    }
+}

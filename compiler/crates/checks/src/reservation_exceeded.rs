@@ -1,0 +1,106 @@
+//! Pools that share a reservation need more machines than it contains.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+
+use super::reserved;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2126",
+        name: "reservation-exceeded",
+        severity: Severity::Error,
+        summary: "pools that share a reservation need more machines than it contains",
+        checks: "Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
+or Capacity Block. Whether it has enough machines for the minimum node counts of these pools. The
+reservation contains `count` machines; if pools set different numbers, the largest applies.",
+        reason: "Each pool alone fits, so that no other check reports it. The last pool waits for machines that the
+reservation does not have. Its nodes never start, and the jobs that need them stay pending.",
+        remedy: "Lower `nodes` of one of the pools, use another reservation for one of them, or correct `count` if
+more machines are reserved. `count` is the size of the whole reservation, not the part of one pool.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: cpu
+    machine: m7i.large
+    nodes: {count: 1}
+  - name: train
+    machine: p5.48xlarge
+    nodes: {count: 4}
+    zones: [us-east-1a]
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+  - name: serve
+    machine: p5.48xlarge
+    nodes: {count: 2}
+    zones: [us-east-1a]
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+"#,
+        correction: Correction::Replace("{count: 4", "{count: 2"),
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for shared in reserved::all(cluster) {
+        let needed = shared.sum(|nodes| nodes.min);
+        let count = shared.count;
+        let last = shared.pools.iter().rfind(|(_, nodes)| nodes.min > 0);
+        let Some((pool, nodes)) = last.filter(|_| needed > u64::from(count.value)) else {
+            continue;
+        };
+        let message = format!(
+            "reservation `{}` contains {}, but its pools need {needed}",
+            shared.id,
+            words::counted(count.value, "machine"),
+        );
+        let help = "lower `nodes` of one of the pools, or correct `count`, the size of the whole reservation";
+        report
+            .diagnostic(&RULE.code, nodes.min_span, message)
+            .primary_label(format!(
+                "in addition to the nodes of {}",
+                shared.others(pool)
+            ))
+            .label(count.span, "the size of the reservation")
+            .help(help)
+            .emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    const SERVE: &str = "  - {name: serve, machine: p5.48xlarge, nodes: {count: 2}, zones: [us-east-1a], \
+                         capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 3}}}\n";
+
+    fn found(second: &str) -> Vec<String> {
+        let head = "cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
+                    autoscaler: clusterAutoscaler\nnodePools:\n";
+        let first = SERVE.replace("name: serve", "name: train");
+        messages(&format!("{head}{first}{second}"), "GPUC2126")
+    }
+
+    /// One name refers to a separate reservation for each machine type and zone. The largest `count` applies.
+    #[test]
+    fn pools_share_by_id_machine_type_and_zone() {
+        assert_eq!(
+            found(SERVE),
+            ["reservation `cr-0123456789abcdef0` contains 3 machines, but its pools need 4"]
+        );
+        for (from, to) in [
+            ("abcdef0", "abcdef1"),
+            ("p5.48xlarge", "p5e.48xlarge"),
+            ("us-east-1a", "us-east-1b"),
+            ("count: 3}", "count: 4}"),
+            ("nodes: {count: 2}", "nodes: {min: 0, max: 2}"),
+        ] {
+            let other = SERVE.replace(from, to);
+            assert!(found(&other).is_empty(), "{to}: {:?}", found(&other));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A team's default container requests do not fit on any node.
+
+use gpuc_schema::Spanned;
+use gpuc_schema::config::Quantity;
+
+use gpuc_model::check::Rule;
+use gpuc_model::scheduling::What;
+use gpuc_model::{Cluster, Pool};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2214",
+        name: "team-default-unschedulable",
+        severity: Severity::Error,
+        summary: "a team's default container requests do not fit on any node",
+        checks: "Whether the CPU and memory in a team's `limits.defaultRequest` fit on a node of at least one pool.
+The check applies if the sizes of all pools are known.",
+        reason: "Kubernetes adds the defaults to every container that sets no requests. Such a pod would not fit on
+any node, and would stay pending indefinitely.",
+        remedy: "Lower `defaultRequest` to the needs of a container that sets no requests.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [gpu-1, gpu-2]
+    nodes: {count: 2}
+    allocatable: {cpu: 32, memory: 128Gi}
+teams:
+  - {name: research, limits: {defaultRequest: {cpu: 33}}}
+"#,
+        correction: Correction::Replace("cpu: 33", "cpu: 4"),
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    for team in &cluster.teams {
+        let default = &team.default_request;
+        let allocatable_cpu = |pool: &Pool| cluster.room(pool).0.map(|room| room.left);
+        let allocatable_memory = |pool: &Pool| cluster.room(pool).1.map(|room| room.left);
+        let name = team.name.as_str();
+        check_resource(
+            cluster,
+            name,
+            (&What::Cpu, default.cpu.as_ref(), 1),
+            allocatable_cpu,
+            report,
+        );
+        check_resource(
+            cluster,
+            name,
+            (&What::Memory, default.memory.as_ref(), 1000),
+            allocatable_memory,
+            report,
+        );
+    }
+}
+
+fn check_resource(
+    cluster: &Cluster,
+    team: &str,
+    (what, default, unit): (&What, Option<&Spanned<Quantity>>, u64),
+    allocatable: impl Fn(&Pool) -> Option<u64>,
+    report: &mut Report,
+) {
+    let Some(default) = default.filter(|it| it.span.is_written()) else {
+        return;
+    };
+    let sizes = cluster.pools.iter().map(allocatable);
+    let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let largest = sizes.into_iter().zip(&cluster.pools).max_by_key(|it| it.0);
+    let (Some((max, pool)), Some(requested)) = (largest, default.thousandths()) else {
+        return;
+    };
+    let requested = requested.div_ceil(unit);
+    if requested <= max {
+        return;
+    }
+    let message = format!(
+        "the default request of team `{team}` does not fit on any node: {}",
+        what.words(requested)
+    );
+    let has = format!(
+        "a node of pool `{}` has {} allocatable",
+        pool.name,
+        what.words(max)
+    );
+    report
+        .diagnostic(&RULE.code, default.span, message)
+        .label(pool.name.span, has)
+        .help("lower it to the needs of a container that sets no requests")
+        .emit();
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages;
+
+    #[track_caller]
+    fn check(pools: &str, limits: &str, expected: &[&str]) {
+        let yaml = format!(
+            "
+            cloud: {{onPrem: {{context: demo}}}}
+            nodePools:
+              - {{name: cpu, hosts: [a], nodes: {{count: 1}}, {pools}}}
+              - {{name: more, hosts: [b], nodes: {{count: 1}}, allocatable: {{cpu: 8, memory: 64Gi}}}}
+            teams: [{{name: t, limits: {{{limits}}}}}]
+            "
+        );
+        assert_eq!(messages(&yaml, "GPUC2214"), expected, "{limits}");
+    }
+
+    #[test]
+    fn default_request_beyond_the_largest_node_is_found() {
+        let cpu = "the default request of team `t` does not fit on any node: 17 cores";
+        let memory = "the default request of team `t` does not fit on any node: 65 GiB of memory";
+        let size = "allocatable: {cpu: 16, memory: 32Gi}";
+        check(size, "defaultRequest: {cpu: 16, memory: 64Gi}", &[]);
+        check(
+            size,
+            "defaultRequest: {cpu: 17, memory: 65Gi}",
+            &[cpu, memory],
+        );
+        // Nodes of unknown size may be large enough.
+        check("labels: {}", "defaultRequest: {cpu: 17, memory: 65Gi}", &[]);
+        check(size, "max: {cpu: 64, memory: 1Ti}", &[]);
+    }
+}

@@ -1,0 +1,55 @@
+//! A custom resource has a field or a value that its CustomResourceDefinition does not have.
+
+use gpuc_kubernetes::api_server::Refused;
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+
+use crate::{Object, Rule, Scene, api_validation, installed};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4037",
+        name: "manifest-custom-resource-field-unknown",
+        severity: Severity::Warning,
+        summary: "a custom resource has an unknown field or an unknown value",
+        checks: "JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues, flavors and classes,
+and Volcano jobs and queues. The definition of each kind, in the version that the message names, must have
+each field, and each value where it lists the allowed ones.
+
+gpuc uses the version whose chart it installs. If gpuc installs the project in this cluster,
+`manifest-custom-resource-invalid` reports it as an error. Objects of API versions that this version does not
+serve are not checked.",
+        reason: "`kubectl apply` rejects a field that the definition does not have. Other clients drop it without a warning,
+and the field has no effect.",
+        remedy: "Follow the help. If the cluster has a newer version with the field, write `allow:
+[manifest-custom-resource-field-unknown]`.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train, namespace: research}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    image: registry.example.com/train:1.0.0
+    numNode: 1
+    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}
+"#,
+        correction: Correction::Replace("numNode:", "numNodes:"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let is_reported = |object: &Object, it: &Refused| {
+        it.unknown_to.is_some() && !installed::installs_group(scene.cluster, object.group())
+    };
+    api_validation::report(scene, &RULE.code, is_reported, report);
+}

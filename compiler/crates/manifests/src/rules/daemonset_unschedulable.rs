@@ -1,0 +1,114 @@
+//! A DaemonSet requests GPUs on nodes that do not advertise them.
+
+use gpuc_model::POOL_LABEL;
+use gpuc_model::scheduling::{Answer, Verdict, Why};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+
+use crate::scheduling::held;
+use crate::{Container, Rule, Scene};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4069",
+        name: "manifest-daemonset-unschedulable",
+        severity: Severity::Warning,
+        summary: "a DaemonSet requests GPUs on nodes that do not advertise them",
+        checks: "DaemonSets that request a GPU resource that some pools advertise. gpuc reports those that also select and
+tolerate nodes of pools that do not advertise the resource.",
+        reason: "One pod stays Pending for each of those nodes. On every other node, the pod occupies a GPU that workloads
+cannot use.",
+        remedy: "Select only nodes of the pools that advertise the resource, or do not request a GPU.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2, node-3]
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+  - name: shared
+    gpu: {model: L4, perNode: 1}
+    hosts: [node-4]
+    nodes: {count: 1}
+    sharing: {timeSlicing: {replicas: 4, rename: true}}
+--- # manifest.yaml
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: monitoring}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      nodeSelector: {nvidia.com/gpu.present: "true"}
+      tolerations: [{operator: Exists}]
+      containers:
+        - name: main
+          image: registry.example.com/agent:1.0.0
+          resources: {limits: {nvidia.com/gpu: 1}}
+"#,
+        correction: Correction::Replace(r#"nvidia.com/gpu.present: "true""#, "gpuc.dev/pool: gpu"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for pod in scene
+        .pods
+        .iter()
+        .filter(|pod| pod.is_of_nodes() && !pod.is_open)
+    {
+        let Some(gpus) = pod.containers.iter().find_map(Container::gpus) else {
+            continue;
+        };
+        let Some((_, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+            continue;
+        };
+        let fitting = verdicts.iter().filter(|it| it.answer() == Answer::Yes);
+        let with: Vec<_> = fitting.map(|it| it.pool.name.as_str()).collect();
+        let without: Vec<_> = verdicts
+            .iter()
+            .filter(|it| lacks_only_resource(it))
+            .map(|it| it.pool)
+            .collect();
+        if with.is_empty() || without.is_empty() {
+            continue;
+        }
+        let names: Vec<_> = without.iter().map(|pool| pool.name.as_str()).collect();
+        let s = if names.len() == 1 { "" } else { "s" };
+        let message = format!(
+            "{} requests `{}`, which the nodes of pool{s} {} do not advertise",
+            pod.title(),
+            gpus.key,
+            words::all(&names, "and")
+        );
+        let mut builder = report.diagnostic(&RULE.code, gpus.key_span, message);
+        for pool in &without {
+            builder = builder.label(
+                pool.name.span,
+                format!("a pod stays Pending for each node of pool `{}`", pool.name),
+            );
+        }
+        let help = match with.as_slice() {
+            [only] => format!("remove the GPU request, or select nodes by `{POOL_LABEL}: {only}`"),
+            several => format!(
+                "remove the GPU request, or select nodes by `{POOL_LABEL}`: {}",
+                words::all(several, "or")
+            ),
+        };
+        builder.help(help).emit();
+    }
+}
+
+/// Whether the missing resource is the only reason why the pod does not fit the pool.
+fn lacks_only_resource(verdict: &Verdict<'_>) -> bool {
+    let is_missing = |why: &Why| matches!(why, Why::NotOffered { .. });
+    let mut reasons = verdict.reasons.iter();
+    let is_some = reasons.clone().any(|reason| is_missing(&reason.why));
+    is_some && reasons.all(|reason| is_missing(&reason.why))
+}

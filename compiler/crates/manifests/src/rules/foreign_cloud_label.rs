@@ -1,0 +1,128 @@
+//! A pod selects nodes by a label of another cloud.
+
+use crate::scheduling::Cause;
+use crate::{Pod, Rule, Scene};
+
+use gpuc_model::POOL_LABEL;
+use gpuc_model::scheduling::{Defaults, Demand, Requirement};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4025",
+        name: "manifest-foreign-cloud-label",
+        severity: Severity::Warning,
+        summary: "a pod selects nodes by a label that only another cloud sets",
+        checks: "Whether `nodeSelector` and the required node affinity of a pod use a label that only the nodes of another
+cloud have, such as GKE's `cloud.google.com/gke-accelerator` on your own hosts. If the cloud of the pools
+creates their nodes, the label is certainly missing, and gpuc reports
+[`manifest-selector-matches-nothing`](#gpuc4006) instead.",
+        reason: "Nothing sets the label in this cluster. Unless it was added to the nodes by hand, the pod stays Pending
+indefinitely.",
+        remedy: "Select a pool by its name with the label `gpuc.dev/pool`, or add the label to the pools in
+`nodePools.labels`.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {nvidia.com/gpu: 1}}
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+"#,
+        correction: Correction::Replace("cloud.google.com/gke-accelerator: nvidia-l4", "gpuc.dev/pool: gpu"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let without = scene
+        .unplaced
+        .iter()
+        .filter(|it| it.cause == Cause::Selector);
+    let mut without = without.map(|it| it.pod).peekable();
+    for (index, pod) in scene.pods.iter().enumerate() {
+        if without.next_if_eq(&index).is_some() {
+            continue;
+        }
+        for required in required_labels(pod) {
+            let Some(cloud) = elsewhere(scene, &required.key) else {
+                continue;
+            };
+            let message = format!(
+                "{} selects nodes by `{}`, a label of {cloud}",
+                pod.title(),
+                required.key
+            );
+            let builder = report.diagnostic(&RULE.code, required.span, message);
+            let builder = builder.primary_label("nothing sets this label in the cluster");
+            let mut pools = scene.cluster.pools.iter();
+            let names: Vec<_> = pools
+                .clone()
+                .filter(|pool| !pool.is_existing())
+                .map(|pool| pool.name.as_str())
+                .collect();
+            let builder = match pools.find(|pool| pool.has_gpus()) {
+                Some(pool) => {
+                    builder.label(pool.name.span, format!("pool `{}` has GPUs", pool.name))
+                }
+                None => builder,
+            };
+            let help = match names.as_slice() {
+                [] => "write a label that the nodes have".to_owned(),
+                names => format!("select by `{POOL_LABEL}`: {}", words::all(names, "or")),
+            };
+            builder.help(help).emit();
+        }
+    }
+}
+
+/// The labels that a pod requires of nodes.
+fn required_labels(pod: &Pod<'_>) -> Vec<Requirement> {
+    let demand = Demand::of_pod(pod.nodes(), &Defaults::default());
+    let terms = demand.affinity.into_iter().flatten();
+    let mut required = demand.selector;
+    required.extend(terms.flat_map(|term| term.labels));
+    required
+}
+
+/// The name of the other cloud that sets a label, unless a pool of the file sets or selects by it.
+pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+    let own = scene.cluster.cloud.facts();
+    let pools = scene.cluster.pools.iter();
+    let mut written = pools.flat_map(|pool| pool.labels.iter().chain(&pool.selector));
+    if written.any(|label| label.key == key) {
+        return None;
+    }
+    let facts = scene
+        .cluster
+        .registry
+        .clouds
+        .iter()
+        .map(|cloud| cloud.facts());
+    let mut others = facts.filter(|facts| facts.key != own.key);
+    // A label without a domain is ambiguous if this cloud sets it too.
+    let is_own = own.label_words.contains(&key);
+    let other = others.find(|facts| {
+        let mut prefixes = facts.label_prefixes.iter();
+        let is_word = !is_own && facts.label_words.contains(&key);
+        is_word || prefixes.any(|prefix| key.starts_with(prefix))
+    });
+    other.map(|facts| facts.name)
+}

@@ -1,0 +1,261 @@
+//! A LimitRange among the manifests rejects a pod or a PersistentVolumeClaim.
+
+use gpuc_model::scheduling::What;
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Span;
+
+use crate::limits::{Filled, Item, Ranges, Said};
+use crate::read::Object;
+use crate::{Pod, Rule, Scene, volumes};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4085",
+        name: "manifest-limit-range-violated",
+        severity: Severity::Error,
+        summary: "a LimitRange among the manifests rejects a pod or a PersistentVolumeClaim",
+        checks: "Whether the requests and limits of containers, pods and PersistentVolumeClaims are within every LimitRange
+of their namespace among the manifests: `min`, `max` and `maxLimitRequestRatio`. Containers without their
+own values get the defaults of the LimitRanges, including those that gpuc generates from `teams`: `default`,
+`defaultRequest`, and the defaults that Kubernetes derives from `min` and `max`.
+
+Resources with different defaults in two LimitRanges are not checked. Neither are LimitRanges that a
+kustomization changes or that appear in several files.",
+        reason: "The API server rejects the pod. It accepts a Deployment or a Job, which then never gets a pod.",
+        remedy: "Change the request to a value that the LimitRange allows, or change the LimitRange.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: v1
+kind: LimitRange
+metadata: {name: small, namespace: web}
+spec:
+  limits: [{type: Container, max: {cpu: 2}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: page, namespace: web}
+spec:
+  containers:
+    - name: page
+      image: registry.example.com/page:1.0.0
+      resources: {limits: {cpu: 4}}
+"#,
+        correction: Correction::Replace("{cpu: 4", "{cpu: 2"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claims(scene) {
+        check_claim(scene, object, (bytes, span), report);
+    }
+    for pod in scene.pods.iter().filter(|it| !it.is_open) {
+        let ranges = Ranges::for_object(scene, pod.object);
+        // Resources of the pod as a whole change the defaults of its containers.
+        let Some(ranges) = ranges.filter(|_| pod.spec.get("resources").is_none()) else {
+            continue;
+        };
+        for (range, item) in ranges.manifest_items() {
+            check_pod(pod, range, item, &ranges, report);
+        }
+    }
+}
+
+fn check_pod<'s>(
+    pod: &Pod<'s>,
+    range: &'s Object,
+    item: &Item<'s>,
+    ranges: &Ranges<'s>,
+    report: &mut Report,
+) {
+    match item.applies_to {
+        "Container" => {
+            for container in &pod.containers {
+                let resources = Filled::for_container(container.node, ranges);
+                let name = container.node.entry("name");
+                let span = name.map_or(container.node.span(), |it| it.value.span());
+                let subject = format!(": container `{}`", container.name());
+                for violation in violations(&resources, item) {
+                    violation.report((pod.object, range), &subject, span, report);
+                }
+            }
+        }
+        "Pod" => {
+            let Some(resources) = Filled::for_pod(pod.spec, ranges) else {
+                return;
+            };
+            let span = pod.spec.get("containers").map(Node::span);
+            let span = span.unwrap_or_else(|| pod.spec.span());
+            for violation in violations(&resources, item) {
+                violation.report((pod.object, range), ": the pod", span, report);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `PersistentVolumeClaimValidateLimitFunc`
+/// (from memory).
+fn check_claim(
+    scene: &Scene<'_>,
+    object: &Object,
+    (bytes, span): (u64, Span),
+    report: &mut Report,
+) {
+    let request = Said {
+        amount: bytes.saturating_mul(1000),
+        span,
+        is_default: false,
+    };
+    let mut resources = Filled::default();
+    resources.requests.insert("storage", request);
+    resources.limits.insert("storage", request);
+    let Some(ranges) = Ranges::for_object(scene, object) else {
+        return;
+    };
+    let items = ranges
+        .manifest_items()
+        .filter(|(_, it)| it.applies_to == "PersistentVolumeClaim");
+    for (range, item) in items {
+        for violation in violations(&resources, item) {
+            violation.report((object, range), "", span, report);
+        }
+    }
+}
+
+/// A violation of a LimitRange.
+struct Violation<'s> {
+    resource: &'s str,
+    /// The requested amount, or the limit; `None` if it is not set.
+    requested: Option<Said>,
+    /// The value in the LimitRange.
+    bound: Said,
+    constraint: Constraint,
+}
+
+#[derive(Clone, Copy)]
+enum Constraint {
+    Min,
+    Max,
+    Ratio,
+}
+
+/// The violations of a container's or a pod's resources.
+///
+/// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `minConstraint`, `maxConstraint` and
+/// `limitRequestRatioConstraint`; that those of pods count sums: `PodValidateLimitFunc` (from memory).
+fn violations<'s>(resources: &Filled<'s>, item: &Item<'s>) -> Vec<Violation<'s>> {
+    let mut found = Vec::new();
+    let own = |name: &str| (resources.requests.get(name), resources.limits.get(name));
+    let mut add =
+        |resource: &'s str, requested: Option<&Said>, bound: &Said, constraint: Constraint| {
+            if !resources.unknown.contains(resource) {
+                found.push(Violation {
+                    resource,
+                    requested: requested.copied(),
+                    bound: *bound,
+                    constraint,
+                });
+            }
+        };
+    for (name, min) in &item.min {
+        let (request, _) = own(name);
+        if request.is_none_or(|it| it.amount < min.amount) {
+            add(name, request, min, Constraint::Min);
+        }
+    }
+    for (name, max) in &item.max {
+        let (request, limit) = own(name);
+        let exceeds = |it: &&Said| it.amount > max.amount;
+        let excess = limit.filter(exceeds).or_else(|| request.filter(exceeds));
+        if limit.is_none() || excess.is_some() {
+            add(name, excess, max, Constraint::Max);
+        }
+    }
+    for (name, ratio) in &item.ratio {
+        let (request, limit) = own(name);
+        let is_within = |limit: &Said, request: &Said| {
+            let max = u128::from(request.amount) * u128::from(ratio.amount);
+            u128::from(limit.amount) * 1000 <= max && limit.amount > 0 && request.amount > 0
+        };
+        if !limit.zip(request).is_some_and(|(a, b)| is_within(a, b)) {
+            add(name, limit.or(request), ratio, Constraint::Ratio);
+        }
+    }
+    found
+}
+
+impl Violation<'_> {
+    /// Reports the violation. `subject` follows the object's title, and `fallback` is the span if no value is written.
+    fn report(
+        &self,
+        (object, range): (&Object, &Object),
+        subject: &str,
+        fallback: Span,
+        report: &mut Report,
+    ) {
+        let Self {
+            resource,
+            bound,
+            constraint,
+            ..
+        } = self;
+        let (key, help) = match constraint {
+            Constraint::Min => ("min", "request more, or lower `min` of the LimitRange"),
+            Constraint::Max => ("max", "request less, or raise `max` of the LimitRange"),
+            Constraint::Ratio => (
+                "maxLimitRequestRatio",
+                "request an amount closer to the limit, or raise `maxLimitRequestRatio` of the LimitRange",
+            ),
+        };
+        let limit = format!("`{key}` of {}", range.title());
+        let problem = match (self.requested, constraint) {
+            (Some(it), Constraint::Min) => {
+                format!("requests {}, less than {limit}", words(resource, it.amount))
+            }
+            (Some(it), Constraint::Max) => {
+                format!("requests {}, more than {limit}", words(resource, it.amount))
+            }
+            (Some(_), Constraint::Ratio) => format!("violates {limit} for `{resource}`"),
+            (None, Constraint::Max) => format!("has no limit for `{resource}`, despite {limit}"),
+            (None, _) => format!("has no request for `{resource}`, despite {limit}"),
+        };
+        let message = format!("{}{subject} {problem}", object.title());
+        let written = self.requested.filter(|it| !it.is_default);
+        let span = written.map_or(fallback, |it| it.span);
+        let mut builder = report.diagnostic(&RULE.code, span, message);
+        if let Some(default) = self.requested.filter(|it| it.is_default) {
+            builder = builder.label(default.span, "the default of containers without a value");
+        }
+        let label = match constraint {
+            Constraint::Min => format!("at least {}", words(resource, bound.amount)),
+            Constraint::Max => format!("at most {}", words(resource, bound.amount)),
+            Constraint::Ratio => "the maximum ratio of limit to request".to_owned(),
+        };
+        builder.label(bound.span, label).help(help).emit();
+    }
+}
+
+/// An amount of a resource as a phrase.
+pub(super) fn words(name: &str, thousandths: u64) -> String {
+    let whole = thousandths.div_ceil(1000);
+    match name {
+        "cpu" => What::Cpu.words(thousandths),
+        "memory" => What::Memory.words(whole),
+        "storage" => What::Storage.words(whole),
+        "ephemeral-storage" => format!(
+            "{} of ephemeral storage",
+            gpuc_model::scheduling::gib(whole)
+        ),
+        name => What::Device(name.to_owned()).words(whole),
+    }
+}

@@ -1,0 +1,100 @@
+//! A manifest requests accelerators of another vendor.
+
+use crate::resources::{is_gpu, offered};
+use crate::{Rule, Scene};
+
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4033",
+        name: "manifest-resource-not-nvidia",
+        severity: Severity::Warning,
+        summary: "a manifest requests accelerators of another vendor",
+        checks: "Whether a container requests accelerators that are not NVIDIA's, such as `amd.com/gpu`, and that no pool
+advertises. gpuc only creates pools with NVIDIA GPUs.",
+        reason: "Unless the cluster has nodes that gpuc does not manage, the pod stays Pending indefinitely.",
+        remedy: "Request a resource that the help names. If other nodes advertise the resource, write `allow:
+[manifest-resource-not-nvidia]`.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - name: gpu
+    gpu: {model: A30, perNode: 2}
+    hosts: [node-2]
+    nodes: {count: 1}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: research}
+spec:
+  tolerations: [{operator: Exists}]
+  containers:
+    - name: train
+      image: nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04
+      resources: {limits: {amd.com/gpu: 1}}
+"#,
+        correction: Correction::Replace("amd.com/gpu:", "nvidia.com/gpu:"),
+    },
+    run,
+};
+
+/// Resources of other vendors' device plugins, with a description.
+///
+/// Source: ROCm/k8s-device-plugin, intel/intel-device-plugins-for-kubernetes and the plugin of `HabanaAI` (from
+/// memory). Accelerators of clouds are in the facts of each cloud.
+const OTHER_VENDORS: &[(&str, &str)] = &[
+    ("amd.com/gpu", "AMD's GPUs"),
+    ("gpu.intel.com/", "Intel's GPUs"),
+    ("habana.ai/", "Intel's Gaudi"),
+];
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let advertised = offered(scene.cluster);
+    for pod in &scene.pods {
+        for container in &pod.containers {
+            for entry in container.asks() {
+                let of_clouds = scene
+                    .cluster
+                    .registry
+                    .clouds
+                    .iter()
+                    .flat_map(|it| it.facts().other_accelerators);
+                let mut others = OTHER_VENDORS.iter().chain(of_clouds);
+                let Some((_, device)) = others.find(|(name, _)| entry.key.starts_with(name)) else {
+                    continue;
+                };
+                if advertised.contains(&entry.key.as_str()) {
+                    continue;
+                }
+                let message = format!(
+                    "{} requests `{}`, which no pool advertises",
+                    pod.title(),
+                    entry.key
+                );
+                let builder = report.diagnostic(&RULE.code, entry.key_span, message);
+                let builder = builder.primary_label(format!("this resource is for {device}"));
+                let builder = match scene.cluster.gpu_pools().next() {
+                    Some((pool, _)) => {
+                        let text = format!("pool `{}` has NVIDIA GPUs", pool.name);
+                        builder.label(pool.name.span, text)
+                    }
+                    None => builder,
+                };
+                let gpus: Vec<_> = advertised.iter().filter(|name| is_gpu(name)).collect();
+                builder
+                    .help(match gpus.as_slice() {
+                        [] => "remove it; the pools advertise no GPU resources".to_owned(),
+                        gpus => format!("request {}", words::all(gpus, "or")),
+                    })
+                    .emit();
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! An object exceeds a ResourceQuota among the manifests.
+
+use gpuc_model::scheduling::{What, thousandths_of};
+use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity};
+use gpuc_syntax::node::{Entry, Node};
+use gpuc_syntax::source::Span;
+
+use super::limit_range_violated::words;
+use super::quota_exceeded::{Kind, copies};
+use crate::limits::{Filled, Ranges, Said, holding};
+use crate::read::Object;
+use crate::{Pod, Rule, Scene, jobs, volumes};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4086",
+        name: "manifest-resource-quota-exceeded",
+        severity: Severity::Error,
+        summary: "an object exceeds a ResourceQuota among the manifests",
+        checks: "Whether the pods that an object creates at once stay within each ResourceQuota of their namespace among the
+manifests, and within its `pods`. Whether each PersistentVolumeClaim stays within `requests.storage`.
+Containers without their own values get the defaults of the namespace's LimitRanges.
+
+Only one pod of a Job counts, because its pods may run one after the other; `manifest-job-over-quota`
+reports Jobs that cannot run all of their pods at once. Quotas with scopes, quotas that a kustomization
+changes and quotas that appear in several files are not checked.",
+        reason: "The API server rejects the excess pods, whatever the quota of the team in `gpu-cluster.yaml` is: the lowest
+quota of a namespace applies.",
+        remedy: "Request less, or raise the quota.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
+--- # manifest.yaml
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small, namespace: web}
+spec:
+  hard: {requests.cpu: 2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: page, namespace: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: page}}
+  template:
+    metadata: {labels: {app: page}}
+    spec:
+      containers:
+        - name: page
+          image: registry.example.com/page:1.0.0
+          resources: {limits: {cpu: 1}}
+"#,
+        correction: Correction::Replace("requests.cpu: 2", "requests.cpu: 3"),
+    },
+    run,
+};
+
+/// Resources that quotas count as requests if the name has no prefix.
+const PLAIN: &[&str] = &["cpu", "memory", "ephemeral-storage"];
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    check_claims(scene, report);
+    check(scene, Kind::Never, report);
+}
+
+/// The meaning of a key in a quota.
+///
+/// Source: kubernetes `pkg/quota/v1/evaluator/core/pods.go`, `podResources` and `podComputeUsageHelper`
+/// (from memory).
+enum Counted<'q> {
+    Pods,
+    Requests(&'q str),
+    Limits(&'q str),
+}
+
+fn counted(name: &str) -> Option<Counted<'_>> {
+    if ["pods", "count/pods"].contains(&name) {
+        return Some(Counted::Pods);
+    }
+    if let Some(name) = name.strip_prefix("requests.") {
+        return (name != "storage").then_some(Counted::Requests(name));
+    }
+    if let Some(name) = name.strip_prefix("limits.") {
+        return PLAIN.contains(&name).then_some(Counted::Limits(name));
+    }
+    let is_plain = PLAIN.contains(&name) || name.starts_with("hugepages-");
+    is_plain.then_some(Counted::Requests(name))
+}
+
+/// The entries of the quotas that apply to an object, each with its quantity.
+fn entries<'s>(scene: &Scene<'s>, object: &Object) -> Vec<(&'s Object, &'s Entry, u64)> {
+    let quotas = holding(scene, "ResourceQuota", object)
+        .into_iter()
+        .flatten();
+    let specs = quotas.filter_map(|quota| Some((quota, quota.root.get("spec")?)));
+    let has_scopes = |spec: &Node| {
+        let mut keys = ["scopes", "scopeSelector"].iter();
+        keys.any(|key| spec.get(key).is_some())
+    };
+    let entries = specs
+        .filter(|(_, spec)| !has_scopes(spec))
+        .flat_map(|(quota, spec)| {
+            let hard = spec.get("hard").map_or(&[][..], Node::entries).iter();
+            hard.filter_map(move |entry| Some((quota, entry, thousandths_of(&entry.value)?)))
+        });
+    entries.collect()
+}
+
+/// Checks the total of all pods of an object.
+pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|it| !it.is_open) {
+        let entries = entries(scene, pod.object);
+        if entries.is_empty() || pod.spec.get("containers").is_none() {
+            continue;
+        }
+        let ranges = Ranges::for_object(scene, pod.object);
+        let Some(filled) = ranges.and_then(|it| Filled::for_pod(pod.spec, &it)) else {
+            continue;
+        };
+        for (quota, entry, max) in entries {
+            check_entry(scene, (pod, &filled), (quota, entry, max), kind, report);
+        }
+    }
+}
+
+fn check_entry(
+    scene: &Scene<'_>,
+    (pod, filled): (&Pod<'_>, &Filled<'_>),
+    (quota, entry, max): (&Object, &Entry, u64),
+    kind: Kind,
+    report: &mut Report,
+) {
+    let Some(counted) = counted(&entry.key) else {
+        return;
+    };
+    let (name, amount) = match counted {
+        Counted::Pods => (None, None),
+        Counted::Requests(name) => (Some(name), filled.requests.get(name)),
+        Counted::Limits(name) => (Some(name), filled.limits.get(name)),
+    };
+    let each = match (name, amount) {
+        (None, _) => 1000,
+        (Some(name), Some(amount)) if !filled.unknown.contains(name) => amount.amount,
+        _ => return,
+    };
+    let copies = copies(scene, pod);
+    let all = each.saturating_mul(copies.pods);
+    let in_turn = jobs::spec(pod.object).is_some() && each <= max;
+    if all <= max || Kind::from_in_turn(in_turn) != kind {
+        return;
+    }
+    let phrase = |thousandths: u64| match name {
+        None => What::Pods.words(thousandths.div_ceil(1000)),
+        Some(name) => words(name, thousandths),
+    };
+    let total = if name.is_some() && copies.pods > 1 {
+        format!(
+            "{} pods with {} each need {}",
+            copies.pods,
+            phrase(each),
+            phrase(all)
+        )
+    } else {
+        phrase(all)
+    };
+    let problem = match kind {
+        Kind::Never => "exceeds",
+        Kind::InTurn => "cannot run all of its pods at once within",
+    };
+    let message = format!("{} {problem} {}: {total}", pod.title(), quota.title());
+    let written = amount.filter(|it| !it.is_default).map(|it| it.span);
+    let containers = || pod.spec.get("containers").map(Node::span);
+    let span = written.or(copies.span).or_else(containers);
+    let span = span.unwrap_or_else(|| pod.spec.span());
+    let code = match kind {
+        Kind::Never => &RULE.code,
+        Kind::InTurn => kind.code(),
+    };
+    let builder = report.diagnostic(code, span, message);
+    let builder = label_default(builder, amount);
+    let builder = builder.label(entry.value.span(), format!("at most {}", phrase(max)));
+    let help = match kind {
+        Kind::Never => "request less, or raise the quota",
+        Kind::InTurn => "lower `parallelism`, or raise the quota",
+    };
+    builder.help(help).emit();
+}
+
+/// Labels the default that an amount comes from.
+fn label_default<'r>(
+    builder: DiagnosticBuilder<'r>,
+    amount: Option<&Said>,
+) -> DiagnosticBuilder<'r> {
+    match amount.filter(|it| it.is_default) {
+        Some(default) => builder.label(default.span, "the default of containers without a value"),
+        None => builder,
+    }
+}
+
+fn check_claims(scene: &Scene<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claims(scene) {
+        check_claim(scene, object, bytes.saturating_mul(1000), span, report);
+    }
+}
+
+fn check_claim(scene: &Scene<'_>, object: &Object, request: u64, span: Span, report: &mut Report) {
+    for (quota, entry, max) in entries(scene, object) {
+        if entry.key != "requests.storage" || request <= max {
+            continue;
+        }
+        let (title, quota) = (object.title(), quota.title());
+        let message = format!("{title} exceeds {quota}: {}", words("storage", request));
+        let label = format!("at most {}", words("storage", max));
+        report
+            .diagnostic(&RULE.code, span, message)
+            .label(entry.value.span(), label)
+            .help("request less, or raise the quota")
+            .emit();
+    }
+}

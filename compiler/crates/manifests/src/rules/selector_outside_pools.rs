@@ -1,0 +1,124 @@
+//! A pod without GPUs selects nodes that no pool has.
+
+use gpuc_model::POOL_LABEL;
+use gpuc_model::scheduling::{Answer, Demand, Reason, Why};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+
+use super::foreign_cloud_label::elsewhere;
+use crate::scheduling::{against, chooses_a_pool, held};
+use crate::{Pod, Rule, Scene};
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC4066",
+        name: "manifest-selector-outside-pools",
+        severity: Severity::Warning,
+        summary: "a pod without GPUs selects nodes that no pool has",
+        checks: "Pods that request no GPUs and select nodes by labels, in a cluster that gpuc creates. Some pool must have
+nodes with those labels and only taints that the pod tolerates. DaemonSets are not checked: they may be
+meant for future nodes.",
+        reason: "The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.",
+        remedy: "Use a label that nodes have, or tolerate the taint of the intended nodes. If the cluster has nodes that are
+not in the file, write `allow: [manifest-selector-outside-pools]`.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.34"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 2}
+    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+--- # manifest.yaml
+apiVersion: batch/v1
+kind: Job
+metadata: {name: prepare, namespace: research}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {node.kubernetes.io/instance-type: m7i.4xlarge}
+      containers:
+        - name: main
+          image: registry.example.com/prepare:1.0.0
+"#,
+        correction: Correction::Replace("m7i.4xlarge", "m7i.xlarge"),
+    },
+    run,
+};
+
+fn run(scene: &Scene<'_>, report: &mut Report) {
+    let cluster = scene.cluster;
+    if !cluster.written.cloud.creates_cluster() {
+        return;
+    }
+    for pod in scene.pods.iter().filter(|pod| is_checked(pod)) {
+        let Some((demand, verdicts)) = held(cluster, &scene.claims, pod) else {
+            continue;
+        };
+        let required = required_keys(&demand);
+        let is_other_cloud = || required.iter().any(|key| elsewhere(scene, key).is_some());
+        if required.is_empty() || chooses_a_pool(&demand) || is_other_cloud() {
+            continue;
+        }
+        let mut why = Vec::new();
+        for verdict in &verdicts {
+            let of_nodes: Vec<_> = against(verdict).filter(|it| is_of_nodes(it)).collect();
+            // A missing label is more specific than a taint.
+            let label = of_nodes.iter().find(|it| !is_taint(it));
+            why.extend(label.or(of_nodes.first()).map(|it| (verdict.pool, *it)));
+        }
+        let is_nowhere = verdicts
+            .iter()
+            .all(|verdict| verdict.answer() == Answer::No);
+        let first = why.iter().find(|(_, reason)| !is_taint(reason));
+        let Some((_, first)) = first.filter(|_| is_nowhere && why.len() == verdicts.len()) else {
+            continue;
+        };
+        let message = format!("no pool has the nodes that {} selects", pod.title());
+        let span = if first.asked.is_written() {
+            first.asked
+        } else {
+            pod.nodes().span()
+        };
+        let mut builder = report.diagnostic(&RULE.code, span, message);
+        for (pool, reason) in &why {
+            builder = builder.label(pool.name.span, format!("pool `{}` {reason}", pool.name));
+        }
+        let tainted = why.iter().find(|(_, reason)| is_taint(reason));
+        let open = cluster.pools.iter().filter(|pool| pool.taints.is_empty());
+        let open: Vec<_> = open.map(|pool| pool.name.as_str()).collect();
+        let help = match (tainted, open.as_slice()) {
+            (Some((pool, _)), _) => format!(
+                "tolerate the taint of pool `{}`, or select other nodes",
+                pool.name
+            ),
+            (None, []) => "write a label that the nodes have".to_owned(),
+            (None, open) => format!("select by `{POOL_LABEL}`: {}", words::all(open, "or")),
+        };
+        builder.help(help).emit();
+    }
+}
+
+fn is_checked(pod: &Pod<'_>) -> bool {
+    !pod.asks_for_gpus() && !pod.is_open && !pod.is_of_nodes()
+}
+
+/// The keys of the labels that a pod requires.
+fn required_keys(demand: &Demand) -> Vec<&str> {
+    let terms = demand.affinity.iter().flatten();
+    let labels = terms.flat_map(|term| &term.labels);
+    let labels = demand.selector.iter().chain(labels);
+    labels.map(|label| label.key.as_str()).collect()
+}
+
+fn is_taint(reason: &Reason) -> bool {
+    matches!(reason.why, Why::Taint { .. })
+}
+
+fn is_of_nodes(reason: &Reason) -> bool {
+    is_taint(reason) || matches!(reason.why, Why::Label { .. } | Why::NoTerm { .. })
+}
