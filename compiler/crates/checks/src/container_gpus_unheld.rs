@@ -64,11 +64,11 @@ admission: {guard: enforce}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.ranges_hold_gpus() || cluster.written.admission.is_some() {
+    if cluster.ranges_hold_gpus() || cluster.config.admission.is_some() {
         return;
     }
-    let queueing = &cluster.written.queueing;
-    let autoscaler = &cluster.written.autoscaler;
+    let queueing = &cluster.config.queueing;
+    let autoscaler = &cluster.config.autoscaler;
     for max in cluster
         .teams
         .iter()

@@ -65,7 +65,7 @@ admission: {guard: enforce}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return;
     };
     if cluster.ranges_hold_gpus() {

@@ -53,7 +53,7 @@ admission: {exempt: [research-dev]}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return;
     };
     let mut namespaces = cluster.teams.iter().flat_map(|team| &team.namespaces);

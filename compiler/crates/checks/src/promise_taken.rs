@@ -198,7 +198,7 @@ fn unallocated<'p>(
     total: &Promise<'p>,
 ) -> Option<((usize, &'p str), Unallocated)> {
     let (max, guaranteed) = (total.most(), total.guaranteed());
-    if cluster.pools[total.pool].written.overcommit.value || guaranteed > max || guaranteed == 0 {
+    if cluster.pools[total.pool].settings.overcommit.value || guaranteed > max || guaranteed == 0 {
         return None;
     }
     let largest = total.grants.iter().max_by_key(|it| it.1.guaranteed.value)?;

@@ -1,11 +1,8 @@
 //! A team's default container requests do not fit on any node.
 
-use gpuc_schema::Spanned;
-use gpuc_schema::config::Quantity;
-
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::What;
-use gpuc_model::{Cluster, Pool};
+use gpuc_model::{Cluster, Pool, Quantity};
 use gpuc_syntax::diag::{Code, Report, Severity};
 
 /// A team's default container requests do not fit on any node.
@@ -89,7 +86,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn check_resource(
     cluster: &Cluster,
     team: &str,
-    (what, default, unit): (&What, Option<&Spanned<Quantity>>, u64),
+    (what, default, unit): (&What, Option<&Quantity>, u64),
     allocatable: impl Fn(&Pool) -> Option<u64>,
     report: &mut Report,
 ) {

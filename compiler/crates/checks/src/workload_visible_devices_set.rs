@@ -3,7 +3,7 @@
 use gpuc_model::check::Rule;
 use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
 use gpuc_model::scheduling::holding;
-use gpuc_model::{Cluster, GpuAsk, Pool};
+use gpuc_model::{Cluster, GpuAsk};
 use gpuc_syntax::diag::{Code, Report, Severity};
 
 /// A workload sets `NVIDIA_VISIBLE_DEVICES` itself.
@@ -62,7 +62,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some((task, pods)) = workload.task().and_then(|task| Some((task, task.pods()?))) else {
             continue;
         };
@@ -77,7 +77,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let requests_gpus = GpuAsk::of(task).is_some();
         let sees_none = matches!(value, Some("" | "none" | "void"));
         let mut pools = holding(cluster, workload).into_iter();
-        if !requests_gpus && (sees_none || !pools.any(Pool::has_gpus)) {
+        if !requests_gpus && (sees_none || !pools.any(|pool| pool.has_gpus())) {
             continue;
         }
         let message = format!("workload `{}` sets `{VISIBLE}`", workload.name);

@@ -9,7 +9,7 @@ use gpuc_syntax::node::{Node, Origin, Scalar, Value};
 
 /// Replaces the registry of every image that the user did not set with the mirror, and appends digests.
 pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Object]) {
-    let config = &cluster.written;
+    let config = &cluster.config;
     if config.mirror.images.is_none() && config.digests.is_empty() {
         return;
     }

@@ -1,9 +1,8 @@
 //! A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
 
 use gpuc_model::scheduling::{What, limits, thousandths_of};
-use gpuc_model::{Cluster, Team};
-use gpuc_schema::config::{Amounts, Quantity};
-use gpuc_schema::{Span, Spanned};
+use gpuc_model::{Amounts, Cluster, Quantity, Team};
+use gpuc_schema::Span;
 use gpuc_syntax::diag::{Code, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
@@ -163,7 +162,7 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
 
 /// Compares each list of a LimitRange with the file.
 fn check_range(object: &Object, team: &Team, report: &mut Report) {
-    let limits = team.written.limits.as_ref();
+    let limits = team.limits.as_ref();
     let none = Amounts::default();
     let max = limits.and_then(|it| it.max.as_ref()).unwrap_or(&none);
     let default = limits.and_then(|it| it.default.as_ref()).unwrap_or(&none);
@@ -188,7 +187,7 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
                 let Some(has) = own.thousandths() else {
                     continue;
                 };
-                let words = format!("`{}`", own.value.0);
+                let words = format!("`{}`", own.text);
                 report_difference(
                     object,
                     team,
@@ -203,7 +202,7 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
     }
 }
 
-fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Spanned<Quantity>> {
+fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Quantity> {
     match key {
         "cpu" => amounts.cpu.as_ref(),
         "memory" => amounts.memory.as_ref(),

@@ -1,4 +1,5 @@
-//! Clouds: one folder each, and the trait that they implement.
+//! Clouds: one folder each, and the traits that they implement: [`Catalog`], [`NodeFacts`] and [`Provision`], together
+//! [`Cloud`].
 //!
 //! Code outside a cloud's folder does not name it. Checks, charts and lowering use its [`Facts`] and methods, so a new
 //! cloud is a new folder in `gpuc-clouds` and a line in its list.
@@ -23,9 +24,9 @@ use serde_json::{Map, Value};
 
 use crate::check::{Checked, Rule};
 use crate::operator::DRIVER_DIR;
-use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
-use crate::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
-pub use labels::{OwnLabel, labels_of_others, labels_of_place};
+use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
+use crate::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolSpec, PoolTaint};
+pub use labels::{OwnLabel, labels_of_place};
 use machine::Machine;
 pub use machine::MachineName;
 use reserved::{NodeSize, Reserved};
@@ -59,14 +60,8 @@ pub struct PodParts {
     pub capabilities: &'static [&'static str],
 }
 
-/// A cloud, which provides node pools.
-pub trait Cloud: Sync {
-    /// The constant properties of the cloud.
-    fn facts(&self) -> &'static Facts;
-
-    /// Whether a section of the file belongs to this cloud.
-    fn owns(&self, section: &CloudSection) -> bool;
-
+/// The machine types of a cloud.
+pub trait Catalog {
     /// Its machine types with GPUs.
     fn machines(&self) -> Vec<&'static Machine>;
 
@@ -87,34 +82,45 @@ pub trait Cloud: Sync {
         let _ = (machine, model, count);
         None
     }
+}
 
-    /// The properties of the node image of an operating system.
-    fn os(&self, family: OsFamily) -> Option<&'static OsFacts> {
-        self.facts().os.iter().find(|os| os.family == family)
-    }
-
-    /// The root folder of NVIDIA's driver on a pool's hosts, if its node image is known. The GPU Operator uses its own
-    /// folder with every image.
-    ///
-    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
-    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
-        match pool.driver.value {
-            DriverOwner::Operator => Some(DRIVER_DIR),
-            _ => Some(self.os(pool.os.value)?.driver_root),
-        }
-    }
-
+/// The properties of a pool's nodes in a cloud. The methods with a [`PoolSpec`] are called during resolution.
+pub trait NodeFacts {
     /// The default installer of the driver for a device plugin.
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner;
 
+    /// The driver version that this cloud's installer uses by default, in the format of the file.
+    fn driver_version(&self, _pool: &Pool) -> Option<String> {
+        None
+    }
+
     /// Labels that this cloud requires on a pool's nodes, in addition to the pool label and the labels in the file.
-    fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label>;
+    fn required_labels(&self, config: &GpuCluster, pool: &PoolSpec) -> Vec<Label>;
 
     /// Taints that the cloud sets on a pool's nodes automatically.
-    fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
+    fn automatic_taints(&self, config: &GpuCluster, pool: &PoolSpec) -> Vec<PoolTaint>;
+
+    /// Labels that the cloud sets on a pool's nodes automatically, if this is certain.
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let _ = (cluster, pool);
+        Vec::new()
+    }
+
+    /// The prefixes of labels of this cloud that a pool's nodes do not have.
+    fn absent_label_prefixes(&self, cluster: &Cluster, pool: &Pool) -> &'static [&'static str] {
+        let _ = (cluster, pool);
+        &[]
+    }
+
+    /// The network topology labels of a pool's nodes, from the widest level to the node itself; empty if the cloud does
+    /// not set them.
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        let _ = pool;
+        &[]
+    }
 
     /// Resources that a pool's nodes advertise for their interconnect.
-    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
+    fn fabric(&self, pool: &PoolSpec) -> Vec<Offer> {
         let _ = pool;
         Vec::new()
     }
@@ -125,66 +131,31 @@ pub trait Cloud: Sync {
         FabricSettings::default()
     }
 
+    /// The names of all interconnect resources.
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The DaemonSets that only this cloud needs on a pool's nodes, with the requests of their pods.
     fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
         let _ = (config, pool);
         Vec::new()
     }
 
-    /// The names of all interconnect resources.
-    fn fabric_resources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Labels that the cloud sets on a pool's nodes automatically, if this is certain.
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
-        let _ = (cluster, pool);
-        Vec::new()
-    }
-
-    /// The prefixes of labels that a pool's nodes do not have, because only other clouds set them.
-    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
-        labels_of_others(cluster.registry.clouds, self.facts().key, pool)
-    }
-
-    /// The network topology labels of a pool's nodes, from the widest level to the node itself; empty if the cloud does
-    /// not set them.
-    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
-        let _ = pool;
-        &[]
-    }
-
     /// Whether a pool's nodes have NVIDIA network adapters for RDMA; an error has the reason and the help.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 
     /// The number of networks for GPUDirect on a pool's machines; an error has the reason why gpuc does not support
-    /// GPUDirect there, and the help.
-    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+    /// GPUDirect there, and the help. `None` if the cloud has no such networks.
+    fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
         let _ = pool;
-        Err(NoRdma {
-            why: format!("{} has no networks for GPUDirect", self.facts().name),
-            help: "remove `gpudirect`",
-        })
+        None
     }
 
     /// Whether the cloud partitions a pool's GPUs into MIG devices when it creates the nodes.
-    fn cuts_gpus(&self, pool: &Pool) -> bool {
+    fn partitions_gpus(&self, pool: &PoolSpec) -> bool {
         let _ = pool;
         false
-    }
-
-    /// The values of the Cluster Autoscaler's chart for the cloud and the cluster, with their spans. `None` if gpuc
-    /// does not install it.
-    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        let _ = cluster;
-        None
-    }
-
-    /// The values of Karpenter's chart for the cloud and the cluster, with their spans. `None` if gpuc does not install
-    /// it.
-    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        let _ = cluster;
-        None
     }
 
     /// The supported sizes of the boot disk of a pool's nodes; `None` if the cloud does not create it.
@@ -204,6 +175,64 @@ pub trait Cloud: Sync {
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
         let _ = pool;
         &[]
+    }
+}
+
+/// The resources and objects that a cloud needs for a cluster.
+pub trait Provision {
+    /// The name of the cluster in the cloud, if it has one. It alone identifies the cluster in the cloud's API and is
+    /// immutable: another name is another cluster.
+    ///
+    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
+    /// read 2026-11-22; the same for GKE (from memory).
+    fn remote_name<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
+        None
+    }
+
+    /// The container of the cluster in the cloud, in addition to account and location, with its kind. A cluster in
+    /// another container is another cluster, even with the same name.
+    fn container<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        None
+    }
+
+    /// The kinds of resources that it creates, with how a change of each field is applied.
+    fn resources(&self) -> &'static [&'static ResourceKind];
+
+    /// The provisioning plan of a cluster.
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
+    fn keeps_above_maximum(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The automatic upgrades of a pool's nodes: if the value increases, nodes are recreated without a script.
+    fn auto_upgrades(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<AutoUpgrade> {
+        Vec::new()
+    }
+
+    /// The component in the cluster that provisions a pool's nodes, if no script does.
+    fn node_provisioner(
+        &self,
+        _cluster: &Cluster,
+        _pool: &Pool,
+    ) -> Option<&'static NodeProvisioner> {
+        None
+    }
+
+    /// The values of the Cluster Autoscaler's chart for the cloud and the cluster, with their spans. `None` if gpuc
+    /// does not install it.
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
+    /// The values of Karpenter's chart for the cloud and the cluster, with their spans. `None` if gpuc does not install
+    /// it.
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
     }
 
     /// The parameters of a volume type that depend on this cluster: key, value, and span.
@@ -227,51 +256,34 @@ pub trait Cloud: Sync {
         let _ = cluster;
         Vec::new()
     }
+}
+
+/// A cloud, which provides node pools.
+pub trait Cloud: Catalog + NodeFacts + Provision + Sync {
+    /// The constant properties of the cloud.
+    fn facts(&self) -> &'static Facts;
+
+    /// Whether a section of the file belongs to this cloud.
+    fn owns(&self, section: &CloudSection) -> bool;
 
     /// Rules that apply only to this cloud.
     fn rules(&self) -> &'static [&'static Rule];
 
-    /// The name of the cluster in the cloud, if it has one. It alone identifies the cluster in the cloud's API and is
-    /// immutable: another name is another cluster.
+    /// The properties of the node image of an operating system.
+    fn os(&self, family: OsFamily) -> Option<&'static OsFacts> {
+        self.facts().os.iter().find(|os| os.family == family)
+    }
+
+    /// The root folder of NVIDIA's driver on a pool's hosts, if its node image is known. The GPU Operator uses its own
+    /// folder with every image.
     ///
-    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
-    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
-    /// read 2026-11-22; the same for GKE (from memory).
-    fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
-        None
+    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
+    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
+        match pool.driver.value {
+            DriverOwner::Operator => Some(DRIVER_DIR),
+            _ => Some(self.os(pool.os.value)?.driver_root),
+        }
     }
-
-    /// The container of the cluster in the cloud, in addition to account and location, with its kind. A cluster in
-    /// another container is another cluster, even with the same name.
-    fn within<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
-        None
-    }
-
-    /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
-    fn keeps_above_maximum(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The driver version that this cloud's installer uses by default, in the format of the file.
-    fn driver_version(&self, _pool: &Pool) -> Option<String> {
-        None
-    }
-
-    /// The automatic upgrades of a pool's nodes: if the value increases, nodes are recreated without a script.
-    fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
-        Vec::new()
-    }
-
-    /// The component in the cluster that provisions a pool's nodes, if no script does.
-    fn maker(&self, _cluster: &Cluster, _pool: &Pool) -> Option<&'static Maker> {
-        None
-    }
-
-    /// The kinds of resources that it creates, with how a change of each field is applied.
-    fn resources(&self) -> &'static [&'static ResourceKind];
-
-    /// The provisioning plan of a cluster.
-    fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
 
 /// The namespace and service account of the Cluster Autoscaler, to which a cloud grants permissions.

@@ -18,7 +18,7 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
 
 /// The location of the pool's machine type.
 fn machine_span(pool: &Pool) -> Span {
-    let taint_text = pool.written.machine.as_ref();
+    let taint_text = pool.machine_name.as_ref();
     taint_text.map_or(pool.name.span, |machine| machine.span)
 }
 

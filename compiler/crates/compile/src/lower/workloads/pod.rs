@@ -68,7 +68,7 @@ pub(super) const TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
 ///
 /// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
 fn topology(work: &Work<'_>) -> Option<Value> {
-    let topology = work.cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let topology = work.cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let mut pools = work.pools.iter();
     pools.find(|pool| topology.pools.contains(&pool.name))?;
     let levels = topology_levels(work.cluster, topology);
@@ -280,7 +280,7 @@ fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
     let team = work.workload.value.team.as_ref();
     let team = team.and_then(|name| work.cluster.team(name));
     let strict =
-        team.is_some_and(|team| team.written.pod_security.value == PodSecurityLevel::Restricted);
+        team.is_some_and(|team| team.settings.pod_security.value == PodSecurityLevel::Restricted);
     let group = pods
         .run_as
         .map(|it| it.group.as_ref().unwrap_or(&it.user).value);

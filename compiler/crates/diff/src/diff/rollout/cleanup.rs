@@ -1,7 +1,7 @@
 //! Cleanup of resources that stay until the user removes them.
 
-use gpuc_model::plan::{Maker, Resource};
-use gpuc_model::{POOL_LABEL, Pool};
+use gpuc_model::POOL_LABEL;
+use gpuc_model::plan::{NodeProvisioner, Resource};
 use gpuc_syntax::shell;
 
 use super::super::classify::CLUSTER;
@@ -14,9 +14,9 @@ use super::{Rollout, ids, pools, text};
 /// A change of the node provisioner of a pool that is on both sides.
 pub(super) enum ProvisionerChange {
     /// From scripts to a provisioner in the cluster.
-    To(&'static Maker),
+    To(&'static NodeProvisioner),
     /// From a provisioner in the cluster to scripts.
-    From(&'static Maker),
+    From(&'static NodeProvisioner),
 }
 
 impl Rollout<'_> {
@@ -98,7 +98,7 @@ impl Rollout<'_> {
         } else {
             "; then remove it from gpu-cluster.yaml, build and commit"
         };
-        let is_theirs = self.both(name)[0].is_some_and(Pool::is_existing);
+        let is_theirs = self.both(name)[0].is_some_and(|pool| pool.is_existing());
         let commands = if is_theirs {
             vec![self.nodes_of(name)]
         } else {
@@ -131,7 +131,12 @@ impl Rollout<'_> {
     }
 
     /// The steps that remove a pool of a node provisioner, by deleting its objects.
-    fn remove_provisioned_pool(&self, name: &str, maker: &Maker, changes: &[&Change]) -> Vec<Step> {
+    fn remove_provisioned_pool(
+        &self,
+        name: &str,
+        maker: &NodeProvisioner,
+        changes: &[&Change],
+    ) -> Vec<Step> {
         if self.setting.prunes {
             let later = self.leaves_later(name);
             let out = if later {
@@ -166,7 +171,11 @@ impl Rollout<'_> {
         }]
     }
 
-    pub(super) fn delete_provisioner_objects(&self, name: &str, maker: &Maker) -> Vec<String> {
+    pub(super) fn delete_provisioner_objects(
+        &self,
+        name: &str,
+        maker: &NodeProvisioner,
+    ) -> Vec<String> {
         let mut commands: Vec<String> = maker
             .kinds
             .iter()

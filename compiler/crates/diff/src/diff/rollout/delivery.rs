@@ -1,6 +1,5 @@
 //! Delivery of a change: preparations before the commit, the commit, and the deployment.
 
-use gpuc_model::Pool;
 use gpuc_model::plan::Delivery;
 use gpuc_syntax::shell;
 
@@ -204,7 +203,7 @@ impl Rollout<'_> {
 
     /// Whether existing nodes are removed from the input while new pools replace them.
     fn makes_way(&self, change: &Change) -> bool {
-        let is_theirs = |name: &String| self.both(name)[0].is_some_and(Pool::is_existing);
+        let is_theirs = |name: &String| self.both(name)[0].is_some_and(|pool| pool.is_existing());
         change.kind == "pool"
             && change.fate == ClusterFate::Removed
             && change.names.iter().any(is_theirs)

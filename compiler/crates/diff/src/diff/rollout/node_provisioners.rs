@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::plan::Maker;
+use gpuc_model::plan::NodeProvisioner;
 use gpuc_syntax::shell;
 
 use super::super::entities::Key;
@@ -15,13 +15,13 @@ use super::{Rollout, ids, pools};
 
 impl Rollout<'_> {
     /// The node provisioners of a pool before and after.
-    pub(super) fn both_makers(&self, name: &str) -> [Option<&'static Maker>; 2] {
+    pub(super) fn both_makers(&self, name: &str) -> [Option<&'static NodeProvisioner>; 2] {
         let key = Key::Pool(name.to_owned());
         [self.setting.before, self.setting.after].map(|parts| parts.all.get(&key)?.maker)
     }
 
     /// Pools handed back to scripts, whose nodes are deleted by the push.
-    fn pushed_back(&self) -> Vec<(String, &'static Maker)> {
+    fn pushed_back(&self) -> Vec<(String, &'static NodeProvisioner)> {
         let replaced = self.with_impact(&[Impact::Replaced]);
         let all = pools(&replaced, false).into_iter().filter_map(|name| {
             match self
@@ -65,8 +65,8 @@ impl Rollout<'_> {
     }
 
     /// Nodes that no longer match the objects of their provisioner (drift).
-    fn drifting(&self) -> Option<(&'static Maker, BTreeSet<String>, Vec<usize>)> {
-        let mut found: Option<(&'static Maker, BTreeSet<String>, Vec<usize>)> = None;
+    fn drifting(&self) -> Option<(&'static NodeProvisioner, BTreeSet<String>, Vec<usize>)> {
+        let mut found: Option<(&'static NodeProvisioner, BTreeSet<String>, Vec<usize>)> = None;
         for change in self.with_impact(&[Impact::NodesRecreated]) {
             if change.fate != ClusterFate::Kept {
                 continue;

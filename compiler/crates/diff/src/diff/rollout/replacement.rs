@@ -96,7 +96,7 @@ impl Rollout<'_> {
 
     /// Whether a pool uses reserved machines.
     pub(super) fn is_reserved(&self, name: &str) -> bool {
-        self.both(name)[0].is_some_and(Pool::is_reserved)
+        self.both(name)[0].is_some_and(|pool| pool.is_reserved())
     }
 
     /// The reservation of a pool and its size, if its pools may use all its machines at the same time.
@@ -314,7 +314,7 @@ impl Rollout<'_> {
 
 /// The reservation of a pool, and its number of machines if the file sets it.
 fn reserved(pool: &Pool) -> Option<(&str, Option<u32>)> {
-    match &pool.written.capacity.value {
+    match &pool.settings.capacity.value {
         Capacity::Reservation(it) => Some((&it.id, it.count.as_ref().map(|count| count.value))),
         Capacity::CapacityBlock(it) => Some((&it.id, Some(it.count.value))),
         _ => None,
