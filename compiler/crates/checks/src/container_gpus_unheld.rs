@@ -68,7 +68,6 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     let queueing = &cluster.config.queueing;
-    let autoscaler = &cluster.config.autoscaler;
     for max in cluster
         .teams
         .iter()
@@ -88,7 +87,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             )
         } else {
             (
-                autoscaler.as_ref().map_or(max.span, |it| it.span),
+                cluster.autoscaler.span,
                 "Karpenter may treat the request for 0 GPUs that a LimitRange adds as a request for GPUs",
             )
         };

@@ -105,7 +105,8 @@ fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
         }
         for (less, more) in pairs.iter().filter(|_| is_valid) {
             if let (Some(lower), Some(upper)) = (all[*less], all[*more]) {
-                check_order((names[*less], lower), (names[*more], upper), report);
+                let lower = Setting::new(names[*less], lower);
+                check_order(&lower, &Setting::new(names[*more], upper), report);
             }
         }
     }
@@ -124,7 +125,8 @@ fn check_against_quotas(team: &Team, what: &str, request: &Quantity, report: &mu
         if let Some(limit) = limit.as_ref().filter(nonzero)
             && request.thousandths() > limit.thousandths()
         {
-            check_order(("defaultRequest", request), ("quota", limit), report);
+            let request = Setting::new("defaultRequest", request);
+            check_order(&request, &Setting::new("quota", limit), report);
             return;
         }
     }
@@ -179,17 +181,27 @@ pub(super) fn has_wrong_unit(quantity: &str, is_cpu: bool) -> bool {
     }
 }
 
-fn check_order(
-    (less, lower): (&str, &Quantity),
-    (more, upper): (&str, &Quantity),
-    report: &mut Report,
-) {
+/// A quantity with the name of its key.
+struct Setting<'q> {
+    key: &'static str,
+    quantity: &'q Quantity,
+}
+
+impl<'q> Setting<'q> {
+    fn new(key: &'static str, quantity: &'q Quantity) -> Self {
+        Self { key, quantity }
+    }
+}
+
+/// Reports a quantity that exceeds its maximum.
+fn check_order(setting: &Setting<'_>, max: &Setting<'_>, report: &mut Report) {
+    let (lower, upper) = (setting.quantity, max.quantity);
     if lower.thousandths() > upper.thousandths() {
         let (low, up) = (&lower.text, &upper.text);
-        let message = format!("`{less}` ({low}) exceeds `{more}` ({up})");
+        let message = format!("`{}` ({low}) exceeds `{}` ({up})", setting.key, max.key);
         report
             .diagnostic(&RULE.code, lower.span, message)
-            .label(upper.span, format!("`{more}` is set here"))
+            .label(upper.span, format!("`{}` is set here", max.key))
             .help(format!("write at most {up}"))
             .emit();
     }

@@ -321,8 +321,7 @@ impl Cluster {
     /// - Karpenter has created GPU nodes for it (batteries-included/batteries-included#2454, read 2026-11-22).
     pub fn ranges_hold_gpus(&self) -> bool {
         let tolerates = self.cloud.facts().tolerates_resources;
-        let autoscaler = self.config.autoscaler.as_ref();
-        let by_karpenter = autoscaler.is_some_and(|it| it.value == Autoscaler::Karpenter);
+        let by_karpenter = self.autoscaler.value == Autoscaler::Karpenter;
         !tolerates && !by_karpenter && !self.has_queues()
     }
 

@@ -92,7 +92,7 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // Neuron's device plugin (from memory).
     other_accelerators: &[("aws.amazon.com/neuron", "AWS accelerators")],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &[
         "eks.amazonaws.com/",
         "k8s.amazonaws.com/",
@@ -171,13 +171,11 @@ impl NodeFacts for Eks {
         DriverOwner::Preinstalled
     }
 
-    fn required_labels(&self, config: &GpuCluster, pool: &PoolSpec) -> Vec<Label> {
-        let scales = config
-            .autoscaler
-            .filter(|autoscaler| autoscaler.value == Autoscaler::ClusterAutoscaler);
-        let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
+    fn required_labels(&self, autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label> {
+        let Some(Some(gpus)) = pool.gpus.get() else {
             return Vec::new();
         };
+        let is_scaled = autoscaler.value == Autoscaler::ClusterAutoscaler;
         // The autoscaler treats a node with the label as unready until it has `nvidia.com/gpu`, which it never has if
         // GPUs are allocated through DRA.
         let uses_dra = pool.allocation.value == Allocation::Dra;
@@ -185,7 +183,7 @@ impl NodeFacts for Eks {
             .user_labels
             .keys()
             .any(|key| **key == ACCELERATOR_LABEL);
-        if pool.is_existing() || uses_dra || is_set {
+        if !is_scaled || pool.is_existing() || uses_dra || is_set {
             return Vec::new();
         }
         vec![Label {
@@ -199,7 +197,7 @@ impl NodeFacts for Eks {
         }]
     }
 
-    fn automatic_taints(&self, _config: &GpuCluster, _pool: &PoolSpec) -> Vec<PoolTaint> {
+    fn automatic_taints(&self, _pool: &PoolSpec) -> Vec<PoolTaint> {
         Vec::new()
     }
 

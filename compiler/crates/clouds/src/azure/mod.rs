@@ -18,6 +18,7 @@ mod storage;
 #[cfg(test)]
 mod testing;
 
+use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
     DriverOwner, GpuCluster, LocalDisks, Rdma, TaintEffect,
@@ -99,7 +100,7 @@ static FACTS: Facts = Facts {
     ],
     other_accelerators: &[],
     // articles/aks/use-labels.md, the deprecated labels.
-    label_words: &["agentpool"],
+    bare_labels: &["agentpool"],
     label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
     driver_daemon_set: false,
@@ -160,11 +161,11 @@ impl NodeFacts for Azure {
         }
     }
 
-    fn required_labels(&self, _: &GpuCluster, _: &PoolSpec) -> Vec<Label> {
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, _: &PoolSpec) -> Vec<Label> {
         Vec::new()
     }
 
-    fn automatic_taints(&self, _: &GpuCluster, pool: &PoolSpec) -> Vec<PoolTaint> {
+    fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
         let capacity = &pool.settings.capacity;
         let Capacity::Spot(_) = capacity.value else {
             return Vec::new();

@@ -31,12 +31,12 @@ mod testing;
 mod upgrades;
 pub mod zones;
 
-use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
     LocalDisks, Rdma,
 };
 use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::{Span, Spanned};
 
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
@@ -96,7 +96,7 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
     other_accelerators: &[("google.com/tpu", "Google's TPUs")],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,
@@ -185,7 +185,7 @@ impl NodeFacts for Gke {
         (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
     }
 
-    fn required_labels(&self, _config: &GpuCluster, pool: &PoolSpec) -> Vec<Label> {
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label> {
         let mut user_keys = pool.user_labels.keys();
         let is_set_by_user = user_keys.any(|key| **key == *NO_DEFAULT_PLUGIN);
         let uses_gke_plugin = pool.plugin.value == DevicePlugin::Cloud;
@@ -203,7 +203,7 @@ impl NodeFacts for Gke {
         }]
     }
 
-    fn automatic_taints(&self, _config: &GpuCluster, pool: &PoolSpec) -> Vec<PoolTaint> {
+    fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
         taints::automatic(pool)
     }
 

@@ -8,6 +8,7 @@ mod os;
 mod pool;
 mod rules;
 
+use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, Distribution, DriverOwner, GpuCluster,
     OnPrem as Section, Rdma,
@@ -55,7 +56,7 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
     other_accelerators: &[],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,
@@ -106,11 +107,11 @@ impl NodeFacts for OnPrem {
         host::driver_version(pool)
     }
 
-    fn required_labels(&self, _config: &GpuCluster, _pool: &PoolSpec) -> Vec<Label> {
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, _pool: &PoolSpec) -> Vec<Label> {
         Vec::new()
     }
 
-    fn automatic_taints(&self, _config: &GpuCluster, _pool: &PoolSpec) -> Vec<PoolTaint> {
+    fn automatic_taints(&self, _pool: &PoolSpec) -> Vec<PoolTaint> {
         Vec::new()
     }
 

@@ -16,7 +16,7 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
     let of_objects = plan.objects.iter().flat_map(images);
     let of_releases = plan.releases.iter().flat_map(images_of);
     let all: BTreeSet<String> = of_objects.chain(of_releases).collect();
-    let own = own_images(&cluster.config);
+    let own = own_images(cluster);
     for (name, digest) in &cluster.config.digests {
         let end = format!("@{digest}");
         if all.iter().any(|image| image.ends_with(&end)) {

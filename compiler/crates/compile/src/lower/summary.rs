@@ -185,7 +185,7 @@ fn claim(pool: &Pool) -> Vec<Node> {
     let Some(class) = pool.classes.first() else {
         return Vec::new();
     };
-    let template = claims::claim(&pool.name, None, (pool, class), 1);
+    let template = claims::claim(&pool.name, None, pool, class, 1);
     let pod = serde_json::json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -1,7 +1,7 @@
 //! The labels of the nodes of a pool, and the labels that select them.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{DevicePlugin, GpuCluster};
+use gpuc_schema::config::{Autoscaler, DevicePlugin};
 use gpuc_syntax::node::{Because, Origin};
 
 use crate::cloud::Cloud;
@@ -9,16 +9,16 @@ use crate::{DEDICATED_TO, Label, MPS_CAPABLE, POOL_LABEL, PoolSpec, Sharing, ope
 
 /// The labels that gpuc sets on the nodes, by key. gpuc does not label the nodes of existing pools.
 pub(super) fn effective_labels(
-    config: &GpuCluster,
     cloud: &dyn Cloud,
+    autoscaler: Spanned<Autoscaler>,
     pool: &PoolSpec,
     uses_operator: bool,
 ) -> Vec<Label> {
     if pool.is_existing() {
-        return cloud.required_labels(config, pool);
+        return cloud.required_labels(autoscaler, pool);
     }
     let mut labels = own_labels(pool);
-    labels.extend(cloud.required_labels(config, pool));
+    labels.extend(cloud.required_labels(autoscaler, pool));
     if uses_operator {
         // A rule checks the labels of the operator that the user set.
         let mut operands = operator::labels(cloud, pool);

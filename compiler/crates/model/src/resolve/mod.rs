@@ -6,6 +6,7 @@ mod advertised;
 pub mod codes;
 mod device_classes;
 mod gpus;
+mod grants;
 mod labels;
 mod machine;
 mod nodes;
@@ -81,7 +82,7 @@ pub fn resolve(
     let uses_operator = specs.iter().any(|it| Operands::of(cloud, it).is_some());
     let pools: Vec<Pool> = specs
         .into_iter()
-        .map(|spec| pool::derive(&config, cloud, spec, uses_operator))
+        .map(|spec| pool::derive(cloud, autoscaler, spec, uses_operator))
         .collect();
     let teams = TeamResolver {
         pools: &pools,

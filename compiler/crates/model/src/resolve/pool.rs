@@ -1,7 +1,7 @@
 //! Resolution of a node pool: first its specification from the file, then everything that is derived from it.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Allocation, DevicePlugin, DriverOwner, GpuCluster, NodePool, OsFamily};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, NodePool, OsFamily};
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::Because;
 
@@ -15,13 +15,13 @@ use crate::{Pool, PoolGpus, PoolSettings, PoolSpec, Resolved};
 
 /// Derives a pool from its specification. `uses_operator` is true if the GPU Operator is installed in the cluster.
 pub(super) fn derive(
-    config: &GpuCluster,
     cloud: &dyn Cloud,
+    autoscaler: Spanned<Autoscaler>,
     spec: PoolSpec,
     uses_operator: bool,
 ) -> Pool {
-    let labels = labels::effective_labels(config, cloud, &spec, uses_operator);
-    let taints = taints::effective_taints(config, cloud, &spec);
+    let labels = labels::effective_labels(cloud, autoscaler, &spec, uses_operator);
+    let taints = taints::effective_taints(cloud, &spec);
     Pool {
         fabric: cloud
             .fabric(&spec)

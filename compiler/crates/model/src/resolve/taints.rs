@@ -1,6 +1,6 @@
 //! The taints of the nodes of a pool, and the tolerations for them.
 
-use gpuc_schema::config::{DevicePlugin, GpuCluster, TaintEffect};
+use gpuc_schema::config::{DevicePlugin, TaintEffect};
 use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::node::{Because, Origin};
 
@@ -8,13 +8,9 @@ use crate::cloud::Cloud;
 use crate::{DEDICATED_TO, PoolSpec, PoolTaint, SetBy, Sharing, Toleration};
 
 /// All taints of the nodes, by key and effect. A taint of the pool takes precedence over one of the cloud.
-pub(super) fn effective_taints(
-    config: &GpuCluster,
-    cloud: &dyn Cloud,
-    pool: &PoolSpec,
-) -> Vec<PoolTaint> {
+pub(super) fn effective_taints(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = own_taints(pool);
-    add(&mut taints, cloud.automatic_taints(config, pool));
+    add(&mut taints, cloud.automatic_taints(pool));
     taints
 }
 

@@ -44,7 +44,7 @@ impl Role<'_> {
 /// A pod's template on the pools of a workload.
 pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
     let needs = needs(work, &work.pools);
-    let spec = spec(work, pods, role, (&work.pools, &needs));
+    let spec = spec(work, pods, role, &work.pools, &needs);
     let mut metadata = metadata(work);
     for (key, value) in &needs.parts.annotations {
         metadata["annotations"][key] = value.clone();
@@ -75,12 +75,7 @@ fn topology(work: &Work<'_>) -> Option<Value> {
     Some(json!({TOPOLOGY: levels.first()}))
 }
 
-fn spec(
-    work: &Work<'_>,
-    pods: &Pods<'_>,
-    role: Role<'_>,
-    (pools, needs): (&[&Pool], &Needs),
-) -> Value {
+fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool], needs: &Needs) -> Value {
     let parts = &needs.parts;
     let mut volumes = volumes::mounted(work, pods);
     volumes.volumes.extend(parts.volumes.iter().cloned());
@@ -191,7 +186,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
     let claimed = work.pools.iter().filter_map(|pool| {
         let class = ask.class(pool)?;
         let name = work.cluster.claim_of(work.workload, pool);
-        let mut claim = claims::claim(&name, Some(work.namespace()), (pool, class), ask.count);
+        let mut claim = claims::claim(&name, Some(work.namespace()), pool, class, ask.count);
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))
     });

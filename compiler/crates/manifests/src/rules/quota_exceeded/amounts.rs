@@ -93,17 +93,35 @@ pub(super) fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Re
                     entry.value.span(),
                 ))
             };
-            check_resource((pod, container, team), key, words, report);
+            let target = Target {
+                pod,
+                container,
+                team,
+            };
+            check_resource(&target, key, words, report);
         }
     }
 }
 
+/// A container with its pod and team.
+struct Target<'s> {
+    pod: &'s Pod<'s>,
+    container: &'s Container<'s>,
+    team: &'s Team,
+}
+
+/// Checks one resource of a container. `words` parses and formats a quantity.
 fn check_resource(
-    (pod, container, team): (&Pod<'_>, &Container<'_>, &Team),
+    target: &Target<'_>,
     key: &str,
     words: impl Fn(&Entry) -> Option<(u64, String, Span)>,
     report: &mut Report,
 ) {
+    let Target {
+        pod,
+        container,
+        team,
+    } = *target;
     let named = |list: &'static str| container.list(list).iter().find(|it| it.key == key);
     let (request, limit) = (named("requests"), named("limits"));
     let ranges = team.limits.as_ref();
