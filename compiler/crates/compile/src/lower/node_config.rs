@@ -75,8 +75,7 @@ pub(crate) fn extras(pool: &Pool) -> Vec<Extra> {
 }
 
 fn placement(pool: &Pool) -> SharePlacement {
-    let written = pool.sharing_placement;
-    written.unwrap_or_default().value
+    pool.sharing_placement.unwrap_or_default().value
 }
 
 fn labels(labels: NodeLabels) -> LabelOutput {

@@ -154,7 +154,7 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
             }
         };
         if written != expected.thousandths {
-            report_difference(object, team, entry, "hard", expected, report);
+            report_difference(object, team, entry, "hard", &expected, report);
         }
     }
 }
@@ -193,7 +193,7 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
                     reason: why,
                 };
                 if written != expected.thousandths {
-                    report_difference(object, team, entry, list, expected, report);
+                    report_difference(object, team, entry, list, &expected, report);
                 }
             }
         }
@@ -228,7 +228,7 @@ fn report_difference(
     team: &Team,
     entry: &Entry,
     list: &str,
-    expected: Expected,
+    expected: &Expected,
     report: &mut Report,
 ) {
     let value = entry.value.text().unwrap_or_default();

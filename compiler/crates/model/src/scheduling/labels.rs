@@ -103,8 +103,7 @@ impl NodeLabels {
         for key in [POOL_LABEL, DEDICATED_TO] {
             self.set(key, Held::Absent);
         }
-        let written = cluster.pools.iter().flat_map(|it| it.user_labels.keys());
-        for key in written {
+        for key in cluster.pools.iter().flat_map(|it| it.user_labels.keys()) {
             self.set(key, Held::Absent);
         }
     }
