@@ -69,7 +69,7 @@ fn daemon_sets_are_undeployed_as_required() {
             }
             // eksctl installs one without a release.
             counted.remove("efa-device-plugin");
-            let charts = &cluster.written.charts;
+            let charts = &cluster.config.charts;
             let overlaid = [&charts.dcgm_exporter, &charts.node_feature_discovery];
             let overlaid = overlaid.into_iter().flatten();
             assert!(

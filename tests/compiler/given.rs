@@ -83,7 +83,7 @@ fn workloads_count_with_namespace_defaults() {
                 let wanted = expected(&admitted(&json!(spec), &range));
                 let demand = Demand::of_pod(spec, &defaults);
                 assert_eq!(counted(&demand), wanted, "{}: {name}", case.name);
-                let mut workloads = cluster.written.workloads.iter();
+                let mut workloads = cluster.config.workloads.iter();
                 let workload = workloads.find(|it| it.name.value == name).unwrap();
                 if !workload.pod_patch.value.is_empty() || !workload.patch.value.is_empty() {
                     continue;

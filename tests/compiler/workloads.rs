@@ -37,7 +37,7 @@ fn pools(spec: &Value) -> Vec<String> {
 }
 
 fn workloads(cluster: &Cluster) -> usize {
-    cluster.written.workloads.len()
+    cluster.config.workloads.len()
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn readme_names_the_pools_of_workloads() {
         let (_, readme) = files.find(|(path, _)| *path == "README.md").unwrap();
         let lines = readme.contents.lines();
         let rows: Vec<&str> = lines.filter(|line| line.starts_with("| ")).collect();
-        for workload in &case.cluster().written.workloads {
+        for workload in &case.cluster().config.workloads {
             let name = workload.name.value.as_str();
             let kind = workload.tasks()[0].0;
             let start = format!("| {name} | {kind} |");

@@ -74,6 +74,22 @@ fn cards_are_named_in_tables_alone() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The resolved pools are read instead of the file, except by rules about what the user wrote.
+#[test]
+fn rules_alone_read_pools_of_the_file() {
+    let mut wrong = Vec::new();
+    for (path, code) in compiler() {
+        let is_rule = path.starts_with("checks/") || path.contains("/rules/");
+        if is_rule || path.starts_with("model/") || path.starts_with("syntax/") {
+            continue;
+        }
+        let names = ["node_pools", "pool_in_file"].into_iter();
+        let found = names.filter(|name| code.names.contains(*name));
+        wrong.extend(found.map(|name| format!("{path}: {name}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 #[test]
 fn every_file_is_in_its_list() {
     let mut wrong = Vec::new();

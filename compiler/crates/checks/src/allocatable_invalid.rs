@@ -41,7 +41,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Some(allocatable) = &pool.written.allocatable else {
+        let Some(allocatable) = &pool.settings.allocatable else {
             continue;
         };
         let (cpu, memory) = cluster.room(pool);
@@ -78,7 +78,7 @@ fn check_quantity(
             .emit();
         return;
     };
-    let machine = pool.written.machine.as_ref();
+    let machine = pool.machine_name.as_ref();
     // Without facts about the machine, the written value counts.
     if let Some(machine) = machine.filter(|_| capacity.is_some_and(|capacity| amount > capacity)) {
         let message = format!(

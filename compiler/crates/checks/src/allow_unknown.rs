@@ -32,7 +32,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let codes = (cluster.registry.codes)();
-    for word in &cluster.written.allow {
+    for word in &cluster.config.allow {
         let is_named = |code: &&&Code| code.is_called(&word.value);
         let found = codes.iter().find(is_named);
         if found.is_some_and(|code| code.severity == Severity::Warning) {

@@ -35,7 +35,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let Some(repair) = pool.written.auto_repair else {
+        let Some(repair) = pool.settings.auto_repair else {
             continue;
         };
         let message = match facts.repairs {

@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         report
-            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .diagnostic(&RULE.code, pool.sharing_span, message)
             .primary_label(format!("the nodes advertise `{name}`, not `{GPU}`"))
             .label(
                 nodes.max_span,

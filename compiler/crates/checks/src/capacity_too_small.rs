@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let reserved = match &pool.written.capacity.value {
+        let reserved = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => reservation.count,
             Capacity::CapacityBlock(block) => Some(block.count),
             Capacity::OnDemand | Capacity::Spot(_) => None,

@@ -39,7 +39,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in &cluster.pools {
-        let capacity = &pool.written.capacity;
+        let capacity = &pool.settings.capacity;
         let kind = kind(capacity);
         // `onDemand` is the default, also where the cloud has no kinds.
         if facts.capacities.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {

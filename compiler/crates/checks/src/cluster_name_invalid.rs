@@ -45,11 +45,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, name.span, message)
             .help(help)
             .emit();
-        if cluster.written.cloud.existing_name().is_none() {
+        if cluster.config.cloud.existing_name().is_none() {
             return;
         }
     }
-    let name = cluster.written.cloud.existing_name().unwrap_or(name);
+    let name = cluster.config.cloud.existing_name().unwrap_or(name);
     if name.is_empty() || name.len() > rule.max || !(rule.allows)(name) {
         let message = format!("invalid name `{name}` for a cluster of {}", facts.name);
         let help = format!("use {}; at most {} characters", rule.words, rule.max);

@@ -79,7 +79,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let builder = builder.help("set `devicePlugin: cloud` in the pool's `stack`");
         // A setting in the cluster's `stack` may be correct for other pools.
-        match pool.written.stack.device_plugin {
+        match cluster.pool_in_file(pool).stack.device_plugin {
             Some(own) => builder.replace(own.span, "cloud").emit(),
             None => builder.emit(),
         };

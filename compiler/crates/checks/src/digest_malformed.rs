@@ -35,7 +35,7 @@ digests: {"registry.k8s.io/kueue/kueue:v0.19.2": "sha256:0123"}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (name, digest) in &cluster.written.digests {
+    for (name, digest) in &cluster.config.digests {
         let is_tagged =
             image(name).is_ok_and(|image| image.tag.is_some() && image.digest.is_none());
         if !is_tagged {

@@ -37,7 +37,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(range) = cluster.cloud.boot_disk(cluster, pool) else {
             continue;
         };
-        let disk = pool.written.disk_gib;
+        let disk = pool.settings.disk_gib;
         let (nearest, why) = if disk.value < range.least {
             (range.least, range.smaller)
         } else if disk.value > range.most {

@@ -44,7 +44,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some(Task::Deployment(task)) = workload.task() else {
             continue;
         };

@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, taint.span, message)
                 .primary_label("the daemons have no tolerations")
-                .label(pool.written.sharing.span, "each claim for a GPU starts one")
+                .label(pool.sharing_span, "each claim for a GPU starts one")
                 .help("write `effect: NoSchedule`")
                 .emit();
         }

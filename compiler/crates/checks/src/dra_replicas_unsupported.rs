@@ -46,7 +46,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_claimed() {
-        let (span, message, help) = match &pool.written.sharing.value {
+        let (span, message, help) = match &cluster.pool_in_file(pool).sharing.value {
             Sharing::TimeSlicing(slicing) => (
                 slicing.replicas.span,
                 format!(

@@ -42,13 +42,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         && cluster.pools.iter().all(|pool| !pool.gpus.is_unresolved());
     if let (Some(pool), Some(plugin), true) = (
         dra_pools.peek(),
-        cluster.written.stack.device_plugin,
+        cluster.config.stack.device_plugin,
         all_dra,
     ) {
         reject(pool, plugin, report);
     }
     for pool in dra_pools {
-        if let Some(plugin) = pool.written.stack.device_plugin {
+        if let Some(plugin) = cluster.pool_in_file(pool).stack.device_plugin {
             reject(pool, plugin, report);
         }
     }

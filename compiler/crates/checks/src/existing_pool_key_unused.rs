@@ -40,7 +40,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Some(existing) = &pool.written.existing else {
+        let Some(existing) = &pool.settings.existing else {
             continue;
         };
         for (key, span) in unused_keys(pool) {
@@ -56,23 +56,26 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The keys that are set and have no effect, each with a location inside it.
 fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
-    let written = &pool.written;
-    let disk = Some(written.disk_gib.span).filter(|span| span.is_written());
-    let network = &written.network;
+    let settings = &pool.settings;
+    let disk = Some(settings.disk_gib.span).filter(|span| span.is_written());
+    let network = &settings.network;
     let placement = network.placement.as_ref();
     let keys = [
-        ("labels", written.labels.keys().next().map(|key| key.span)),
-        ("tags", written.tags.keys().next().map(|key| key.span)),
-        ("zones", written.zones.first().map(|zone| zone.span)),
-        ("subnets", written.subnets.first().map(|subnet| subnet.span)),
+        ("labels", pool.user_labels.keys().next().map(|key| key.span)),
+        ("tags", settings.tags.keys().next().map(|key| key.span)),
+        ("zones", settings.zones.first().map(|zone| zone.span)),
+        (
+            "subnets",
+            settings.subnets.first().map(|subnet| subnet.span),
+        ),
         ("capacity", unused_capacity(pool)),
         ("diskGiB", disk),
-        ("maxPods", written.max_pods.map(|pods| pods.span)),
+        ("maxPods", settings.max_pods.map(|pods| pods.span)),
         ("network", network.efa.as_ref().map(|efa| efa.span)),
         ("network", placement.map(|placement| placement.span)),
-        ("upgrade", written.upgrade.as_ref().map(|it| it.span)),
-        ("localDisks", written.local_disks.map(|it| it.span)),
-        ("autoRepair", written.auto_repair.map(|it| it.span)),
+        ("upgrade", settings.upgrade.as_ref().map(|it| it.span)),
+        ("localDisks", settings.local_disks.map(|it| it.span)),
+        ("autoRepair", settings.auto_repair.map(|it| it.span)),
     ];
     keys.into_iter()
         .filter_map(|(key, span)| Some((key, span?)))
@@ -82,7 +85,7 @@ fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
 /// The location of a `capacity` without effect. The kind of capacity only matters if the cloud taints the nodes for it;
 /// even then, the settings for requesting the nodes have no effect.
 fn unused_capacity(pool: &Pool) -> Option<Span> {
-    let capacity = &pool.written.capacity;
+    let capacity = &pool.settings.capacity;
     let taints = pool.taints.iter().any(|taint| taint.span == capacity.span);
     match &capacity.value {
         Capacity::OnDemand => None,

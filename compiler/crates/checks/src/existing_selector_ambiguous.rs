@@ -40,7 +40,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let existing = |pool: &Pool| Some((pool.name.clone(), pool.written.existing.clone()?));
+    let existing = |pool: &Pool| Some((pool.name.clone(), pool.settings.existing.clone()?));
     let pools: Vec<_> = cluster.pools.iter().filter_map(existing).collect();
     for (index, (name, pool)) in pools.iter().enumerate() {
         if pool.selector.is_empty() {

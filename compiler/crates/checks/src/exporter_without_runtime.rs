@@ -38,7 +38,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(monitoring) = &cluster.written.monitoring else {
+    let Some(monitoring) = &cluster.config.monitoring else {
         return;
     };
     let exporter = &monitoring.exporter;

@@ -32,7 +32,7 @@ gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: "
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(gitops) = &cluster.written.gitops else {
+    let Some(gitops) = &cluster.config.gitops else {
         return;
     };
     let branch = gitops.branch();

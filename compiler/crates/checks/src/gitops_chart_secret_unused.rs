@@ -38,13 +38,13 @@ mirror: {charts: "oci://registry.example.com/charts"}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(Gitops::Flux(flux)) = cluster.written.gitops.as_ref().map(|it| &it.value) else {
+    let Some(Gitops::Flux(flux)) = cluster.config.gitops.as_ref().map(|it| &it.value) else {
         return;
     };
     let Some(secret) = &flux.chart_secret else {
         return;
     };
-    if cluster.written.mirror.charts.is_none() {
+    if cluster.config.mirror.charts.is_none() {
         let message = "`chartSecret` has no effect: `mirror.charts` is not set";
         let help = "add `mirror: {charts: oci://…}`, or remove `chartSecret`";
         report

@@ -39,7 +39,7 @@ gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: m
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(gitops) = &cluster.written.gitops else {
+    let Some(gitops) = &cluster.config.gitops else {
         return;
     };
     let mut reject = |name: &Spanned<String>, kind: &str, help: &str| {

@@ -38,7 +38,7 @@ gitops: {flux: {repository: "git@git.example.com:acme/gitops.git", branch: main,
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(gitops) = &cluster.written.gitops else {
+    let Some(gitops) = &cluster.config.gitops else {
         return;
     };
     let repository = gitops.repository();

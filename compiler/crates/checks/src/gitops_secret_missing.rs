@@ -36,7 +36,7 @@ gitops: {flux: {repository: "ssh://git@git.example.com/acme/gitops.git", branch:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(gitops) = &cluster.written.gitops else {
+    let Some(gitops) = &cluster.config.gitops else {
         return;
     };
     let Gitops::Flux(flux) = &gitops.value else {

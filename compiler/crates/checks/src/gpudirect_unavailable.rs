@@ -2,6 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
+use gpuc_model::cloud::NoRdma;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -37,20 +38,28 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Some(written) = &pool.written.network.gpudirect else {
+        let Some(written) = &pool.settings.network.gpudirect else {
             continue;
         };
         if pool.machine.is_unresolved() {
             continue;
         }
-        let Err(refusal) = cluster.cloud.gpudirect(pool) else {
-            continue;
+        let refusal = match cluster.cloud.gpudirect(pool) {
+            Some(Ok(_)) => continue,
+            Some(Err(refusal)) => refusal,
+            None => NoRdma {
+                why: format!(
+                    "{} has no networks for GPUDirect",
+                    cluster.cloud.facts().name
+                ),
+                help: "remove `gpudirect`",
+            },
         };
         let message = format!("gpuc cannot set up GPUDirect for pool `{}`", pool.name);
         let builder = report
             .diagnostic(&RULE.code, written.span, message)
             .primary_label(refusal.why);
-        let builder = match &pool.written.machine {
+        let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
         };

@@ -42,11 +42,10 @@ admission: {guard: enforce}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.ranges_hold_gpus() || cluster.written.admission.is_some() {
+    if cluster.ranges_hold_gpus() || cluster.config.admission.is_some() {
         return;
     }
-    let queueing = &cluster.written.queueing;
-    let autoscaler = &cluster.written.autoscaler;
+    let queueing = &cluster.config.queueing;
     for max in cluster
         .teams
         .iter()
@@ -66,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             )
         } else {
             (
-                autoscaler.as_ref().map_or(max.span, |it| it.span),
+                cluster.autoscaler.span,
                 "Karpenter may treat the request for 0 GPUs that a LimitRange adds as a request for GPUs",
             )
         };

@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some((other, other_grant)) = other_guarantee else {
             continue;
         };
-        if limit <= max || guaranteed > max || pool.written.overcommit.value {
+        if limit <= max || guaranteed > max || pool.settings.overcommit.value {
             continue;
         }
         let message = format!(

@@ -68,25 +68,30 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for device in load.devices() {
             let pools: Vec<_> = load.pools.iter().map(|pool| pool.index).collect();
             let count = load.asks(&What::Device(device.clone()));
-            let requested = (device.as_str(), count, pools.as_slice());
-            if report_load(
-                cluster,
-                &unallocated,
-                &load.title,
-                requested,
-                gpus_span(load),
-                report,
-            ) {
+            let requested = Requested {
+                title: &load.title,
+                device: &device,
+                count,
+                pools: &pools,
+                span: gpus_span(load),
+            };
+            if report_load(cluster, &unallocated, &requested, report) {
                 reported.insert((index, device));
             }
         }
     }
-    report_concurrent(cluster, &unallocated, (&loads, reported), report);
+    report_concurrent(cluster, &unallocated, &loads, reported, report);
     for (profile, named, pool) in notebooks_on_pools(cluster) {
         if let Some(Devices { resource, count }) = Devices::of(profile, pool) {
             let title = format!("notebook `{}`", profile.name);
-            let requested = (resource.as_str(), u64::from(count), &[pool.index][..]);
-            report_load(cluster, &unallocated, &title, requested, named.span, report);
+            let requested = Requested {
+                title: &title,
+                device: &resource,
+                count: u64::from(count),
+                pools: &[pool.index],
+                span: named.span,
+            };
+            report_load(cluster, &unallocated, &requested, report);
         }
     }
 }
@@ -104,7 +109,8 @@ fn gpus_span(load: &Load<'_>) -> Span {
 fn report_concurrent(
     cluster: &Cluster,
     unallocated: &BTreeMap<(usize, &str), Unallocated>,
-    (loads, mut reported): (&[Load<'_>], BTreeSet<(usize, String)>),
+    loads: &[Load<'_>],
+    mut reported: BTreeSet<(usize, String)>,
     report: &mut Report,
 ) {
     let devices: BTreeSet<String> = loads.iter().flat_map(Load::devices).collect();
@@ -172,7 +178,7 @@ fn unallocated<'p>(
     total: &Promise<'p>,
 ) -> Option<((usize, &'p str), Unallocated)> {
     let (max, guaranteed) = (total.most(), total.guaranteed());
-    if cluster.pools[total.pool].written.overcommit.value || guaranteed > max || guaranteed == 0 {
+    if cluster.pools[total.pool].settings.overcommit.value || guaranteed > max || guaranteed == 0 {
         return None;
     }
     let largest = total.grants.iter().max_by_key(|it| it.1.guaranteed.value)?;
@@ -180,14 +186,34 @@ fn unallocated<'p>(
     Some(((total.pool, total.resource), remaining))
 }
 
+/// Devices that a workload without a team requests.
+struct Requested<'r> {
+    /// The title of the workload, for messages.
+    title: &'r str,
+    /// The resource name of the devices.
+    device: &'r str,
+    /// The number of devices.
+    count: u64,
+    /// The indexes of the pools that the workload can use.
+    pools: &'r [usize],
+    /// The location of the request.
+    span: Span,
+}
+
+/// Reports a request that exceeds the devices that are not guaranteed.
 fn report_load(
     cluster: &Cluster,
     unallocated: &BTreeMap<(usize, &str), Unallocated>,
-    title: &str,
-    (device, count, pools): (&str, u64, &[usize]),
-    span: Span,
+    requested: &Requested<'_>,
     report: &mut Report,
 ) -> bool {
+    let Requested {
+        title,
+        device,
+        count,
+        pools,
+        span,
+    } = *requested;
     let capacities: Option<Vec<_>> = pools
         .iter()
         .map(|pool| unallocated.get(&(*pool, device)))

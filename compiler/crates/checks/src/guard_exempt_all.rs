@@ -32,7 +32,7 @@ admission: {exempt: [research, research-dev]}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return;
     };
     let mut namespaces = cluster.teams.iter().flat_map(|team| &team.namespaces);

@@ -37,7 +37,7 @@ admission: {exempt: [research-devel]}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return;
     };
     let mut seen: Vec<&Spanned<String>> = Vec::new();

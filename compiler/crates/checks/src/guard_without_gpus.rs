@@ -31,7 +31,7 @@ admission:"),
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return;
     };
     let mut pools = cluster.pools.iter();

@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     for pool in &cluster.pools {
-        if let Some(host) = pool.written.hosts.first() {
+        if let Some(host) = pool.settings.hosts.first() {
             let message = format!(
                 "{} creates the machines of pool `{}`",
                 facts.name, pool.name

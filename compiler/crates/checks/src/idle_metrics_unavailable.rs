@@ -42,7 +42,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(monitoring) = &cluster.written.monitoring else {
+    let Some(monitoring) = &cluster.config.monitoring else {
         return;
     };
     if monitoring.exporter.value != Exporter::Gpuc {
@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("pool `{}` has no alert `GpuIdle`", pool.name);
         report
             .diagnostic(&RULE.code, threshold, message)
-            .label(pool.written.sharing.span, "all of its GPUs are partitioned")
+            .label(pool.sharing_span, "all of its GPUs are partitioned")
             .label(
                 monitoring.exporter.span,
                 "this exporter cannot measure MIG devices",

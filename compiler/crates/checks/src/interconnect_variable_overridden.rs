@@ -36,7 +36,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let several = |it: &gpuc_schema::Spanned<u32>| it.value > 1;
         let task = workload.task();
         let task = task.filter(|task| task.nodes().is_some_and(several));
@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(pool) = pools.first() else {
             continue;
         };
-        let network = &pool.written.network;
+        let network = &pool.settings.network;
         let interconnect = network.gpudirect.as_ref().map(|it| it.span);
         let interconnect = interconnect.or(network.efa.as_ref().map(|it| it.span));
         let Some(interconnect) = interconnect else {

@@ -36,7 +36,7 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.written.cloud.creates_cluster() {
+    if cluster.config.cloud.creates_cluster() {
         return;
     }
     // Reported once, because a cluster has one network.

@@ -39,15 +39,15 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let selector = pool
-            .written
+            .settings
             .existing
             .iter()
             .flat_map(|existing| &existing.selector);
-        for (key, value) in pool.written.labels.iter().chain(selector) {
+        for (key, value) in pool.user_labels.iter().chain(selector) {
             reject(key, "key", key_problem(key), report);
             reject(value, "value", value_problem(value), report);
         }
-        if let Some(team) = &pool.written.dedicated_to {
+        if let Some(team) = &pool.settings.dedicated_to {
             let problem = if team.is_empty() {
                 Some("write whom the pool is dedicated to".to_owned())
             } else {

@@ -36,7 +36,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        for key in pool.written.labels.keys() {
+        for key in pool.user_labels.keys() {
             let prefixes = [("gpuc.dev/", "gpuc sets labels with this prefix itself")];
             let mut prefixes = prefixes.iter().chain(facts.reserved_prefixes);
             let Some((_, reason)) = prefixes.find(|(prefix, _)| key.starts_with(prefix)) else {

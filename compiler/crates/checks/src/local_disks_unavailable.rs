@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let Some(disks) = pool.written.local_disks else {
+        let Some(disks) = pool.settings.local_disks else {
             continue;
         };
         let choices = cluster.cloud.local_disks(pool);

@@ -38,7 +38,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
         let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
-        if !is_mig || pool.is_existing() || cluster.cloud.cuts_gpus(pool) {
+        if !is_mig || pool.is_existing() || cluster.cloud.partitions_gpus(pool) {
             continue;
         }
         let message = format!(
@@ -46,7 +46,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         report
-            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .diagnostic(&RULE.code, pool.sharing_span, message)
             .label(
                 pool.plugin.span,
                 "this plugin advertises MIG devices, but does not create them",

@@ -50,13 +50,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if gpus.fraction.is_none() {
             continue;
         }
-        if let Sharing::Mig(_) = &pool.written.sharing.value {
+        if let Sharing::Mig(_) = &cluster.pool_in_file(pool).sharing.value {
             let message = format!(
                 "MIG is not supported on the virtual GPUs of pool `{}`",
                 pool.name
             );
             report
-                .diagnostic(&RULE.code, pool.written.sharing.span, message)
+                .diagnostic(&RULE.code, pool.sharing_span, message)
                 .label(gpus.chosen, "this machine has a fraction of a GPU")
                 .help("choose a machine with full GPUs, or use `timeSlicing`")
                 .emit();

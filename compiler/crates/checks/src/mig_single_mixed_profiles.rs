@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, strategy.span, message)
                 .primary_label("this strategy requires identical MIG devices")
-                .label(pool.written.sharing.span, "the MIG geometry")
+                .label(pool.sharing_span, "the MIG geometry")
                 .help("write `strategy: mixed`, or partition all GPUs in the same way")
                 .replace(strategy.span, "mixed")
                 .emit();

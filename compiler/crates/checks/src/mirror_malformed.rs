@@ -34,7 +34,7 @@ mirror: {images: "https://registry.example.com/hub"}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(registry) = &cluster.written.mirror.images else {
+    let Some(registry) = &cluster.config.mirror.images else {
         return;
     };
     let path = registry.trim_end_matches('/');

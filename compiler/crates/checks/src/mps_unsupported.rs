@@ -41,7 +41,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
-        let Some(existing) = &pool.written.existing else {
+        let Some(existing) = &pool.settings.existing else {
             continue;
         };
         let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, existing.span, message)
             .primary_label(format!("`{MPS_CAPABLE}` is missing"))
-            .label(pool.written.sharing.span, "MPS is enabled here")
+            .label(pool.sharing_span, "MPS is enabled here")
             .help(format!(
                 "label the nodes `{MPS_CAPABLE}=true` and add the label to `existing.selector`"
             ))

@@ -52,7 +52,7 @@ const DUMMY: &[&str] = &[
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let (Some(notebooks), Some(values)) = (
-        &cluster.written.notebooks,
+        &cluster.config.notebooks,
         chart_values(cluster, "jupyterhub"),
     ) else {
         return;

@@ -46,7 +46,7 @@ charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: 
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(notebooks) = &cluster.written.notebooks else {
+    let Some(notebooks) = &cluster.config.notebooks else {
         return;
     };
     if chart_values(cluster, "jupyterhub").is_some_and(chooses_authenticator) {
@@ -55,7 +55,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let message =
         "no authenticator is configured: the chart's default accepts any name and any password";
     let mut builder = report.diagnostic(&RULE.code, notebooks.span, message);
-    if let Some(settings) = &cluster.written.charts.jupyterhub {
+    if let Some(settings) = &cluster.config.charts.jupyterhub {
         builder = builder.label(settings.span, "these values do not choose an authenticator");
     }
     let help = "write `charts: {jupyterhub: {values: {hub: {config: {JupyterHub: \

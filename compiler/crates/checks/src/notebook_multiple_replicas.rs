@@ -64,7 +64,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, gpus.span, message)
             .label(
-                pool.written.sharing.span,
+                pool.sharing_span,
                 format!("this pool shares its GPUs as {unit}"),
             )
             .help("write 1")

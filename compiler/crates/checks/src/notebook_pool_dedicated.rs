@@ -46,7 +46,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let pool = cluster.pool(named);
-        let dedicated_to = pool.and_then(|pool| pool.written.dedicated_to.as_ref());
+        let dedicated_to = pool.and_then(|pool| pool.settings.dedicated_to.as_ref());
         // A pool that is dedicated to a use, and not to a team, is open to every pod that names it.
         let Some(team) = dedicated_to.filter(|team| cluster.team(team).is_some()) else {
             continue;

@@ -109,7 +109,7 @@ fn allocated_through_dra(pool: &Pool) -> Misfit {
 
 fn misfit(profile: &NotebookProfile, pool: &Pool) -> Option<Misfit> {
     let offers = pool.offers.get()?;
-    let sharing = pool.written.sharing.span;
+    let sharing = pool.sharing_span;
     let profiles = profiles(offers);
     let is_mixed = matches!(
         pool.sharing.get()?,

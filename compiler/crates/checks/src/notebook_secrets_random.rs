@@ -68,7 +68,7 @@ const SECRETS: &[(&str, &str)] = &[
 ];
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let (Some(notebooks), Some(gitops)) = (&cluster.written.notebooks, &cluster.written.gitops)
+    let (Some(notebooks), Some(gitops)) = (&cluster.config.notebooks, &cluster.config.gitops)
     else {
         return;
     };

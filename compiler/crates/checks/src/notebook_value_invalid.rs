@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(hub) = cluster.jupyter_hub() else {
         return;
     };
-    let span = cluster.written.notebooks.as_ref().map(|it| it.span);
+    let span = cluster.config.notebooks.as_ref().map(|it| it.span);
     if let Some(span) = span.filter(|_| hub.profiles.is_empty()) {
         let message = "`profiles` is empty: users cannot start a notebook".to_owned();
         let help = "add a profile, such as `{name: CPU only, cpu: 2, memory: 4Gi}`";

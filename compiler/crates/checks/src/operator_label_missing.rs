@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         first.plugin.span
     };
     for pool in &cluster.pools {
-        let Some(existing) = &pool.written.existing else {
+        let Some(existing) = &pool.settings.existing else {
             continue;
         };
         let wanted = operator::labels(cluster.cloud, pool);

@@ -39,7 +39,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        for key in pool.written.labels.keys() {
+        for key in pool.user_labels.keys() {
             if !operator::is_operators(key) {
                 continue;
             }

@@ -52,9 +52,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             first.name, pool.name
         );
         report
-            .diagnostic(&RULE.code, driver_span(pool), message)
+            .diagnostic(&RULE.code, driver_span(cluster, pool), message)
             .primary_label(two)
-            .label(driver_span(first), one)
+            .label(driver_span(cluster, first), one)
             .help(format!(
                 "write the same `driver` for both, or give one of them a `devicePlugin` other than `{}`",
                 word(&pool.plugin)
@@ -91,7 +91,11 @@ fn difference(one: Settings, two: Settings) -> Option<(String, String)> {
 }
 
 /// The location of the pool's own `driver`, or of its name.
-fn driver_span(pool: &Pool) -> gpuc_schema::Span {
-    let driver = pool.written.stack.driver.map(|driver| driver.span);
+fn driver_span(cluster: &Cluster, pool: &Pool) -> gpuc_schema::Span {
+    let driver = cluster
+        .pool_in_file(pool)
+        .stack
+        .driver
+        .map(|driver| driver.span);
     driver.unwrap_or(pool.name.span)
 }

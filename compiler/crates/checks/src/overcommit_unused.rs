@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster
         .pools
         .iter()
-        .filter(|it| it.written.overcommit.value)
+        .filter(|it| it.settings.overcommit.value)
     {
         let is_needed = totals
             .iter()
@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "the quotas of pool `{}` do not exceed its capacity",
                 pool.name
             );
-            let span = pool.written.overcommit.span;
+            let span = pool.settings.overcommit.span;
             report
                 .diagnostic(&RULE.code, span, message)
                 .help("remove `overcommit`")

@@ -38,7 +38,7 @@ const MARK: &str = "replace-me";
 const SHORTEST_ID: usize = 12;
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in texts(&cluster.written) {
+    for text in texts(&cluster.config) {
         let written = text.written;
         if written.contains(MARK) || is_all_zeros(written) {
             report

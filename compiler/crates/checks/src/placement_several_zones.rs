@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     for pool in &cluster.pools {
-        let network = &pool.written.network;
+        let network = &pool.settings.network;
         let compact = network
             .placement
             .as_ref()
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         let builder = report.diagnostic(&RULE.code, compact.span, message);
-        let builder = match pool.written.zones.get(1) {
+        let builder = match pool.settings.zones.get(1) {
             Some(second) => builder.label(second.span, "this is a second zone"),
             None => builder.label(pool.name.span, "this pool sets no `zones`"),
         };

@@ -47,7 +47,7 @@ const HIGHEST: i32 = 1_000_000_000;
 const LONGEST: usize = 2048;
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let classes = &cluster.written.priorities;
+    let classes = &cluster.config.priorities;
     for (index, class) in classes.iter().enumerate() {
         let name = &class.name;
         let first = classes[..index].iter().find(|it| it.name == *name);

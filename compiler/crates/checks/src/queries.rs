@@ -16,7 +16,7 @@ pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'stat
     let created = cluster.pools.iter().filter(|pool| !pool.is_existing());
     created.filter_map(|pool| match pool.machine.get()? {
         MachineType::Catalog(machine) => {
-            let name = pool.written.machine.as_ref();
+            let name = pool.machine_name.as_ref();
             let span = name.map_or(pool.name.span, |name| name.span);
             Some((pool, *machine, span))
         }
@@ -32,7 +32,7 @@ pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>
         let profiles = hub.profiles.iter();
         hub.image.iter().chain(profiles.flat_map(|it| &it.image))
     });
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     let tasks = workloads.flat_map(|workload| workload.tasks());
     let of_workloads = tasks.filter_map(|(_, _, task)| task.image());
     of_stacks.chain(of_notebooks).chain(of_workloads)
@@ -53,7 +53,7 @@ pub(super) fn notebooks_on_pools(
 
 /// The values of a chart from the configuration.
 pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c Fragment> {
-    let settings = cluster.written.charts.get(chart)?;
+    let settings = cluster.config.charts.get(chart)?;
     Some(&settings.values.value)
 }
 
@@ -67,8 +67,11 @@ pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
 
 /// The `stack` sections of the cluster and of each pool.
 pub(super) fn stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
-    let pools = cluster.pools.iter().map(|pool| &pool.written.stack);
-    std::iter::once(&cluster.written.stack).chain(pools)
+    let pools = cluster
+        .pools
+        .iter()
+        .map(|pool| &cluster.pool_in_file(pool).stack);
+    std::iter::once(&cluster.config.stack).chain(pools)
 }
 
 /// The driver versions that gpuc installs, by pool. Another rule reports a version that cannot be parsed.
@@ -103,9 +106,10 @@ pub(super) fn unused<T>(
         .collect();
     let is_known = |pool: &Pool| !pool.gpus.is_unresolved();
     let all_idle = idle.len() == cluster.gpu_pools().count() && cluster.pools.iter().all(is_known);
-    let of_cluster = pick(&cluster.written.stack).filter(|_| all_idle);
+    let of_cluster = pick(&cluster.config.stack).filter(|_| all_idle);
     let of_cluster = of_cluster.zip(idle.first().copied());
-    let of_pools = (idle.iter()).filter_map(|pool| Some((pick(&pool.written.stack)?, *pool)));
+    let of_pools =
+        (idle.iter()).filter_map(|pool| Some((pick(&cluster.pool_in_file(pool).stack)?, *pool)));
     (of_cluster.into_iter().chain(of_pools))
         .map(|(written, pool)| Unused { written, pool })
         .collect()

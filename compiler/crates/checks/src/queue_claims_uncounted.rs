@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 pool.allocation.span,
                 "this allocates the pool's GPUs through DRA",
             )
-            .label(cluster.written.queueing.span, "this enables queues")
+            .label(cluster.config.queueing.span, "this enables queues")
             .help(help)
             .emit();
     }

@@ -44,12 +44,12 @@ priorities:"),
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     let preempt = settings.map(|it| it.preempt.value).unwrap_or_default();
     if !cluster.has_queues() || preempt == Preempting::Never {
         return;
     }
-    let classes = &cluster.written.priorities;
+    let classes = &cluster.config.priorities;
     for class in classes
         .iter()
         .map(|it| &it.value)
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, class.preempts.span, message)
             .label(lower.value.value.span, "this priority is lower")
             .label(
-                cluster.written.queueing.span,
+                cluster.config.queueing.span,
                 "queues compare only the values of priorities",
             )
             .help("set `kueue: {preempt: never}`, or use the same value for both")

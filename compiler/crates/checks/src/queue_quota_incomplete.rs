@@ -1,10 +1,7 @@
 //! Only some teams have a quota of CPU or memory in queues.
 
-use gpuc_schema::Spanned;
-use gpuc_schema::config::{Quantity, Quota};
-
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Team};
+use gpuc_model::{Cluster, Quantity, Quota, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -48,11 +45,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn check_resource(
     cluster: &Cluster,
     key: &str,
-    amount: fn(&Quota) -> Option<&Spanned<Quantity>>,
+    amount: fn(&Quota) -> Option<&Quantity>,
     report: &mut Report,
 ) {
     let quota_span = |team: &Team| {
-        let quota = team.written.quota.as_ref()?;
+        let quota = team.quota.as_ref()?;
         amount(quota).map(|amount| amount.span)
     };
     let Some(counted_by) = cluster.teams.iter().find_map(quota_span) else {

@@ -41,7 +41,7 @@ teams:"),
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let has_queues = cluster.has_queues();
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     let is_fair = settings.is_some_and(|it| it.fair_sharing.value);
     let mut unused = Vec::new();
     if let Some(settings) = settings.filter(|_| !has_queues) {
@@ -52,7 +52,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .grants()
             .filter_map(|grant| grant.lend.filter(|_| !has_queues));
         unused.extend(lent.map(|lend| ("lend", lend.span, QUEUES)));
-        if let Some(weight) = team.written.weight.as_ref().filter(|_| !is_fair) {
+        if let Some(weight) = team.settings.weight.as_ref().filter(|_| !is_fair) {
             unused.push(("weight", weight.span, FAIR));
         }
     }

@@ -55,7 +55,7 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     let Some(topology) = settings.and_then(|it| it.topology.as_ref()) else {
         return;
     };

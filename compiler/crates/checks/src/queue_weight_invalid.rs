@@ -40,7 +40,7 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for weight in cluster.teams.iter().filter_map(|team| team.written.weight) {
+    for weight in cluster.teams.iter().filter_map(|team| team.settings.weight) {
         if !WEIGHTS.contains(&weight.value) {
             let message = format!("the weight {weight} is out of range");
             let builder = report.diagnostic(&RULE.code, weight.span, message);

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for team in cluster.teams.iter().filter(|team| team.grants.is_empty()) {
         let message = format!("the queue of team `{}` has no quota of GPUs", team.name);
         let builder = report.diagnostic(&RULE.code, team.name.span, message);
-        let builder = builder.label(cluster.written.queueing.span, "this enables queues");
+        let builder = builder.label(cluster.config.queueing.span, "this enables queues");
         let help =
             "add `quota: {gpus: [{pool: NAME, guaranteed: 0, limit: 1}]}` so that it can borrow";
         builder.help(help).emit();

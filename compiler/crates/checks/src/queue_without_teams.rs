@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = "`queueing: kueue` has no effect without teams";
         let help = "add `teams`, or set `charts: {kueue: {}}` instead, for your own queues";
         report
-            .diagnostic(&RULE.code, cluster.written.queueing.span, message)
+            .diagnostic(&RULE.code, cluster.config.queueing.span, message)
             .help(help)
             .emit();
     }

@@ -1,9 +1,8 @@
 //! A quota cannot be enforced across namespaces.
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Team};
+use gpuc_model::{Cluster, Quota, Team};
 use gpuc_schema::Span;
-use gpuc_schema::config::Quota;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -50,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 fn check_team_quota(cluster: &Cluster, team: &Team, report: &mut Report) {
-    let Some(quota) = &team.written.quota else {
+    let Some(quota) = &team.quota else {
         return;
     };
     let [_, second, ..] = &team.namespaces[..] else {
@@ -80,16 +79,14 @@ fn check_team_quota(cluster: &Cluster, team: &Team, report: &mut Report) {
 }
 
 fn check_namespace_quotas(cluster: &Cluster, team: &Team, report: &mut Report) {
-    let quotas = &team.written.namespace_quotas;
+    let quotas = &team.namespace_quotas;
     for (index, own) in quotas.iter().enumerate() {
         let name = &own.namespace;
-        let team_quota = team
-            .written
-            .quota
-            .as_ref()
-            .filter(|_| team.namespaces.len() == 1);
+        let team_quota = team.quota.as_ref().filter(|_| team.namespaces.len() == 1);
         let first = quotas[..index].iter().find(|it| it.namespace == *name);
-        let first = first.map(|it| it.span).or(team_quota.map(|it| it.span));
+        let first = first
+            .map(|it| it.quota.span)
+            .or(team_quota.map(|it| it.span));
         let queued = job_quota_spans(&own.quota)
             .next()
             .filter(|_| cluster.has_queues());
@@ -101,14 +98,14 @@ fn check_namespace_quotas(cluster: &Cluster, team: &Team, report: &mut Report) {
                 .help("merge them into one quota")
                 .emit();
         } else if let Some(span) = queued {
-            report_queued(span, cluster.written.queueing.span, report);
+            report_queued(span, cluster.config.queueing.span, report);
         }
     }
 }
 
 /// The locations of the entries that Kueue counts: GPUs, CPU, memory and pods.
 fn job_quota_spans(quota: &Quota) -> impl Iterator<Item = Span> {
-    let gpus = quota.gpus.iter().map(|it| it.span);
+    let gpus = quota.gpu_spans.iter().copied();
     let amounts = [&quota.cpu, &quota.memory].into_iter().flatten();
     let amounts = amounts.map(|it| it.span);
     gpus.chain(amounts)

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for (team, grant) in &total.grants {
             let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
             // Another rule reports guarantees beyond the capacity.
-            if limit <= guaranteed || pool.written.overcommit.value {
+            if limit <= guaranteed || pool.settings.overcommit.value {
                 continue;
             }
             if u64::from(limit) > max {

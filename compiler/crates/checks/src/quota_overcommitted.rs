@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for total in cluster.promises() {
         let pool = &cluster.pools[total.pool];
         let (sum, max) = (total.guaranteed(), total.most());
-        if sum <= max || pool.written.overcommit.value {
+        if sum <= max || pool.settings.overcommit.value {
             continue;
         }
         // The first guarantee that exceeds the capacity.

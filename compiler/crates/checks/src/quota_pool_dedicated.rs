@@ -39,7 +39,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
         for grant in team.grants().filter(|it| it.limit.value > 0) {
             let pool = &cluster.pools[grant.pool];
-            let dedicated_to = pool.written.dedicated_to.as_ref();
+            let dedicated_to = pool.settings.dedicated_to.as_ref();
             let Some(owner) = dedicated_to.filter(|owner| **owner != team.name) else {
                 continue;
             };

@@ -35,7 +35,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Some(rdma) = pool.written.network.rdma.as_ref() else {
+        let Some(rdma) = pool.settings.network.rdma.as_ref() else {
             continue;
         };
         if pool.machine.is_unresolved() {
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         let builder = report.diagnostic(&RULE.code, rdma.span, message);
         let builder = builder.primary_label(refusal.why);
-        let builder = match &pool.written.machine {
+        let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
         };

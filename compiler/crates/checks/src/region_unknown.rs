@@ -31,7 +31,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
-    let Some(location) = cluster.written.cloud.value.location() else {
+    let Some(location) = cluster.config.cloud.value.location() else {
         return;
     };
     let region = (facts.region_of)(location).filter(|region| !facts.regions.contains(region));

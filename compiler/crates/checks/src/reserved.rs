@@ -77,7 +77,7 @@ pub(super) fn all(cluster: &Cluster) -> Vec<Shared<'_>> {
 }
 
 fn id(pool: &Pool) -> Option<&str> {
-    match &pool.written.capacity.value {
+    match &pool.settings.capacity.value {
         Capacity::Reservation(it) => Some(&it.id.value),
         Capacity::CapacityBlock(it) => Some(&it.id.value),
         Capacity::OnDemand | Capacity::Spot(_) => None,
@@ -85,7 +85,7 @@ fn id(pool: &Pool) -> Option<&str> {
 }
 
 fn count(pool: &Pool) -> Option<Spanned<u32>> {
-    match &pool.written.capacity.value {
+    match &pool.settings.capacity.value {
         Capacity::Reservation(it) => it.count,
         Capacity::CapacityBlock(it) => Some(it.count),
         Capacity::OnDemand | Capacity::Spot(_) => None,
@@ -94,8 +94,8 @@ fn count(pool: &Pool) -> Option<Spanned<u32>> {
 
 /// The machine type and zones by which reservations of one name differ.
 fn machines(pool: &Pool) -> (Option<&str>, Vec<&str>) {
-    let machine = pool.written.machine.as_ref();
-    let zones = pool.written.zones.iter();
+    let machine = pool.machine_name.as_ref();
+    let zones = pool.settings.zones.iter();
     let mut zones: Vec<&str> = zones.map(|zone| zone.value.as_str()).collect();
     zones.sort_unstable();
     (machine.map(|machine| machine.value.as_str()), zones)

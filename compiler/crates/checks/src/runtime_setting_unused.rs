@@ -43,7 +43,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let runs = |pool: &Pool| pool.is_advertised_by(DevicePlugin::Gpuc);
     for (pool, _) in cluster.gpu_pools().filter(|(pool, _)| !runs(pool)) {
-        if let Some(placement) = pool.written.sharing.placement() {
+        if let Some(placement) = pool.sharing_placement {
             report_unused(pool, "placement", placement.span, report);
         }
     }

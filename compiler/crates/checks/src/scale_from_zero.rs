@@ -66,7 +66,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, nodes.min_span, message)
             .primary_label(misprediction)
-            .label(pool.written.sharing.span, "this shares the GPUs")
+            .label(pool.sharing_span, "this shares the GPUs")
             .label(gpus.chosen, "the machine type")
             .help("write `min: 1`")
             .replace(nodes.min_span, "1")

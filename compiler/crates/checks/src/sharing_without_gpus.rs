@@ -40,12 +40,12 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        if !shares(&pool.written) || !matches!(pool.gpus.get(), Some(None)) {
+        if !shares(cluster.pool_in_file(pool)) || !matches!(pool.gpus.get(), Some(None)) {
             continue;
         }
         let message = format!("pool `{}` has no GPUs to share", pool.name);
-        let builder = report.diagnostic(&RULE.code, pool.written.sharing.span, message);
-        let builder = match &pool.written.machine {
+        let builder = report.diagnostic(&RULE.code, pool.sharing_span, message);
+        let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "this machine type has no GPUs"),
             None => builder,
         };

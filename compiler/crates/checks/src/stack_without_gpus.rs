@@ -45,12 +45,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if !matches!(pool.gpus.get(), Some(None)) {
             continue;
         }
-        let Some(span) = first_key(&pool.written.stack) else {
+        let Some(span) = first_key(&cluster.pool_in_file(pool).stack) else {
             continue;
         };
         let message = format!("`stack` has no effect: pool `{}` has no GPUs", pool.name);
         let builder = report.diagnostic(&RULE.code, span, message);
-        let builder = match &pool.written.machine {
+        let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "this machine type has no GPUs"),
             None => builder,
         };

@@ -41,7 +41,7 @@ fn is_bucket(name: &str) -> bool {
 }
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(storage) = &cluster.written.storage else {
+    let Some(storage) = &cluster.config.storage else {
         return;
     };
     for (index, bucket) in storage.buckets.iter().enumerate() {

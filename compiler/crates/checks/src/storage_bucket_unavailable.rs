@@ -37,7 +37,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if facts.storage.is_none_or(|it| it.buckets.is_some()) {
         return;
     }
-    let storage = cluster.written.storage.iter();
+    let storage = cluster.config.storage.iter();
     for bucket in storage.flat_map(|storage| &storage.buckets) {
         let message = format!("buckets as volumes are not supported on {}", facts.name);
         report

@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(storage) = &cluster.written.storage else {
+    let Some(storage) = &cluster.config.storage else {
         return;
     };
     let facts = cluster.cloud.facts();

@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     for class in cluster
-        .written
+        .config
         .storage
         .iter()
         .flat_map(|storage| &storage.classes)

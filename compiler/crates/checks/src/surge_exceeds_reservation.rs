@@ -42,11 +42,11 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let upgrade = pool.written.upgrade.as_ref();
+        let upgrade = pool.settings.upgrade.as_ref();
         let Some(surge) = upgrade.and_then(|upgrade| upgrade.max_surge) else {
             continue;
         };
-        let (span, count) = match &pool.written.capacity.value {
+        let (span, count) = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => (reservation.id.span, reservation.count),
             Capacity::CapacityBlock(block) => (block.id.span, Some(block.count)),
             Capacity::OnDemand | Capacity::Spot(_) => continue,

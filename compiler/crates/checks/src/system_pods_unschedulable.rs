@@ -40,7 +40,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if !cluster.written.cloud.creates_cluster() {
+    if !cluster.config.cloud.creates_cluster() {
         return;
     }
     let Some(first) = cluster.pools.first() else {

@@ -1,7 +1,7 @@
 //! Tags are set but gpuc creates no cloud resources.
 
+use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,11 +32,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let section = &cluster.written.cloud;
+    let section = &cluster.config.cloud;
     let Some((key, tags)) = section.tags() else {
         return;
     };
-    let creates_nothing = !section.creates_cluster() && cluster.pools.iter().all(Pool::is_existing);
+    let creates_nothing =
+        !section.creates_cluster() && cluster.pools.iter().all(|pool| pool.is_existing());
     let Some(first) = tags.keys().next().filter(|_| creates_nothing) else {
         return;
     };

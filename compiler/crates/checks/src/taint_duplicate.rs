@@ -41,12 +41,12 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let written = &pool.written;
-        for (index, taint) in written.taints.iter().enumerate() {
+        for (index, taint) in pool.user_taints.iter().enumerate() {
             let (key, effect) = (&taint.value.key, taint.value.effect.value);
-            let mut before = written.taints[..index].iter().map(|taint| &taint.value);
+            let mut before = pool.user_taints[..index].iter().map(|taint| &taint.value);
             let same = before.find(|other| other.key == *key && other.effect.value == effect);
-            let dedicated = written
+            let dedicated = pool
+                .settings
                 .dedicated_to
                 .as_ref()
                 .filter(|_| key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule);

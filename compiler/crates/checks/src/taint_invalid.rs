@@ -33,7 +33,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for taint in cluster.pools.iter().flat_map(|pool| &pool.written.taints) {
+    for taint in cluster.pools.iter().flat_map(|pool| &pool.user_taints) {
         let taint = &taint.value;
         let key = key_problem(&taint.key).map(|problem| (&taint.key, "key", problem));
         let value = value_problem(&taint.value).map(|problem| (&taint.value, "value", problem));

@@ -54,7 +54,7 @@ const RESERVED: &[&str] = &[
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        for taint in &pool.written.taints {
+        for taint in &pool.user_taints {
             let key = &taint.value.key;
             let manager = match key.as_str() {
                 STARTUP_TAINT => "gpuc",

@@ -36,7 +36,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        for taint in &pool.written.taints {
+        for taint in &pool.user_taints {
             let (key, value) = (&taint.value.key, &taint.value.value);
             if !value.is_empty() {
                 continue;

@@ -1,9 +1,7 @@
 //! A quantity of a team's quota or limits is invalid.
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Team};
-use gpuc_schema::Spanned;
-use gpuc_schema::config::{Amounts, Limits, Quantity};
+use gpuc_model::{Amounts, Cluster, ContainerLimits, Quantity, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -39,8 +37,8 @@ teams:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
-        let of_team = team.written.quota.iter().map(|it| &it.value);
-        let of_namespaces = team.written.namespace_quotas.iter().map(|it| &it.quota);
+        let of_team = team.quota.iter();
+        let of_namespaces = team.namespace_quotas.iter().map(|it| &it.quota);
         for quota in of_team.chain(of_namespaces) {
             let written = [&quota.cpu, &quota.memory, &quota.storage];
             for (what, written) in ["CPU cores", "memory", "storage"].into_iter().zip(written) {
@@ -49,13 +47,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 check_quantity(what, nonzero, report);
             }
         }
-        if let Some(limits) = &team.written.limits {
+        if let Some(limits) = &team.limits {
             check_limits(team, limits, report);
         }
     }
 }
 
-fn check_limits(team: &Team, limits: &Limits, report: &mut Report) {
+fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
     let cpu_and_memory = |amounts: Option<&Amounts>| {
         let amounts = amounts.cloned().unwrap_or_default();
         [amounts.cpu, amounts.memory]
@@ -83,36 +81,38 @@ fn check_limits(team: &Team, limits: &Limits, report: &mut Report) {
         }
         for (less, more) in pairs.iter().filter(|_| is_valid) {
             if let (Some(lower), Some(upper)) = (all[*less], all[*more]) {
-                check_order((names[*less], lower), (names[*more], upper), report);
+                let lower = Setting::new(names[*less], lower);
+                check_order(&lower, &Setting::new(names[*more], upper), report);
             }
         }
     }
 }
 
 /// Reports a default request that exceeds the quota of a namespace: a container without requests must fit into it.
-fn check_against_quotas(team: &Team, what: &str, request: &Spanned<Quantity>, report: &mut Report) {
+fn check_against_quotas(team: &Team, what: &str, request: &Quantity, report: &mut Report) {
     let quotas = (0..team.namespaces.len()).filter_map(|index| team.quota_of(index));
-    let of_team = team.written.quota.as_ref().map(|it| &it.value);
+    let of_team = team.quota.as_ref();
     for quota in quotas.chain(of_team) {
         let limit = match what {
             "CPU cores" => &quota.cpu,
             _ => &quota.memory,
         };
-        let nonzero = |it: &&Spanned<Quantity>| it.thousandths().is_some_and(|count| count > 0);
+        let nonzero = |it: &&Quantity| it.thousandths().is_some_and(|count| count > 0);
         if let Some(limit) = limit.as_ref().filter(nonzero)
             && request.thousandths() > limit.thousandths()
         {
-            check_order(("defaultRequest", request), ("quota", limit), report);
+            let request = Setting::new("defaultRequest", request);
+            check_order(&request, &Setting::new("quota", limit), report);
             return;
         }
     }
 }
 
 /// Whether a quantity is valid. Values that gpuc derived from an invalid one are not reported.
-fn check_quantity(what: &str, quantity: Option<&Spanned<Quantity>>, report: &mut Report) -> bool {
+fn check_quantity(what: &str, quantity: Option<&Quantity>, report: &mut Report) -> bool {
     let is_cpu = what == "CPU cores";
-    let is_invalid = |it: &&Spanned<Quantity>| {
-        it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.0, is_cpu)
+    let is_invalid = |it: &&Quantity| {
+        it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.text, is_cpu)
     };
     let Some(quantity) = quantity.filter(is_invalid) else {
         return true;
@@ -120,14 +120,14 @@ fn check_quantity(what: &str, quantity: Option<&Spanned<Quantity>>, report: &mut
     if !quantity.span.is_written() {
         return false;
     }
-    let message = format!("invalid quantity `{}` for {what}", quantity.value.0);
+    let message = format!("invalid quantity `{}` for {what}", quantity.text);
     let examples = if is_cpu {
         "`4`, `0.5` or `500m`"
     } else {
         "`16Gi` or `4Ti`"
     };
     let is_too_precise = quantity
-        .0
+        .text
         .split_once('.')
         .is_some_and(|(_, part)| part.len() > 3 && part.bytes().all(|byte| byte.is_ascii_digit()));
     let help = if is_cpu && is_too_precise {
@@ -157,17 +157,27 @@ pub(super) fn has_wrong_unit(quantity: &str, is_cpu: bool) -> bool {
     }
 }
 
-fn check_order(
-    (less, lower): (&str, &Spanned<Quantity>),
-    (more, upper): (&str, &Spanned<Quantity>),
-    report: &mut Report,
-) {
+/// A quantity with the name of its key.
+struct Setting<'q> {
+    key: &'static str,
+    quantity: &'q Quantity,
+}
+
+impl<'q> Setting<'q> {
+    fn new(key: &'static str, quantity: &'q Quantity) -> Self {
+        Self { key, quantity }
+    }
+}
+
+/// Reports a quantity that exceeds its maximum.
+fn check_order(setting: &Setting<'_>, max: &Setting<'_>, report: &mut Report) {
+    let (lower, upper) = (setting.quantity, max.quantity);
     if lower.thousandths() > upper.thousandths() {
-        let (low, up) = (&lower.value.0, &upper.value.0);
-        let message = format!("`{less}` ({low}) exceeds `{more}` ({up})");
+        let (low, up) = (&lower.text, &upper.text);
+        let message = format!("`{}` ({low}) exceeds `{}` ({up})", setting.key, max.key);
         report
             .diagnostic(&RULE.code, lower.span, message)
-            .label(upper.span, format!("`{more}` is set here"))
+            .label(upper.span, format!("`{}` is set here", max.key))
             .help(format!("write at most {up}"))
             .emit();
     }

@@ -1,11 +1,8 @@
 //! A team's default container requests do not fit on any node.
 
-use gpuc_schema::Spanned;
-use gpuc_schema::config::Quantity;
-
 use gpuc_model::check::Rule;
 use gpuc_model::scheduling::What;
-use gpuc_model::{Cluster, Pool};
+use gpuc_model::{Amounts, Cluster, Pool, Quantity};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -41,46 +38,62 @@ teams:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
-        let default = &team.default_request;
+        let Amounts { cpu, memory } = &team.default_request;
         let allocatable_cpu = |pool: &Pool| cluster.room(pool).0.map(|room| room.left);
         let allocatable_memory = |pool: &Pool| cluster.room(pool).1.map(|room| room.left);
-        let name = team.name.as_str();
-        check_resource(
-            cluster,
-            name,
-            (&What::Cpu, default.cpu.as_ref(), 1),
-            allocatable_cpu,
-            report,
-        );
-        check_resource(
-            cluster,
-            name,
-            (&What::Memory, default.memory.as_ref(), 1000),
-            allocatable_memory,
-            report,
-        );
+        let default = |what, quantity, unit| DefaultRequest {
+            team: &team.name,
+            what,
+            quantity,
+            unit,
+        };
+        if let Some(cpu) = cpu {
+            let default = default(What::Cpu, cpu, 1);
+            check_resource(cluster, &default, allocatable_cpu, report);
+        }
+        if let Some(memory) = memory {
+            let default = default(What::Memory, memory, 1000);
+            check_resource(cluster, &default, allocatable_memory, report);
+        }
     }
+}
+
+/// The default request of a resource.
+struct DefaultRequest<'t> {
+    /// The name of the team.
+    team: &'t str,
+    /// The resource.
+    what: What,
+    /// The requested quantity.
+    quantity: &'t Quantity,
+    /// The unit of allocatable amounts, in thousandths of the quantity's unit.
+    unit: u64,
 }
 
 fn check_resource(
     cluster: &Cluster,
-    team: &str,
-    (what, default, unit): (&What, Option<&Spanned<Quantity>>, u64),
+    default: &DefaultRequest<'_>,
     allocatable: impl Fn(&Pool) -> Option<u64>,
     report: &mut Report,
 ) {
-    let Some(default) = default.filter(|it| it.span.is_written()) else {
+    let DefaultRequest {
+        team,
+        what,
+        quantity,
+        unit,
+    } = default;
+    if !quantity.span.is_written() {
         return;
-    };
+    }
     let sizes = cluster.pools.iter().map(allocatable);
     let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else {
         return;
     };
     let largest = sizes.into_iter().zip(&cluster.pools).max_by_key(|it| it.0);
-    let (Some((max, pool)), Some(requested)) = (largest, default.thousandths()) else {
+    let (Some((max, pool)), Some(requested)) = (largest, quantity.thousandths()) else {
         return;
     };
-    let requested = requested.div_ceil(unit);
+    let requested = requested.div_ceil(*unit);
     if requested <= max {
         return;
     }
@@ -94,7 +107,7 @@ fn check_resource(
         what.words(max)
     );
     report
-        .diagnostic(&RULE.code, default.span, message)
+        .diagnostic(&RULE.code, quantity.span, message)
         .label(pool.name.span, has)
         .help("lower it to the needs of a container that sets no requests")
         .emit();

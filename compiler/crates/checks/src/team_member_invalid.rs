@@ -41,7 +41,7 @@ teams:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
-        let members = &team.written.members;
+        let members = &team.settings.members;
         for (index, member) in members.iter().enumerate() {
             check_member(&team.namespaces[0], member, &members[..index], report);
         }

@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         for name in &team.namespaces {
             let first = before.iter().find(|(other, _)| *other == name);
             // Another rule reports two teams of the same name.
-            let is_default = team.written.namespaces.is_empty();
+            let is_default = cluster.config.teams[team.index].namespaces.is_empty();
             let problem = match first {
                 _ if is_default && !is_dns_label(name) => None,
                 _ if !is_dns_label(name) => {
@@ -84,7 +84,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The owner of a namespace that a team cannot use.
 pub(super) fn owner(cluster: &Cluster, name: &str) -> Option<String> {
-    let controller = cluster.written.gitops.as_ref().map(|it| match &it.value {
+    let controller = cluster.config.gitops.as_ref().map(|it| match &it.value {
         Gitops::Flux(flux) => &flux.namespace,
         Gitops::Argocd(argocd) => &argocd.namespace,
     });

@@ -1,7 +1,7 @@
 //! A team without a quota can take GPUs that other teams are guaranteed.
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Grant, Team};
+use gpuc_model::{Cluster, Grant, Quota, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -46,13 +46,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let promises = cluster.promises();
     for team in &cluster.teams {
         // Another rule reports a quota that cannot be enforced across several namespaces.
-        let quota_of_team = team.written.quota.as_ref();
-        if quota_of_team.is_some_and(|it| !it.gpus.is_empty()) {
+        if team.quota.as_ref().is_some_and(Quota::has_gpus) {
             continue;
         }
         let unlimited = (0..team.namespaces.len()).find(|index| {
             let quota = team.quota_of(*index);
-            quota.is_none_or(|quota| quota.gpus.is_empty())
+            quota.is_none_or(|quota| !quota.has_gpus())
         });
         // Guarantees of another namespace of the same team count as well.
         let mut others = promises.iter().flat_map(|it| &it.grants);

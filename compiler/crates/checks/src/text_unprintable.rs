@@ -38,7 +38,7 @@ nodePools:
 const MAX_BYTES: usize = 4096;
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in texts(&cluster.written) {
+    for text in texts(&cluster.config) {
         let written = text.written;
         let hidden = written.chars().find(|c| is_hidden(*c, text.many_lines));
         let (message, help) = if let Some(hidden) = hidden {

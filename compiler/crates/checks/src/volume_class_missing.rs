@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     if let Some(hub) = cluster.jupyter_hub()
         && let Some(volumes) = claimed_volumes(cluster, hub)
-        && let Some(notebooks) = &cluster.written.notebooks
+        && let Some(notebooks) = &cluster.config.notebooks
     {
         let storage = hub.storage.as_ref();
         report_unbound(
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             volumes,
         );
     }
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let pods = workload.task().and_then(Task::pods);
         for volume in pods.map_or(&[][..], |pods| pods.volumes) {
             if let VolumeFrom::Claim(claim) = &volume.from.value {

@@ -43,12 +43,12 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let priorities = cluster.written.priorities.iter();
+    let priorities = cluster.config.priorities.iter();
     let priorities: Vec<_> = priorities.map(|it| &it.name).collect();
-    let storage = cluster.written.storage.iter();
+    let storage = cluster.config.storage.iter();
     let classes = storage.flat_map(|it| &it.classes);
     let classes: Vec<_> = classes.map(|it| &it.name).collect();
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let priority = workload.priority.as_ref();
         if let Some(name) = priority.filter(|name| !name.starts_with("system-")) {
             check_class("PriorityClass", name, &priorities, report);

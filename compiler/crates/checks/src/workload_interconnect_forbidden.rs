@@ -43,16 +43,16 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let several = workload.task().and_then(Task::nodes);
         let several = several.filter(|nodes| nodes.value > 1);
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
         let (Some(nodes), Some(team)) = (several, team) else {
             continue;
         };
-        let level = team.written.pod_security;
+        let level = team.settings.pod_security;
         let pools = holding(cluster, workload);
-        let mut networks = pools.iter().map(|pool| &pool.written.network);
+        let mut networks = pools.iter().map(|pool| &pool.settings.network);
         let needed = networks.find_map(privileged_use);
         let Some((span, action, why)) =
             needed.filter(|_| level.value != PodSecurityLevel::Privileged)

@@ -38,7 +38,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let name = &workload.name;
         match workload.tasks().as_slice() {
             [_] => {}

@@ -53,7 +53,7 @@ const MOST_NUMBERED: u32 = 1000;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut seen = BTreeMap::new();
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let name = &workload.name;
         let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
         if !begins || !is_dns_label(name) || name.len() > LONGEST {

@@ -44,7 +44,7 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     // The needs of a workload on an unknown pool cannot be determined.
     let (privileged, others): (Vec<_>, Vec<_>) = cluster
-        .written
+        .config
         .workloads
         .iter()
         .filter(|it| it.team.is_none())

@@ -45,7 +45,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
         if let (Some(team), Some(task)) = (team, workload.task()) {
             check_gpus(cluster, workload, task, team, report);
@@ -244,7 +244,7 @@ fn check_gpus_per_container(workload: &Workload, task: Task<'_>, team: &Team, re
 
 /// Checks the requests of a container against the team's maximum: a LimitRange rejects more.
 fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
-    let limits = team.written.limits.as_ref();
+    let limits = team.limits.as_ref();
     let max = limits.and_then(|limits| limits.max.as_ref());
     let (Some(max), Some(pods)) = (max, task.pods()) else {
         return;

@@ -43,7 +43,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         ),
         (&["status"], "because Kubernetes sets it"),
     ];
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         for (path, replacement) in FIXED {
             let Some(found) = workload.patch.value.at(path) else {
                 continue;

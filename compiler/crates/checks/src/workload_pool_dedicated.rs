@@ -40,13 +40,13 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some(named) = &workload.pool else {
             continue;
         };
         let owner = cluster
             .pool(named)
-            .and_then(|pool| pool.written.dedicated_to.as_ref());
+            .and_then(|pool| pool.settings.dedicated_to.as_ref());
         // A pool that is dedicated to a use, and not to a team, is open to every workload that names it.
         let Some(owner) = owner.filter(|owner| cluster.team(owner).is_some()) else {
             continue;

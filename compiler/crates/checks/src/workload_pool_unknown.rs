@@ -38,7 +38,7 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     let pools = cluster.pools.iter();
     let names: Vec<_> = pools.map(|pool| pool.name.as_str()).collect();
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some(name) = &workload.pool else {
             continue;
         };

@@ -42,12 +42,12 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
         let (Some(team), Some(task)) = (team, workload.task()) else {
             continue;
         };
-        let level = team.written.pod_security;
+        let level = team.settings.pod_security;
         if level.value != PodSecurityLevel::Restricted {
             continue;
         }

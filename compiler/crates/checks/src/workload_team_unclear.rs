@@ -42,7 +42,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let team = workload.team.as_ref();
         if let Some(name) = team
             && cluster.team(name).is_none()

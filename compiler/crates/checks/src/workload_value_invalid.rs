@@ -45,7 +45,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let mut validator = Validator { report };
         validator.check_workload(workload);
         for (_, _, task) in workload.tasks() {

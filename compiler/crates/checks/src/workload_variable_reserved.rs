@@ -38,7 +38,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         for (kind, _, task) in workload.tasks() {
             let Some(pods) = task.pods() else {
                 continue;

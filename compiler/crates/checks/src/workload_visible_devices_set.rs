@@ -3,7 +3,7 @@
 use gpuc_model::check::Rule;
 use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
 use gpuc_model::scheduling::holding;
-use gpuc_model::{Cluster, GpuAsk, Pool};
+use gpuc_model::{Cluster, GpuAsk};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -39,7 +39,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some((task, pods)) = workload.task().and_then(|task| Some((task, task.pods()?))) else {
             continue;
         };
@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let requests_gpus = GpuAsk::of(task).is_some();
         let sees_none = matches!(value, Some("" | "none" | "void"));
         let mut pools = holding(cluster, workload).into_iter();
-        if !requests_gpus && (sees_none || !pools.any(Pool::has_gpus)) {
+        if !requests_gpus && (sees_none || !pools.any(|pool| pool.has_gpus())) {
             continue;
         }
         let message = format!("workload `{}` sets `{VISIBLE}`", workload.name);

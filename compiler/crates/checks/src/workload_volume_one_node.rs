@@ -35,10 +35,10 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let classes = cluster.written.storage.iter().flat_map(|it| &it.classes);
+    let classes = cluster.config.storage.iter().flat_map(|it| &it.classes);
     let file_classes = classes.filter(|class| matches!(class.volumes.value, Volumes::Files(_)));
     let file_classes: Vec<_> = file_classes.map(|class| &class.name).collect();
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let Some(task) = workload.task() else {
             continue;
         };

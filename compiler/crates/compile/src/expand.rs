@@ -28,7 +28,7 @@ pub fn expand(written: &Node, cluster: &Cluster) -> String {
 /// The configuration with defaults, as data: independent of explicit defaults and of bases. Values that gpuc selects
 /// are not included.
 pub fn complete(cluster: &Cluster) -> Json {
-    let config = &*cluster.written;
+    let config = &*cluster.config;
     let mut json = serde_json::to_value(config).expect("the schema's types serialise to JSON");
     if let Some(fields) = json.as_object_mut() {
         // The base is already merged.

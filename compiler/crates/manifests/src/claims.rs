@@ -118,7 +118,7 @@ pub(super) fn of_domains(objects: &[Object]) -> impl Iterator<Item = (&str, &Obj
 
 /// The claim that gpuc generates under this name for a workload of the file, as a DeviceClass and a count.
 pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Option<(&'c str, u32)> {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     let mut all = workloads.flat_map(|workload| {
         let ask = workload.task().and_then(GpuAsk::of);
         let pools = cluster.pools.iter().filter(move |_| ask.is_some());

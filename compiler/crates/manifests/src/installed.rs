@@ -6,9 +6,9 @@ use gpuc_model::Cluster;
 
 /// Whether a chart that gpuc installs defines the kinds of an API group.
 pub(super) fn installs_group(cluster: &Cluster, group: &str) -> bool {
-    let charts = &cluster.written.charts;
+    let charts = &cluster.config.charts;
     let has = |predicate: fn(Task<'_>) -> bool| {
-        let mut workloads = cluster.written.workloads.iter();
+        let mut workloads = cluster.config.workloads.iter();
         workloads.any(|it| it.task().is_some_and(predicate))
     };
     let has_trainer =

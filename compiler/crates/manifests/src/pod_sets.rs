@@ -32,7 +32,7 @@ const WHOLE: &[&str] = &[
 
 /// Whether queues admit all pods of an object together.
 fn is_whole(cluster: &Cluster, object: &Object) -> bool {
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     match object.kind.as_str() {
         // Volcano jobs use the queues of Volcano.
         "Job" => object.is_of("batch"),

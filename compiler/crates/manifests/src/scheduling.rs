@@ -76,7 +76,7 @@ pub(super) fn unplaced<'s>(
 /// For a pod that may run on any node: keeps the pools whose taints it tolerates if it is too large for all of them,
 /// else none. A cluster that gpuc does not create may have nodes outside of pools.
 fn keep_open(cluster: &Cluster, verdicts: &mut Vec<Verdict<'_>>) {
-    let is_complete = cluster.written.cloud.creates_cluster();
+    let is_complete = cluster.config.cloud.creates_cluster();
     let is_tainted = |verdict: &Verdict<'_>| {
         let mut against = against(verdict);
         against.any(|reason| matches!(reason.why, Why::Taint { .. }))

@@ -264,7 +264,7 @@ fn scales(scaler: &Object, object: &Object) -> bool {
 pub(super) fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
     let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
     let is_labelled = labels.is_some_and(|it| it.get(WORKLOAD_LABEL).is_some());
-    let mut workloads = cluster.written.workloads.iter();
+    let mut workloads = cluster.config.workloads.iter();
     let is_named = workloads.any(|workload| {
         let namespace = object.namespace.as_deref();
         let in_namespace = namespace.is_none_or(|it| it == cluster.namespace_of(workload));

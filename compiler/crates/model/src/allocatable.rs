@@ -67,7 +67,7 @@ impl Cluster {
             .zip(size)
             .map(|(of_node, size)| of_node(pool, size))
             .unwrap_or_default();
-        let allocatable = pool.written.allocatable.as_ref();
+        let allocatable = pool.settings.allocatable.as_ref();
         let amount = |capacity: Option<u64>,
                       reserved: u64,
                       daemons: u64,
@@ -95,8 +95,8 @@ impl Cluster {
 
     /// The `DaemonSets` of the generated tree whose pods run on the nodes of a pool and have requests.
     pub fn daemons(&self, pool: &Pool) -> Vec<Daemon> {
-        let charts = &self.written.charts;
-        let mut daemons = self.cloud.daemons(&self.written, pool);
+        let charts = &self.config.charts;
+        let mut daemons = self.cloud.daemons(&self.config, pool);
         if pool.has_gpus() && pool.is_advertised_by(DevicePlugin::Gpuc) {
             // With MPS, the pod also has the container of the control daemon.
             let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
@@ -121,7 +121,7 @@ impl Cluster {
     /// Whether gpuc deploys dcgm-exporter to a pool. If the GPU Operator installs the driver or the device plugin of
     /// the pool, it also deploys the exporter.
     pub fn has_exporter(&self, pool: &Pool) -> bool {
-        let monitoring = self.written.monitoring.as_ref();
+        let monitoring = self.config.monitoring.as_ref();
         let is_dcgm = monitoring.is_some_and(|it| it.exporter.value == Exporter::Dcgm);
         let by_operator = pool.driver.value == DriverOwner::Operator
             || pool.is_advertised_by(DevicePlugin::Operator);

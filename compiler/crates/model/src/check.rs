@@ -45,7 +45,7 @@ fn has_unresolved_values(cluster: &Cluster) -> bool {
         kubernetes,
         pools,
         teams,
-        written: _,
+        config: _,
         name: _,
         cloud: _,
         registry: _,

@@ -22,6 +22,7 @@ mod notebooks;
 pub mod operator;
 pub mod plan;
 mod pool;
+mod quantity;
 mod queues;
 mod quota_totals;
 pub mod registry;
@@ -39,14 +40,20 @@ pub use allocatable::{Daemon, RUNTIME_ASKS, Room};
 pub use claims::{Claimed, DeviceClass};
 pub use notebooks::{Devices, slug};
 pub use operator::{Access, Operands};
-pub use pool::{Label, MachineType, NodeRange, Pool, PoolGpus, PoolTaint, SetBy, Toleration};
+pub use pool::{
+    Label, MachineType, NodeRange, Pool, PoolGpus, PoolSettings, PoolSpec, PoolTaint, SetBy,
+    Toleration,
+};
+pub use quantity::{Amounts, Quantity};
 pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
 pub use quota_totals::Promise;
 pub use registry::Registry;
 pub use resolved::Resolved;
 pub use resource_groups::{Group, groups};
 pub use sharing::{MigGpu, Offer, Sharing};
-pub use teams::{CHART_NAMESPACES, Grant, Team, Unit};
+pub use teams::{
+    CHART_NAMESPACES, ContainerLimits, Grant, NamespaceQuota, Quota, Team, TeamSettings, Unit,
+};
 pub use version::{KubernetesVersion, SUPPORTED};
 pub use volumes::Unbound;
 pub use workloads::{GpuAsk, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
@@ -54,7 +61,7 @@ pub use workloads::{GpuAsk, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 use std::sync::Arc;
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster, NodePool};
 use gpuc_syntax::node::Because;
 
 use crate::cloud::Cloud;
@@ -81,8 +88,8 @@ pub const RDMA_SHARES: u32 = 63;
 /// A cluster.
 #[derive(Clone)]
 pub struct Cluster {
-    /// The configuration in the file.
-    pub written: Arc<GpuCluster>,
+    /// The configuration in the file. Pools and teams are read from the fields below.
+    pub config: Arc<GpuCluster>,
     /// The name.
     pub name: Spanned<String>,
     /// The Kubernetes version.
@@ -135,6 +142,12 @@ impl Cluster {
         self.gpu_pools()
             .map(|(pool, _)| pool)
             .filter(|pool| pool.allocation.value == Allocation::Dra)
+    }
+
+    /// The settings of a pool exactly as they are in the file, for rules that report unused or contradictory settings.
+    /// Everything else reads the resolved values of the pool.
+    pub fn pool_in_file(&self, pool: &PoolSpec) -> &NodePool {
+        &self.config.node_pools[pool.index]
     }
 
     /// The pool with this name.

@@ -16,7 +16,7 @@ pub struct Devices {
 impl Cluster {
     /// The settings of `JupyterHub`, if the file contains them.
     pub fn jupyter_hub(&self) -> Option<&JupyterHub> {
-        let notebooks = self.written.notebooks.as_ref()?;
+        let notebooks = self.config.notebooks.as_ref()?;
         let Notebooks::JupyterHub(hub) = &notebooks.value;
         Some(hub)
     }

@@ -9,7 +9,7 @@ use gpuc_schema::Span;
 use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_syntax::node::Origin;
 
-use super::{Cluster, Label, Pool, Sharing};
+use super::{Cluster, Label, Pool, PoolSpec, Sharing};
 use crate::cloud::{Cloud, Injection, RuntimeClass};
 
 /// The prefix of the node labels that select the operands.
@@ -56,7 +56,7 @@ pub struct Operands {
 
 impl Operands {
     /// The operands of a pool; `None` if the pool does not use the operator.
-    pub fn of(cloud: &dyn Cloud, pool: &Pool) -> Option<Self> {
+    pub fn of(cloud: &dyn Cloud, pool: &PoolSpec) -> Option<Self> {
         let driver = pool.driver.value == DriverOwner::Operator;
         let plugin = pool.is_advertised_by(DevicePlugin::Operator);
         if !pool.has_gpus() || !(driver || plugin) {
@@ -70,12 +70,12 @@ impl Operands {
             driver,
             toolkit: driver || !has_toolkit,
             plugin,
-            mig: plugin && is_mig && !cloud.cuts_gpus(pool),
+            mig: plugin && is_mig && !cloud.partitions_gpus(pool),
         })
     }
 }
 
-impl Pool {
+impl PoolSpec {
     /// The name of the pool's MIG manager configuration: the name of the pool, unless the MIG manager reserves that
     /// name for disabled MIG. The name of a pool contains no underscore.
     pub fn mig_layout(&self) -> String {
@@ -143,7 +143,7 @@ pub struct Access {
 }
 
 /// The node labels that restrict the operands to their pools. A cluster without the operator has none.
-pub fn labels(cloud: &dyn Cloud, pool: &Pool) -> Vec<Label> {
+pub fn labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
     if !pool.has_gpus() {
         return Vec::new();
     }
@@ -172,7 +172,7 @@ pub fn labels(cloud: &dyn Cloud, pool: &Pool) -> Vec<Label> {
     }
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
     let is_shared = !matches!(pool.sharing.get(), None | Some(Sharing::Exclusive));
-    let sharing = pool.written.sharing.span;
+    let sharing = pool.sharing_span;
     if !operands.plugin || (is_mig && !operands.mig) {
         let why = "the GPU Operator does not partition these GPUs";
         labels.push(disabled("mig-manager", pool.plugin.span, why));

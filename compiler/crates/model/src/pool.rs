@@ -1,8 +1,14 @@
 //! A resolved node pool.
+//!
+//! [`PoolSpec`] is resolved from the file alone. [`Pool`] adds everything that also depends on the cloud and on the
+//! other pools: labels, taints, tolerations and interconnect resources. A function with a `&PoolSpec` can therefore run
+//! before those exist.
+
+use std::ops::Deref;
 
 use gpuc_schema::config::{
-    Allocation, Capacity, DevicePlugin, DriverOwner, Extra, NodeLabels, NodePool, OsFamily,
-    TaintEffect,
+    Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, LocalDisks,
+    Network, NodeLabels, NodePool, OsFamily, SharePlacement, Taint, TaintEffect, TextMap, Upgrade,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
@@ -12,17 +18,19 @@ use super::{DeviceClass, Offer, RDMA_RESOURCE, Resolved, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 
-/// A group of identical nodes.
+/// The properties of a pool that are resolved from the file alone.
 #[derive(Clone, Debug)]
-pub struct Pool {
-    /// The settings of the pool in the file.
-    pub written: NodePool,
+pub struct PoolSpec {
+    /// The settings that need no resolution.
+    pub settings: PoolSettings,
     /// The index in the list of pools.
     pub index: usize,
     /// The name.
     pub name: Spanned<String>,
     /// The machine type of the nodes.
     pub machine: Resolved<MachineType>,
+    /// The name of the machine type in the file; unset if gpuc selects the machine type, and for hosts.
+    pub machine_name: Option<Spanned<String>>,
     /// The GPUs of a node, if it has any.
     pub gpus: Resolved<Option<PoolGpus>>,
     /// The number of nodes, over all zones.
@@ -47,10 +55,111 @@ pub struct Pool {
     pub node_labels: Spanned<NodeLabels>,
     /// How containers share the GPUs.
     pub sharing: Resolved<Sharing>,
+    /// The location of `sharing`.
+    pub sharing_span: Span,
+    /// How gpuc-runtime distributes replicas and MIG devices over the GPUs of a node, if it is set.
+    pub sharing_placement: Option<Spanned<SharePlacement>>,
     /// The extended resources that a device plugin advertises on a node; empty without GPUs and with DRA.
     pub offers: Resolved<Vec<Offer>>,
     /// The DeviceClasses if `allocation` is `dra`, by name; empty otherwise, and if `offers` is unresolved.
     pub classes: Vec<DeviceClass>,
+    /// The labels that the user adds, for rules about their keys and values. [`Pool::labels`] contains the labels of
+    /// the nodes.
+    pub user_labels: TextMap,
+    /// The taints that the user adds, for rules about their keys and values. [`Pool::taints`] contains the taints of
+    /// the nodes.
+    pub user_taints: Vec<Spanned<Taint>>,
+}
+
+/// The settings of a pool that need no resolution: they are used as they are in the file.
+#[derive(Clone, Debug)]
+pub struct PoolSettings {
+    /// The zones of the nodes.
+    pub zones: Vec<Spanned<String>>,
+    /// The subnets of the nodes.
+    pub subnets: Vec<Spanned<String>>,
+    /// The node names of on-premises hosts.
+    pub hosts: Vec<Spanned<String>>,
+    /// The purchase option of the machines.
+    pub capacity: Spanned<Capacity>,
+    /// High-performance networking.
+    pub network: Network,
+    /// The size of the boot disk in GiB.
+    pub disk_gib: Spanned<u32>,
+    /// The use of the local disks.
+    pub local_disks: Option<Spanned<LocalDisks>>,
+    /// The maximum number of pods on a node.
+    pub max_pods: Option<Spanned<u32>>,
+    /// The allocatable CPU and memory of a node, which override the estimate.
+    pub allocatable: Option<Amounts>,
+    /// Whether guaranteed quotas may exceed the pool's GPUs.
+    pub overcommit: Spanned<bool>,
+    /// The team or group that the pool is dedicated to.
+    pub dedicated_to: Option<Spanned<String>>,
+    /// The tags of the pool's cloud resources.
+    pub tags: TextMap,
+    /// The replacement of nodes during an upgrade.
+    pub upgrade: Option<Spanned<Upgrade>>,
+    /// Whether the cloud replaces unhealthy nodes.
+    pub auto_repair: Option<Spanned<bool>>,
+    /// The selector of a pool that was created outside gpuc.
+    pub existing: Option<Spanned<ExistingPool>>,
+}
+
+impl From<&NodePool> for PoolSettings {
+    /// Copies the settings. Every field of the file is named: a new one is either a setting or resolved.
+    fn from(pool: &NodePool) -> Self {
+        let NodePool {
+            zones,
+            subnets,
+            hosts,
+            capacity,
+            network,
+            disk_gib,
+            local_disks,
+            max_pods,
+            allocatable,
+            overcommit,
+            dedicated_to,
+            tags,
+            upgrade,
+            auto_repair,
+            existing,
+            name: _,
+            machine: _,
+            gpu: _,
+            nodes: _,
+            os: _,
+            sharing: _,
+            labels: _,
+            taints: _,
+            stack: _,
+        } = pool.clone();
+        Self {
+            zones,
+            subnets,
+            hosts,
+            capacity,
+            network,
+            disk_gib,
+            local_disks,
+            max_pods,
+            allocatable,
+            overcommit,
+            dedicated_to,
+            tags,
+            upgrade,
+            auto_repair,
+            existing,
+        }
+    }
+}
+
+/// A group of identical nodes.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// The properties that are resolved from the file alone. They are also accessible as fields of the pool.
+    pub spec: PoolSpec,
     /// Other extended resources that a node advertises: network interfaces.
     pub fabric: Vec<Offer>,
     /// The labels that gpuc sets on the nodes, by key.
@@ -66,18 +175,28 @@ pub struct Pool {
     pub tolerations: Vec<Toleration>,
 }
 
-impl Pool {
+/// A pool is its specification with derived properties. Most readers need both, and no field is in both types.
+impl Deref for Pool {
+    type Target = PoolSpec;
+
+    fn deref(&self) -> &PoolSpec {
+        &self.spec
+    }
+}
+
+impl PoolSpec {
     /// Whether a value is unresolved. Every field is named, as in [`check`](crate::check::check).
-    pub(crate) fn has_unresolved_values(&self) -> bool {
+    fn has_unresolved_values(&self) -> bool {
         let Self {
             machine,
             gpus,
             nodes,
             sharing,
             offers,
-            written: _,
+            settings: _,
             index: _,
             name: _,
+            machine_name: _,
             os: _,
             driver: _,
             driver_version: _,
@@ -87,13 +206,11 @@ impl Pool {
             driver_image: _,
             extras: _,
             node_labels: _,
+            sharing_span: _,
+            sharing_placement: _,
             classes: _,
-            fabric: _,
-            labels: _,
-            selector: _,
-            taints: _,
-            startup_taint: _,
-            tolerations: _,
+            user_labels: _,
+            user_taints: _,
         } = self;
         machine.is_unresolved()
             || gpus.is_unresolved()
@@ -105,9 +222,65 @@ impl Pool {
     /// Whether the machines are reserved, so that no additional machine is available.
     pub fn is_reserved(&self) -> bool {
         matches!(
-            self.written.capacity.value,
+            self.settings.capacity.value,
             Capacity::Reservation(_) | Capacity::CapacityBlock(_)
         )
+    }
+
+    /// Whether the nodes have GPUs; false if this is unresolved.
+    pub fn has_gpus(&self) -> bool {
+        matches!(self.gpus.get(), Some(Some(_)))
+    }
+
+    /// Whether this device plugin advertises the GPUs, if the pool has any.
+    pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
+        self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
+    }
+
+    /// Whether the pool exists already, so that gpuc does not create it.
+    pub fn is_existing(&self) -> bool {
+        self.settings.existing.is_some()
+    }
+
+    /// The CPU architecture; amd64 for on-premises hosts and if it does not follow from the machine type.
+    pub fn architecture(&self) -> CpuArchitecture {
+        match self.machine.get() {
+            Some(MachineType::Catalog(machine)) => machine.architecture,
+            Some(MachineType::Cpu(Some(cpu))) => cpu.architecture,
+            _ => CpuArchitecture::Amd64,
+        }
+    }
+}
+
+impl Pool {
+    /// Whether a value is unresolved. Every field is named, as in [`check`](crate::check::check).
+    pub(crate) fn has_unresolved_values(&self) -> bool {
+        let Self {
+            spec,
+            fabric: _,
+            labels: _,
+            selector: _,
+            taints: _,
+            startup_taint: _,
+            tolerations: _,
+        } = self;
+        spec.has_unresolved_values()
+    }
+
+    /// The taints of gpuc with which the nodes register.
+    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
+        self.taints
+            .iter()
+            .filter(|taint| taint.set_by == SetBy::Gpuc)
+            .chain(&self.startup_taint)
+    }
+
+    /// Whether pods that use the interconnect require permissions beyond the pod security level `baseline`: to pin
+    /// memory for network devices, or to access directories and devices of the node.
+    pub fn fabric_is_privileged(&self) -> bool {
+        let mut fabric = self.fabric.iter();
+        let has_rdma = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
+        has_rdma || self.settings.network.gpudirect.is_some()
     }
 }
 
@@ -135,6 +308,8 @@ pub struct PoolGpus {
     pub reported: u32,
     /// The location of the setting that determines the GPU model: the machine type, or the model.
     pub chosen: Span,
+    /// The location of the number in `gpu`, if it is set.
+    pub count_span: Option<Span>,
 }
 
 /// The number of nodes of a pool.
@@ -205,46 +380,4 @@ pub struct Toleration {
     pub effect: TaintEffect,
     /// The origin.
     pub origin: Origin,
-}
-
-impl Pool {
-    /// The taints of gpuc with which the nodes register.
-    pub fn registered_taints(&self) -> impl Iterator<Item = &PoolTaint> {
-        self.taints
-            .iter()
-            .filter(|taint| taint.set_by == SetBy::Gpuc)
-            .chain(&self.startup_taint)
-    }
-
-    /// Whether the nodes have GPUs; false if this is unresolved.
-    pub fn has_gpus(&self) -> bool {
-        matches!(self.gpus.get(), Some(Some(_)))
-    }
-
-    /// Whether this device plugin advertises the GPUs, if the pool has any.
-    pub fn is_advertised_by(&self, plugin: DevicePlugin) -> bool {
-        self.allocation.value == Allocation::DevicePlugin && self.plugin.value == plugin
-    }
-
-    /// Whether pods that use the interconnect require permissions beyond the pod security level `baseline`: to pin
-    /// memory for network devices, or to access directories and devices of the node.
-    pub fn fabric_is_privileged(&self) -> bool {
-        let mut fabric = self.fabric.iter();
-        let has_rdma = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
-        has_rdma || self.written.network.gpudirect.is_some()
-    }
-
-    /// Whether the pool exists already, so that gpuc does not create it.
-    pub fn is_existing(&self) -> bool {
-        self.written.existing.is_some()
-    }
-
-    /// The CPU architecture; amd64 for on-premises hosts and if it does not follow from the machine type.
-    pub fn architecture(&self) -> CpuArchitecture {
-        match self.machine.get() {
-            Some(MachineType::Catalog(machine)) => machine.architecture,
-            Some(MachineType::Cpu(Some(cpu))) => cpu.architecture,
-            _ => CpuArchitecture::Amd64,
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! Names of queues, topology levels, and the unpinned resources that queues count.
 
-use gpuc_schema::config::{Quantity, QueueTopology};
-use gpuc_schema::{Span, Spanned};
+use gpuc_schema::Span;
+use gpuc_schema::config::QueueTopology;
 use serde_json::{Value, json};
 
-use super::{Cluster, Team};
+use super::{Cluster, Quantity, Team};
 
 /// The label of a team's namespaces, with the team's name.
 pub const TEAM_LABEL: &str = "gpuc.dev/team";
@@ -37,10 +37,9 @@ pub fn topology_levels(cluster: &Cluster, topology: &QueueTopology) -> Vec<Strin
 impl Team {
     /// The resources that the team's queue counts on all nodes, with their amounts and locations: CPU, memory and pods.
     pub fn counted_anywhere(&self) -> impl Iterator<Item = (&'static str, Value, Span)> {
-        let quota = self.written.quota.as_ref();
-        let amount = |name, amount: Option<&Spanned<Quantity>>| {
-            amount.map(|it| (name, json!(it.value), it.span))
-        };
+        let quota = self.quota.as_ref();
+        let amount =
+            |name, amount: Option<&Quantity>| amount.map(|it| (name, json!(it.text), it.span));
         let cpu = amount("cpu", quota.and_then(|it| it.cpu.as_ref()));
         let memory = amount("memory", quota.and_then(|it| it.memory.as_ref()));
         let pods = quota.and_then(|it| it.pods.as_ref());

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use gpuc_schema::config::{
-    Allocation, Amounts, Autoscaler, Queueing, Quota, Team as Written, TeamNetwork,
+    Allocation, Autoscaler, Limits as FileLimits, Member, PodSecurityLevel, Queueing,
+    Quota as FileQuota, Team as FileTeam, TeamNetwork,
 };
 use gpuc_schema::{Span, Spanned};
 
-use super::{Cluster, NodeRange, Resolved};
+use super::{Amounts, Cluster, NodeRange, Quantity, Resolved};
 
 /// The namespaces of charts, which no team can use, in addition to those of Kubernetes. A test compares them with the
 /// charts.
@@ -30,18 +31,143 @@ pub const CHART_NAMESPACES: &[&str] = &[
 /// A team.
 #[derive(Clone, Debug)]
 pub struct Team {
-    /// The settings of the team in the file.
-    pub written: Written,
+    /// The settings that need no resolution.
+    pub settings: TeamSettings,
     /// The index in the list of teams.
     pub index: usize,
     /// The name.
     pub name: Spanned<String>,
     /// The namespaces, at least one.
     pub namespaces: Vec<Spanned<String>>,
+    /// The quota of all namespaces together. The numbers of its GPUs are in `grants`.
+    pub quota: Option<Quota>,
+    /// The quotas of single namespaces. The numbers of their GPUs are in `grants`.
+    pub namespace_quotas: Vec<NamespaceQuota>,
     /// The quotas of the pools' GPUs, in the order of the file: those of `quota`, then those of `namespaceQuotas`.
     pub grants: Vec<Resolved<Grant>>,
+    /// The default limits and the maximum of containers.
+    pub limits: Option<ContainerLimits>,
     /// Default requests of containers that set none.
     pub default_request: Amounts,
+}
+
+/// The settings of a team that need no resolution: they are used as they are in the file.
+#[derive(Clone, Debug)]
+pub struct TeamSettings {
+    /// The members.
+    pub members: Vec<Spanned<Member>>,
+    /// The weight when idle quota is shared.
+    pub weight: Option<Spanned<u32>>,
+    /// The Pod Security Standard of the team's namespaces.
+    pub pod_security: Spanned<PodSecurityLevel>,
+    /// The network access of the team's pods.
+    pub network: Spanned<TeamNetwork>,
+}
+
+impl From<&FileTeam> for TeamSettings {
+    /// Copies the settings. Every field of the file is named: a new one is either a setting or resolved.
+    fn from(team: &FileTeam) -> Self {
+        let FileTeam {
+            members,
+            weight,
+            pod_security,
+            network,
+            name: _,
+            namespaces: _,
+            quota: _,
+            namespace_quotas: _,
+            limits: _,
+        } = team;
+        Self {
+            members: members.clone(),
+            weight: *weight,
+            pod_security: *pod_security,
+            network: *network,
+        }
+    }
+}
+
+/// A quota of resources that are counted in one amount, without the GPUs of pools.
+#[derive(Clone, Debug)]
+pub struct Quota {
+    /// The locations of the entries for GPUs.
+    pub gpu_spans: Vec<Span>,
+    /// The total of the pods' CPU requests.
+    pub cpu: Option<Quantity>,
+    /// The total of the pods' memory requests.
+    pub memory: Option<Quantity>,
+    /// The number of pods that are not finished.
+    pub pods: Option<Spanned<u32>>,
+    /// The total size of all PersistentVolumeClaims.
+    pub storage: Option<Quantity>,
+    /// The location in the file.
+    pub span: Span,
+}
+
+impl Quota {
+    /// Parses the quota at a location.
+    pub(crate) fn new(quota: &FileQuota, span: Span) -> Self {
+        let FileQuota {
+            gpus,
+            cpu,
+            memory,
+            pods,
+            storage,
+        } = quota;
+        Self {
+            gpu_spans: gpus.iter().map(|it| it.span).collect(),
+            cpu: cpu.as_ref().map(Quantity::from),
+            memory: memory.as_ref().map(Quantity::from),
+            pods: *pods,
+            storage: storage.as_ref().map(Quantity::from),
+            span,
+        }
+    }
+
+    /// Whether the quota has an entry for GPUs.
+    pub fn has_gpus(&self) -> bool {
+        !self.gpu_spans.is_empty()
+    }
+}
+
+/// A quota of one namespace.
+#[derive(Clone, Debug)]
+pub struct NamespaceQuota {
+    /// The namespace, which is one of the team's if the cluster has passed the rules.
+    pub namespace: Spanned<String>,
+    /// The quota.
+    pub quota: Quota,
+}
+
+/// The default limits and the maximum of a container.
+#[derive(Clone, Debug)]
+pub struct ContainerLimits {
+    /// The limits of containers that set none.
+    pub default: Option<Amounts>,
+    /// The maximum requests and limits.
+    pub max: Option<Amounts>,
+    /// The maximum number of GPUs, MIG devices or replicas.
+    pub gpus_per_container: Option<Spanned<u32>>,
+    /// The location in the file.
+    pub span: Span,
+}
+
+impl From<&Spanned<FileLimits>> for ContainerLimits {
+    fn from(limits: &Spanned<FileLimits>) -> Self {
+        let FileLimits {
+            default,
+            max,
+            gpus_per_container,
+            // Resolved: `Team::default_request`.
+            default_request: _,
+        } = &limits.value;
+        Self {
+            default: default.as_ref().map(Amounts::from),
+            max: max.as_ref().map(Amounts::from),
+            gpus_per_container: *gpus_per_container,
+            span: limits.span,
+        }
+    }
 }
 
 /// A team's quota of one resource of a pool.
@@ -104,10 +230,13 @@ impl Team {
     pub(crate) fn has_unresolved_values(&self) -> bool {
         let Self {
             grants,
-            written: _,
+            settings: _,
             index: _,
             name: _,
             namespaces: _,
+            quota: _,
+            namespace_quotas: _,
+            limits: _,
             default_request: _,
         } = self;
         grants.iter().any(Resolved::is_unresolved)
@@ -126,21 +255,26 @@ impl Team {
     /// The quota of one namespace: its entry in `namespaceQuotas`, or the team's quota if it is the only namespace.
     pub fn quota_of(&self, namespace: usize) -> Option<&Quota> {
         let name = &self.namespaces[namespace];
-        let team_quota = self.written.quota.as_ref().map(|it| &it.value);
-        self.written
-            .namespace_quotas
+        let team_quota = self.quota.as_ref();
+        self.namespace_quotas
             .iter()
             .filter(|it| it.namespace == *name)
             .map(|it| &it.quota)
             .chain(team_quota.filter(|_| self.namespaces.len() == 1))
             .next()
     }
+
+    /// Whether a namespace has an entry in `namespaceQuotas`.
+    pub fn has_namespace_quota(&self, namespace: usize) -> bool {
+        let name = &self.namespaces[namespace];
+        self.namespace_quotas.iter().any(|it| it.namespace == *name)
+    }
 }
 
 impl Team {
     /// The maximum number of GPUs, MIG devices or replicas that one container can request.
     pub fn gpus_per_container(&self) -> Option<&Spanned<u32>> {
-        self.written.limits.as_ref()?.gpus_per_container.as_ref()
+        self.limits.as_ref()?.gpus_per_container.as_ref()
     }
 }
 
@@ -187,19 +321,18 @@ impl Cluster {
     /// - Karpenter has created GPU nodes for it (batteries-included/batteries-included#2454, read 2026-11-22).
     pub fn ranges_hold_gpus(&self) -> bool {
         let tolerates = self.cloud.facts().tolerates_resources;
-        let autoscaler = self.written.autoscaler.as_ref();
-        let by_karpenter = autoscaler.is_some_and(|it| it.value == Autoscaler::Karpenter);
+        let by_karpenter = self.autoscaler.value == Autoscaler::Karpenter;
         !tolerates && !by_karpenter && !self.has_queues()
     }
 
     /// Whether jobs wait in queues, which count the usage of teams.
     pub fn has_queues(&self) -> bool {
-        self.written.queueing.value == Queueing::Kueue
+        self.config.queueing.value == Queueing::Kueue
     }
 
     /// The locations of `network: isolated`, which requires a network that enforces policies.
     pub fn isolation(&self) -> impl Iterator<Item = Span> {
-        let networks = self.teams.iter().map(|team| &team.written.network);
+        let networks = self.teams.iter().map(|team| &team.settings.network);
         networks
             .filter(|it| it.value == TeamNetwork::Isolated)
             .map(|it| it.span)

@@ -23,16 +23,16 @@ impl Cluster {
     /// unknown for an existing cluster, and for a StorageClass with another name, which can be installed separately.
     pub fn unbound(&self, class: Option<&str>) -> Option<Unbound> {
         let facts = self.cloud.facts().storage?;
-        if !self.written.cloud.creates_cluster() {
+        if !self.config.cloud.creates_cluster() {
             return None;
         }
-        let storage = self.written.storage.as_ref();
+        let storage = self.config.storage.as_ref();
         let Some(class) = class else {
             let has_default = storage.is_some_and(|it| it.default.is_some());
             return (!facts.has_default && !has_default).then_some(Unbound::NoDefault);
         };
         let addon = facts.classes_need?;
-        let is_installed = facts.addons(&self.written).contains_key(addon);
+        let is_installed = facts.addons(&self.config).contains_key(addon);
         let is_of_cloud = facts.classes.contains(&class);
         (is_of_cloud && !is_installed).then(|| Unbound::NoDriver {
             class: class.to_owned(),
@@ -44,7 +44,7 @@ impl Cluster {
     pub fn binding(&self, unbound: &Unbound) -> String {
         let mut disks = self.cloud.facts().storage.iter().flat_map(|it| it.disks);
         let disk = disks.next().map_or("fast", |it| it.name);
-        let storage = self.written.storage.iter();
+        let storage = self.config.storage.iter();
         let mut classes = storage.flat_map(|it| &it.classes);
         match (unbound, classes.next()) {
             (Unbound::NoDefault, None) => format!(

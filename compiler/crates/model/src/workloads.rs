@@ -132,14 +132,14 @@ impl Cluster {
     /// a pool without taints that repel pods.
     fn accepts_cpu_pods(&self, pool: &Pool) -> bool {
         let repels = |taint: &PoolTaint| taint.effect != TaintEffect::PreferNoSchedule;
-        let all_have_gpus = self.pools.iter().all(Pool::has_gpus);
+        let all_have_gpus = self.pools.iter().all(|pool| pool.has_gpus());
         !pool.has_gpus() || (all_have_gpus && !pool.taints.iter().any(repels))
     }
 }
 
 /// Whether a pool is not dedicated, or is dedicated to the team of a workload.
 fn is_for(pool: &Pool, workload: &Workload) -> bool {
-    let dedicated_to = pool.written.dedicated_to.as_ref();
+    let dedicated_to = pool.settings.dedicated_to.as_ref();
     dedicated_to.is_none_or(|name| workload.team.as_ref().is_some_and(|team| team == name))
 }
 
@@ -164,7 +164,7 @@ fn retain_same_interconnect(pools: &mut Vec<&Pool>) {
             .iter()
             .map(|offer| (offer.resource.clone(), offer.per_node));
         let gpudirect = pool
-            .written
+            .settings
             .network
             .gpudirect
             .iter()

@@ -52,9 +52,9 @@ const MONITORING: &str = "eks-node-monitoring-agent";
 
 /// The add-ons that the file requires, each with the spans it follows from.
 fn wanted(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
-    let mut wanted = storage::STORAGE.addons(&checked.written);
+    let mut wanted = storage::STORAGE.addons(&checked.config);
     let repairs = checked.pools.iter().filter_map(|pool| {
-        let repair = pool.written.auto_repair.filter(|repair| repair.value);
+        let repair = pool.settings.auto_repair.filter(|repair| repair.value);
         repair.map(|repair| repair.span)
     });
     let repairs: Vec<_> = repairs.collect();
@@ -62,8 +62,8 @@ fn wanted(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
     let mut identities: Vec<_> = wanted.values().flatten().copied().collect();
     identities.extend(autoscaler::installed(&checked));
     identities.extend(karpenter::installed(&checked));
-    if checked.written.cloud.creates_cluster() {
-        identities.push(section(&checked.written).cluster.span);
+    if checked.config.cloud.creates_cluster() {
+        identities.push(section(&checked.config).cluster.span);
     }
     if !repairs.is_empty() {
         wanted.insert(MONITORING, repairs);
@@ -81,7 +81,7 @@ pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
     wanted.sort_by_key(|(name, _)| *name != POD_IDENTITY);
     let resource = |(name, spans)| resource(name, spans, &target);
     let enforced: Vec<_> = checked.isolation().collect();
-    let creates = checked.written.cloud.creates_cluster();
+    let creates = checked.config.cloud.creates_cluster();
     let network = (creates && !enforced.is_empty()).then(|| network(enforced, &target));
     network
         .into_iter()

@@ -21,7 +21,7 @@ pub(super) static IDENTITY: ResourceKind = ResourceKind {
 
 /// The location where the file selects the Cluster Autoscaler, if gpuc installs it.
 pub(super) fn installed(cluster: &Cluster) -> Option<Span> {
-    let is_installed = match &section(&cluster.written).cluster.value {
+    let is_installed = match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.has_autoscaler.value,
         AwsCluster::Create(_) => false,
     };
@@ -35,8 +35,8 @@ pub(super) fn installed(cluster: &Cluster) -> Option<Span> {
 /// charts/cluster-autoscaler/values.yaml @cluster-autoscaler-chart-9.59.0, 2026-11-21.
 pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
     let wanted = installed(checked)?;
-    let section = section(&checked.written);
-    let name = cluster_name(&checked.written);
+    let section = section(&checked.config);
+    let name = cluster_name(&checked.config);
     let values = json!({
         "autoDiscovery": {"clusterName": name.value},
         "awsRegion": section.region.value,

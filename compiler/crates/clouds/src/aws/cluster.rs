@@ -109,7 +109,7 @@ const VERSION: FieldKind = FieldKind {
 
 /// The cluster, if gpuc creates it.
 pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
-    let section = section(&checked.written);
+    let section = section(&checked.config);
     let AwsCluster::Create(create) = &section.cluster.value else {
         return None;
     };
@@ -199,7 +199,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
         fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));
         fields.extend(network(vpc, target));
     }
-    let mut tags = tags::of(&section(&checked.written).tags);
+    let mut tags = tags::of(&section(&checked.config).tags);
     let origin = Origin::made(tags::spans(&tags), Because::Written);
     tags.extend(ownership::of_tags(&tags));
     let want = json!(tags::values(&tags));

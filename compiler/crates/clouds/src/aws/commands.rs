@@ -23,8 +23,8 @@ impl Target {
     /// The target of a cluster's file.
     pub(super) fn cluster(cluster: &Cluster) -> Self {
         Self {
-            cluster: cluster_name(&cluster.written).value.clone(),
-            region: section(&cluster.written).region.value.clone(),
+            cluster: cluster_name(&cluster.config).value.clone(),
+            region: section(&cluster.config).region.value.clone(),
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) const PATH: &str = "eksctl.yaml";
 
 /// The `ClusterConfig` of a cluster and its pools.
 pub(super) fn config(checked: Checked<'_>) -> Node {
-    let section = section(&checked.written);
+    let section = section(&checked.config);
     let origin = Origin::rule(
         [section.cluster.span],
         "eksctl's file describes the cluster",
@@ -72,8 +72,8 @@ pub(super) fn config(checked: Checked<'_>) -> Node {
 }
 
 fn metadata(checked: Checked<'_>) -> Node {
-    let section = section(&checked.written);
-    let name = cluster_name(&checked.written);
+    let section = section(&checked.config);
+    let name = cluster_name(&checked.config);
     let version = checked.kubernetes.expect_resolved();
     let mut tags = tags::of(&section.tags);
     tags.extend(ownership::of_tags(&tags));
@@ -161,8 +161,8 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
         )
         .put(
             "volumeSize",
-            &pool.written.disk_gib.value,
-            or_default(pool.written.disk_gib.span),
+            &pool.settings.disk_gib.value,
+            or_default(pool.settings.disk_gib.span),
         )
         .put(
             "volumeType",
@@ -181,7 +181,7 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
             written([name.span]),
         );
     }
-    if let Some(pods) = pool.written.max_pods {
+    if let Some(pods) = pool.settings.max_pods {
         mapping = mapping.put("maxPodsPerNode", &pods.value, written([pods.span]));
     }
     if let Some(span) = local_disks::scratch(pool) {
@@ -227,7 +227,7 @@ fn location(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
 }
 
 fn capacity(mut mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
-    let span = group.pool.written.capacity.span;
+    let span = group.pool.settings.capacity.span;
     match group.capacity() {
         CapacityType::OnDemand => {}
         CapacityType::Spot => mapping = mapping.put("spot", &true, written([span])),

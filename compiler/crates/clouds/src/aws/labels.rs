@@ -42,7 +42,7 @@ pub(super) fn automatic_labels(cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> 
     ];
     let machine = match machine {
         MachineType::Catalog(machine) => Some(machine.name),
-        _ => pool.written.machine.as_ref().map(|name| name.as_str()),
+        _ => pool.machine_name.as_ref().map(|name| name.as_str()),
     };
     if let Some((family, size)) = machine.and_then(|machine| machine.split_once('.')) {
         labels.extend(machine_labels(family, size));

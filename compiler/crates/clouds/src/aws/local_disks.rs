@@ -27,7 +27,7 @@ pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
 
 /// The location where the file configures the local disks as scratch space.
 pub(super) fn scratch(pool: &Pool) -> Option<Span> {
-    let written: Spanned<LocalDisks> = pool.written.local_disks?;
+    let written: Spanned<LocalDisks> = pool.settings.local_disks?;
     (written.value == LocalDisks::Scratch).then_some(written.span)
 }
 

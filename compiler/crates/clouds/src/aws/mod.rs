@@ -34,11 +34,11 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    NodeDisk, OwnLabel, Repairs, labels_of_place,
+    Catalog, Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    NodeDisk, NodeFacts, OwnLabel, Provision, Repairs, labels_of_place,
 };
-use gpuc_model::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolTaint};
+use gpuc_model::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
+use gpuc_model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolSpec, PoolTaint};
 use gpuc_syntax::node::Origin;
 
 /// Amazon EKS.
@@ -92,7 +92,7 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // Neuron's device plugin (from memory).
     other_accelerators: &[("aws.amazon.com/neuron", "AWS accelerators")],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &[
         "eks.amazonaws.com/",
         "k8s.amazonaws.com/",
@@ -142,15 +142,7 @@ const EFA: &str = "vpc.amazonaws.com/efa";
 /// The label by which the Cluster Autoscaler recognizes a GPU node before a device plugin advertises the GPUs.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
 
-impl Cloud for Eks {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Aws(_))
-    }
-
+impl Catalog for Eks {
     fn machines(&self) -> Vec<&'static Machine> {
         machines::MACHINES.iter().map(|it| &it.machine).collect()
     }
@@ -172,60 +164,46 @@ impl Cloud for Eks {
             None => MachineName::Plausible,
         }
     }
+}
 
+impl NodeFacts for Eks {
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
         DriverOwner::Preinstalled
     }
 
-    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
-        let efa = pool.written.network.efa.as_ref();
-        let interfaces = match pool.machine.get() {
-            Some(MachineType::Catalog(machine)) => {
-                machines::find(machine.name).and_then(|it| it.efa)
-            }
-            _ => None,
+    fn required_labels(&self, autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label> {
+        let Some(Some(gpus)) = pool.gpus.get() else {
+            return Vec::new();
         };
-        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
-            resource: EFA.to_owned(),
-            per_node,
-            origin: Origin::rule([efa.span], "EFA uses all EFA interfaces of the machine"),
-        };
-        efa.zip(interfaces).map(offer).into_iter().collect()
-    }
-
-    /// The device plugin for EFA interfaces, which eksctl or a chart of this tree deploys.
-    ///
-    /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; of eksctl's
-    /// copy from memory.
-    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
-        let settings = config.charts.aws_efa_k8s_device_plugin.as_ref();
-        let has_defaults = settings.is_none_or(|settings| settings.values.is_empty());
-        let is_known = pool.written.network.efa.is_some() && has_defaults;
-        let plugin = is_known.then(|| Daemon::new("efa-device-plugin", (10, 20)));
-        plugin.into_iter().collect()
-    }
-
-    /// The EFA driver reserves 5128 huge pages of 2 MiB on a node, of which AWS' own manifests request 5120 MiB;
-    /// Bottlerocket reserves none by default.
-    ///
-    /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
-    /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
-    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
-        let has_huge_pages = pool.os.value != OsFamily::Bottlerocket;
-        FabricSettings {
-            env: &[("FI_PROVIDER", "efa")],
-            huge_pages_mib: if has_huge_pages { 5120 } else { 0 },
-            ..FabricSettings::default()
+        let is_scaled = autoscaler.value == Autoscaler::ClusterAutoscaler;
+        // The autoscaler treats a node with the label as unready until it has `nvidia.com/gpu`, which it never has if
+        // GPUs are allocated through DRA.
+        let uses_dra = pool.allocation.value == Allocation::Dra;
+        let is_set = pool
+            .user_labels
+            .keys()
+            .any(|key| **key == ACCELERATOR_LABEL);
+        if !is_scaled || pool.is_existing() || uses_dra || is_set {
+            return Vec::new();
         }
+        vec![Label {
+            key: ACCELERATOR_LABEL.to_owned(),
+            value: gpus.model.key.to_owned(),
+            origin: Origin::fact(
+                [autoscaler.span, gpus.chosen],
+                "without this label, the Cluster Autoscaler treats a node as one without GPUs until a plugin advertises them",
+                "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/README.md @55c37cd5, 2026-08-22",
+            ),
+        }]
     }
 
-    fn fabric_resources(&self) -> &'static [&'static str] {
-        &[EFA]
+    fn automatic_taints(&self, _pool: &PoolSpec) -> Vec<PoolTaint> {
+        Vec::new()
     }
 
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
-        let zones = pool.written.zones.iter().map(|zone| zone.value.clone());
-        let region = section(&cluster.written).region.value.clone();
+        let zones = pool.settings.zones.iter().map(|zone| zone.value.clone());
+        let region = section(&cluster.config).region.value.clone();
         let mut labels = labels_of_place(zones, region, &[]);
         if !pool.is_existing() {
             labels.extend(labels::automatic_labels(cluster, pool));
@@ -233,13 +211,12 @@ impl Cloud for Eks {
         labels
     }
 
-    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
-        let mut absent =
-            gpuc_model::cloud::labels_of_others(cluster.registry.clouds, FACTS.key, pool);
-        if !pool.is_existing() && !karpenter::makes(cluster, pool) {
-            absent.extend(labels::KARPENTER_PREFIXES);
+    fn absent_label_prefixes(&self, cluster: &Cluster, pool: &Pool) -> &'static [&'static str] {
+        if pool.is_existing() || karpenter::makes(cluster, pool) {
+            &[]
+        } else {
+            labels::KARPENTER_PREFIXES
         }
-        absent
     }
 
     /// EC2 reports the network topology of machines with EFA.
@@ -260,64 +237,57 @@ impl Cloud for Eks {
         }
     }
 
+    fn fabric(&self, pool: &PoolSpec) -> Vec<Offer> {
+        let efa = pool.settings.network.efa.as_ref();
+        let interfaces = match pool.machine.get() {
+            Some(MachineType::Catalog(machine)) => {
+                machines::find(machine.name).and_then(|it| it.efa)
+            }
+            _ => None,
+        };
+        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
+            resource: EFA.to_owned(),
+            per_node,
+            origin: Origin::rule([efa.span], "EFA uses all EFA interfaces of the machine"),
+        };
+        efa.zip(interfaces).map(offer).into_iter().collect()
+    }
+
+    /// The EFA driver reserves 5128 huge pages of 2 MiB on a node, of which AWS' own manifests request 5120 MiB;
+    /// Bottlerocket reserves none by default.
+    ///
+    /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
+    /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        let has_huge_pages = pool.os.value != OsFamily::Bottlerocket;
+        FabricSettings {
+            env: &[("FI_PROVIDER", "efa")],
+            huge_pages_mib: if has_huge_pages { 5120 } else { 0 },
+            ..FabricSettings::default()
+        }
+    }
+
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[EFA]
+    }
+
+    /// The device plugin for EFA interfaces, which eksctl or a chart of this tree deploys.
+    ///
+    /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; of eksctl's
+    /// copy from memory.
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let settings = config.charts.aws_efa_k8s_device_plugin.as_ref();
+        let has_defaults = settings.is_none_or(|settings| settings.values.is_empty());
+        let is_known = pool.settings.network.efa.is_some() && has_defaults;
+        let plugin = is_known.then(|| Daemon::new("efa-device-plugin", (10, 20)));
+        plugin.into_iter().collect()
+    }
+
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
             why: "EC2 has no NVIDIA network adapters; it supports RDMA through EFA".to_owned(),
             help: "write `efa: {}` instead of `rdma`",
         })
-    }
-
-    fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label> {
-        let scales = config
-            .autoscaler
-            .filter(|autoscaler| autoscaler.value == Autoscaler::ClusterAutoscaler);
-        let (Some(autoscaler), Some(Some(gpus))) = (scales, pool.gpus.get()) else {
-            return Vec::new();
-        };
-        // The autoscaler treats a node with the label as unready until it has `nvidia.com/gpu`, which it never has if
-        // GPUs are allocated through DRA.
-        let uses_dra = pool.allocation.value == Allocation::Dra;
-        let is_set = pool.labels.iter().any(|it| it.key == ACCELERATOR_LABEL);
-        if pool.is_existing() || uses_dra || is_set {
-            return Vec::new();
-        }
-        vec![Label {
-            key: ACCELERATOR_LABEL.to_owned(),
-            value: gpus.model.key.to_owned(),
-            origin: Origin::fact(
-                [autoscaler.span, gpus.chosen],
-                "without this label, the Cluster Autoscaler treats a node as one without GPUs until a plugin advertises them",
-                "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/README.md @55c37cd5, 2026-08-22",
-            ),
-        }]
-    }
-
-    fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
-        Vec::new()
-    }
-
-    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        autoscaler::values(cluster)
-    }
-
-    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        karpenter::values(cluster)
-    }
-
-    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
-        karpenter::objects(cluster)
-    }
-
-    fn maker(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static Maker> {
-        karpenter::makes(cluster, pool).then_some(&karpenter::MAKER)
-    }
-
-    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
-        Some(cluster_name(&cluster.written))
-    }
-
-    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
-        karpenter::followed(cluster, pool).into_iter().collect()
     }
 
     /// A volume cannot be smaller than the snapshot of its image, which is 20 GiB for Amazon Linux 2023
@@ -355,9 +325,11 @@ impl Cloud for Eks {
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
         local_disks::choices(pool)
     }
+}
 
-    fn rules(&self) -> &'static [&'static Rule] {
-        rules::RULES
+impl Provision for Eks {
+    fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(cluster_name(&cluster.config))
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
@@ -366,6 +338,40 @@ impl Cloud for Eks {
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
         provision::provision(*cluster)
+    }
+
+    fn auto_upgrades(&self, cluster: &Cluster, pool: &Pool) -> Vec<AutoUpgrade> {
+        karpenter::auto_upgrade(cluster, pool).into_iter().collect()
+    }
+
+    fn node_provisioner(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static NodeProvisioner> {
+        karpenter::makes(cluster, pool).then_some(&karpenter::PROVISIONER)
+    }
+
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        autoscaler::values(cluster)
+    }
+
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        karpenter::values(cluster)
+    }
+
+    fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
+        karpenter::objects(cluster)
+    }
+}
+
+impl Cloud for Eks {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Aws(_))
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
     }
 }
 

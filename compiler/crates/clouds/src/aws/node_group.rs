@@ -45,7 +45,7 @@ impl<'c> NodeGroup<'c> {
     /// The node group of a pool without unresolved values.
     pub(super) fn new(cluster: &'c Cluster, pool: &'c Pool) -> Self {
         let gpus = pool.gpus.expect_resolved().as_ref();
-        let written = pool.written.machine.as_ref();
+        let written = pool.machine_name.as_ref();
         let machine = match (pool.machine.expect_resolved(), written) {
             (MachineType::Catalog(machine), _) => {
                 let span = gpus.map_or(pool.name.span, |gpus| gpus.chosen);
@@ -103,7 +103,7 @@ impl<'c> NodeGroup<'c> {
     /// The zones in the file, sorted and without duplicates.
     pub(super) fn zones(&self) -> BTreeSet<&'c str> {
         self.pool
-            .written
+            .settings
             .zones
             .iter()
             .map(|zone| zone.as_str())
@@ -112,14 +112,14 @@ impl<'c> NodeGroup<'c> {
 
     /// The subnets in the file, sorted and without duplicates.
     pub(super) fn subnets(&self) -> BTreeSet<&'c str> {
-        let subnets = &self.pool.written.subnets;
+        let subnets = &self.pool.settings.subnets;
         subnets.iter().map(|subnet| subnet.as_str()).collect()
     }
 
     /// The spans of the zones and subnets in the file.
     pub(super) fn place_spans(&self) -> Vec<Span> {
-        let written = &self.pool.written;
-        let locations = written.zones.iter().chain(&written.subnets);
+        let settings = &self.pool.settings;
+        let locations = settings.zones.iter().chain(&settings.subnets);
         locations.map(|location| location.span).collect()
     }
 
@@ -130,7 +130,7 @@ impl<'c> NodeGroup<'c> {
 
     /// The capacity type of a pool.
     pub(super) fn capacity_of(pool: &Pool) -> CapacityType {
-        match &pool.written.capacity.value {
+        match &pool.settings.capacity.value {
             Capacity::OnDemand | Capacity::Reservation(_) => CapacityType::OnDemand,
             Capacity::Spot(_) => CapacityType::Spot,
             Capacity::CapacityBlock(_) => CapacityType::Block,
@@ -139,7 +139,7 @@ impl<'c> NodeGroup<'c> {
 
     /// The capacity reservation of the machines.
     pub(super) fn reservation(&self) -> Option<&'c Spanned<String>> {
-        match &self.pool.written.capacity.value {
+        match &self.pool.settings.capacity.value {
             Capacity::Reservation(reservation) => Some(&reservation.id),
             Capacity::CapacityBlock(block) => Some(&block.id),
             Capacity::OnDemand | Capacity::Spot(_) => None,
@@ -148,13 +148,13 @@ impl<'c> NodeGroup<'c> {
 
     /// The span that enables EFA.
     pub(super) fn efa(&self) -> Option<Span> {
-        self.pool.written.network.efa.as_ref().map(|efa| efa.span)
+        self.pool.settings.network.efa.as_ref().map(|efa| efa.span)
     }
 
     /// The placement group in the file. For compact placement eksctl creates one automatically, as it does for every
     /// node group with EFA and without a placement group or a reservation.
     pub(super) fn placement_group(&self) -> Option<&'c Spanned<String>> {
-        match &self.pool.written.network.placement.as_ref()?.value {
+        match &self.pool.settings.network.placement.as_ref()?.value {
             Placement::Group(name) => Some(name),
             Placement::Compact => None,
         }
@@ -162,7 +162,7 @@ impl<'c> NodeGroup<'c> {
 
     /// The maximum number of unavailable nodes during an upgrade.
     pub(super) fn max_unavailable(&self) -> Spanned<u32> {
-        let upgrade = self.pool.written.upgrade.as_ref();
+        let upgrade = self.pool.settings.upgrade.as_ref();
         let written = upgrade.and_then(|upgrade| upgrade.max_unavailable);
         written.unwrap_or(Spanned::unwritten(1))
     }
@@ -190,7 +190,7 @@ impl<'c> NodeGroup<'c> {
 
     /// Whether EKS replaces unhealthy nodes.
     pub(super) fn repair(&self) -> Spanned<bool> {
-        let written = self.pool.written.auto_repair;
+        let written = self.pool.settings.auto_repair;
         written.unwrap_or(Spanned::unwritten(false))
     }
 

@@ -10,7 +10,7 @@ use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, se
 
 /// The provisioning plan of a cluster.
 pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
-    let section = section(&checked.written);
+    let section = section(&checked.config);
     let target = Target::cluster(&checked);
     let made = node_group::pools(&checked);
     let resources: Vec<_> = cluster::resource(checked)
@@ -50,7 +50,7 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
 }
 
 fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
-    let section = section(&checked.written);
+    let section = section(&checked.config);
     let account = IdentityCheck {
         what: "AWS account",
         is_place: true,

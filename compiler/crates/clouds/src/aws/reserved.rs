@@ -33,11 +33,11 @@ pub(super) fn of_node(pool: &Pool, size: NodeSize) -> Reserved {
     };
     let machine_pods = machine_pods.unwrap_or(MIN_PODS);
     let pool_pods = pool
-        .written
+        .settings
         .max_pods
         .map_or(machine_pods, |pods| pods.value);
     let pods = u64::from(machine_pods.min(pool_pods));
-    let has_pages = pool.written.network.efa.is_some() && pool.os.value != OsFamily::Bottlerocket;
+    let has_pages = pool.settings.network.efa.is_some() && pool.os.value != OsFamily::Bottlerocket;
     let pages = if has_pages { HUGE_PAGES } else { 0 };
     Reserved {
         cpu: in_bands(size.cpu, CPU_BANDS),

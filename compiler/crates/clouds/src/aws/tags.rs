@@ -44,8 +44,8 @@ pub(super) type Tags = BTreeMap<String, (String, Vec<Span>)>;
 
 /// The tags of the file for a node group: those of the pool override those of the cluster.
 pub(super) fn written(group: &NodeGroup<'_>) -> Tags {
-    let mut tags = of(&section(&group.cluster.written).tags);
-    tags.extend(of(&group.pool.written.tags));
+    let mut tags = of(&section(&group.cluster.config).tags);
+    tags.extend(of(&group.pool.settings.tags));
     tags
 }
 
@@ -62,7 +62,7 @@ pub(super) fn of(map: &TextMap) -> Tags {
 /// The record of values that only the launch template has, or that `describe-nodegroup` reports only for some groups.
 pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     let pool = group.pool;
-    let written = &pool.written;
+    let settings = &pool.settings;
     let mut tags = Tags::new();
     let mut put = |key: &str, value: String, spans: Vec<Span>| {
         tags.insert(format!("{RECORD}{key}"), (value, spans));
@@ -74,8 +74,8 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     );
     put(
         "disk-gib",
-        written.disk_gib.to_string(),
-        vec![written.disk_gib.span],
+        settings.disk_gib.to_string(),
+        vec![settings.disk_gib.span],
     );
     if let Some(span) = group.efa() {
         put("efa", "yes".to_owned(), vec![span]);
@@ -83,7 +83,7 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
     if let Some(name) = group.placement_group() {
         put("placement-group", name.value.clone(), vec![name.span]);
     }
-    if let Some(pods) = written.max_pods {
+    if let Some(pods) = settings.max_pods {
         put("max-pods", pods.to_string(), vec![pods.span]);
     }
     if let Some(span) = local_disks::scratch(pool) {
@@ -97,9 +97,9 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
         put("image", group.image(), vec![pool.os.span]);
         put("kubernetes", version.to_string(), vec![version.span]);
     }
-    if !written.subnets.is_empty() {
+    if !settings.subnets.is_empty() {
         put("place", "subnets".to_owned(), group.place_spans());
-    } else if !written.zones.is_empty() {
+    } else if !settings.zones.is_empty() {
         let zones: Vec<_> = group.zones().into_iter().collect();
         put("place", zones.join(" "), group.place_spans());
     }
@@ -138,7 +138,7 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
         let offers = pool.offers.expect_resolved().iter().chain(&pool.fabric);
         resources.extend(offers.map(|offer| (offer.resource.as_str(), offer.per_node)));
         for (resource, count) in resources {
-            let spans = vec![autoscaler, gpus.chosen, pool.written.sharing.span];
+            let spans = vec![autoscaler, gpus.chosen, pool.sharing_span];
             tags.insert(
                 format!("{TEMPLATE}resources/{resource}"),
                 (count.to_string(), spans),

@@ -21,7 +21,7 @@ pub(super) const FIELD: FieldKind = FieldKind {
 
 /// Location of the first StorageClass that uses the driver, if any.
 pub(super) fn required_by(cluster: &Cluster) -> Option<Span> {
-    let addons = storage::STORAGE.addons(&cluster.written);
+    let addons = storage::STORAGE.addons(&cluster.config);
     addons.get(storage::BLOB)?.first().copied()
 }
 
@@ -29,11 +29,11 @@ pub(super) fn required_by(cluster: &Cluster) -> Option<Span> {
 pub(super) fn existing_cluster_check(cluster: &Cluster) -> Option<IdentityCheck> {
     let needs_check = required_by(cluster).is_some() && created(cluster).is_none();
     let name = cluster_name(cluster);
-    let section = section(&cluster.written);
+    let section = section(&cluster.config);
     needs_check.then(|| IdentityCheck {
         what: "Blob Storage CSI driver of the AKS cluster",
         is_place: false,
-        ask: az(&cluster.written, &["aks", "show"])
+        ask: az(&cluster.config, &["aks", "show"])
             .with(["--name", name])
             .with(["--query", "storageProfile.blobCsiDriver.enabled"])
             .with(["--output", "tsv"]),

@@ -159,7 +159,7 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
 
 fn identity(cluster: &Cluster) -> IdentityCheck {
     // Azure returns lower-case letters.
-    let subscription = section(&cluster.written).subscription.to_ascii_lowercase();
+    let subscription = section(&cluster.config).subscription.to_ascii_lowercase();
     let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
     IdentityCheck {
         what: "Azure subscription",
@@ -175,12 +175,12 @@ fn identity(cluster: &Cluster) -> IdentityCheck {
 /// `az` writes to the file that `KUBECONFIG` names if `--file` is not set (azure-cli 2.91.0, `acs/custom.py`).
 fn credentials(cluster: &Cluster) -> Credentials {
     let name = cluster_name(cluster);
-    let command = az(&cluster.written, &["aks", "get-credentials"]);
+    let command = az(&cluster.config, &["aks", "get-credentials"]);
     Credentials::Fetch(command.with(["--name", name, "--overwrite-existing"]))
 }
 
 fn group(cluster: &Cluster) -> Resource {
-    let section = section(&cluster.written);
+    let section = section(&cluster.config);
     let name = &section.resource_group;
     let az = |verb: &str| {
         Command::new(["az", "group", verb])
@@ -212,8 +212,8 @@ fn group(cluster: &Cluster) -> Resource {
 }
 
 fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
-    let az = |words: &[&str]| az(&cluster.written, words).with(["--name", &cluster.name]);
-    let section = section(&cluster.written);
+    let az = |words: &[&str]| az(&cluster.config, words).with(["--name", &cluster.name]);
+    let section = section(&cluster.config);
     Resource {
         kind: &CLUSTER,
         name: cluster.name.value.clone(),
@@ -231,7 +231,7 @@ fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
 
 /// Command that reads the state of a cluster that gpuc creates.
 pub(super) fn observe(cluster: &Cluster) -> Observe {
-    let command = az(&cluster.written, &["aks", "show"]).with(["--name", &cluster.name]);
+    let command = az(&cluster.config, &["aks", "show"]).with(["--name", &cluster.name]);
     Observe {
         command: command.with(["--output", "json"]),
         absent: "\\(Resource(Group)?NotFound\\)",
@@ -246,7 +246,7 @@ const ENFORCE: [&str; 2] = ["--network-policy", "calico"];
 fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
     let version = cluster.kubernetes.expect_resolved().to_string();
     let mut command = command
-        .with(["--location", &section(&cluster.written).location])
+        .with(["--location", &section(&cluster.config).location])
         .with(["--kubernetes-version", &version])
         .with(tier_flags(create))
         .with(["--enable-managed-identity", "--no-ssh-key", "--yes"])
@@ -277,7 +277,7 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
 }
 
 fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
-    let section = section(&cluster.written);
+    let section = section(&cluster.config);
     let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
         kind,
         want,
@@ -286,7 +286,7 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         origin: Origin::made([section.cluster.span, span], Because::Written),
     };
     let az = |words: &[&str]| {
-        let command = az(&cluster.written, words).with(["--name", &cluster.name]);
+        let command = az(&cluster.config, words).with(["--name", &cluster.name]);
         command.with(["--output", "none"])
     };
     let update = |flags: &[&str]| vec![az(&["aks", "update"]).with(flags.iter().copied())];
@@ -423,7 +423,7 @@ fn tier_flags(create: &AzureCreate) -> [&'static str; 4] {
 }
 
 fn tags(cluster: &Cluster) -> Map<String, Value> {
-    let tags = section(&cluster.written).tags.iter();
+    let tags = section(&cluster.config).tags.iter();
     tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
         .collect()
 }

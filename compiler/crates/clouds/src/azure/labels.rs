@@ -21,7 +21,7 @@ pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
         OwnLabel::perhaps("agentpool", name),
     ];
     let priority = "kubernetes.azure.com/priority";
-    match pool.written.capacity.value {
+    match pool.settings.capacity.value {
         Capacity::Spot(_) => labels.extend([
             OwnLabel::always(SPOT, "spot"),
             OwnLabel::perhaps(priority, "spot"),

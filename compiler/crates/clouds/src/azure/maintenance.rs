@@ -39,7 +39,7 @@ pub(super) fn resources(cluster: &Cluster, create: &AzureCreate) -> Vec<Resource
 
 fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Maintenance>) -> Resource {
     let az = |verb: &str| {
-        az(&cluster.written, &["aks", "maintenanceconfiguration", verb]).with([
+        az(&cluster.config, &["aks", "maintenanceconfiguration", verb]).with([
             "--cluster-name",
             &cluster.name,
             "--name",

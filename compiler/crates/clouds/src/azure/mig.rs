@@ -8,7 +8,7 @@
 use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::{Mig, MigProfile};
 
-use gpuc_model::{MigGpu, Pool, Sharing};
+use gpuc_model::{MigGpu, Pool, PoolSpec, Sharing};
 
 /// Values of the flag, each with the ID of its MIG profile.
 const PROFILES: [(&str, u32); 5] = [
@@ -32,7 +32,7 @@ pub(super) fn geometries(
 }
 
 /// Whether AKS partitions the GPUs of a pool, not the GPU Operator's MIG manager. AKS requires its own driver for this.
-pub(super) fn is_partitioned_by_aks(pool: &Pool) -> bool {
+pub(super) fn is_partitioned_by_aks(pool: &PoolSpec) -> bool {
     matches!(pool.sharing.get(), Some(Sharing::Mig { .. }))
         && pool.driver.value == DriverOwner::Preinstalled
 }
@@ -91,7 +91,7 @@ mod tests {
             let cluster = testing::cluster(&yaml, &mut report);
             cluster
                 .cloud
-                .cuts_gpus(cluster.pool("slices").expect("the pool"))
+                .partitions_gpus(cluster.pool("slices").expect("the pool"))
         };
         assert!(is_partitioned("preinstalled"));
         assert!(!is_partitioned("operator"));

@@ -18,6 +18,7 @@ mod storage;
 #[cfg(test)]
 mod testing;
 
+use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, Azure as Section, AzureCluster, AzureCreate, Capacity, CloudSection, DevicePlugin,
     DriverOwner, GpuCluster, LocalDisks, Rdma, TaintEffect,
@@ -26,11 +27,11 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Cloud, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    OPERATING_SYSTEM, OwnLabel, Repairs, labels_of_place,
+    ARCHITECTURE, Catalog, Cloud, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule,
+    NoRdma, NodeFacts, OPERATING_SYSTEM, OwnLabel, Provision, Repairs, labels_of_place,
 };
 use gpuc_model::plan::{Command, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Label, MachineType, Pool, PoolTaint, SetBy};
+use gpuc_model::{Cluster, Label, MachineType, Pool, PoolSpec, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
 
 /// Azure Kubernetes Service.
@@ -99,7 +100,7 @@ static FACTS: Facts = Facts {
     ],
     other_accelerators: &[],
     // articles/aks/use-labels.md, the deprecated labels.
-    label_words: &["agentpool"],
+    bare_labels: &["agentpool"],
     label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
     driver_daemon_set: false,
@@ -127,15 +128,7 @@ static RESOURCES: &[&ResourceKind] = &[
     &maintenance::SCHEDULE,
 ];
 
-impl Cloud for Azure {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Azure(_))
-    }
-
+impl Catalog for Azure {
     fn machines(&self) -> Vec<&'static Machine> {
         machines::MACHINES
             .iter()
@@ -158,12 +151,37 @@ impl Cloud for Azure {
             None => MachineName::Plausible,
         }
     }
+}
 
+impl NodeFacts for Azure {
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
         match plugin {
             DevicePlugin::Operator => DriverOwner::Operator,
             _ => DriverOwner::Preinstalled,
         }
+    }
+
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, _: &PoolSpec) -> Vec<Label> {
+        Vec::new()
+    }
+
+    fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
+        let capacity = &pool.settings.capacity;
+        let Capacity::Spot(_) = capacity.value else {
+            return Vec::new();
+        };
+        vec![PoolTaint {
+            key: SPOT.to_owned(),
+            value: "spot".to_owned(),
+            effect: TaintEffect::NoSchedule,
+            set_by: SetBy::Cloud,
+            span: capacity.span,
+            origin: Origin::fact(
+                [capacity.span],
+                "AKS taints the nodes of spot pools",
+                "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21",
+            ),
+        }]
     }
 
     /// Sizes without GPUs have `InfiniBand` if they belong to a series for high-performance computing, whose names
@@ -172,9 +190,9 @@ impl Cloud for Azure {
     ///
     /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
-        let location = section(&cluster.written).location.to_ascii_lowercase();
+        let location = section(&cluster.config).location.to_ascii_lowercase();
         let zones = pool
-            .written
+            .settings
             .zones
             .iter()
             .map(|zone| format!("{location}-{}", zone.value));
@@ -200,11 +218,8 @@ impl Cloud for Azure {
                 (machine.name, size.is_some_and(|size| size.infiniband))
             }
             Some(MachineType::Cpu(_)) => {
-                let name = pool
-                    .written
-                    .machine
-                    .as_ref()
-                    .map_or("", |name| name.as_str());
+                let name = pool.machine_name.as_ref();
+                let name = name.map_or("", |name| name.as_str());
                 (name, name.starts_with("Standard_H"))
             }
             _ => return Ok(()),
@@ -214,6 +229,10 @@ impl Cloud for Azure {
             help: "remove `rdma`, or choose a size with InfiniBand, such as `Standard_ND96isr_H100_v5`",
         };
         has_infiniband.then_some(()).ok_or_else(refusal)
+    }
+
+    fn partitions_gpus(&self, pool: &PoolSpec) -> bool {
+        !pool.is_existing() && mig::is_partitioned_by_aks(pool)
     }
 
     /// Source: azure-cli `azure/cli/command_modules/acs/_help.py` (`--node-osdisk-size`, at least 30), 2026-11-22;
@@ -235,44 +254,15 @@ impl Cloud for Azure {
             &[LocalDisks::None]
         }
     }
+}
 
-    fn labels(&self, _: &GpuCluster, _: &Pool) -> Vec<Label> {
-        Vec::new()
-    }
-
-    fn taints(&self, _: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
-        let capacity = &pool.written.capacity;
-        let Capacity::Spot(_) = capacity.value else {
-            return Vec::new();
-        };
-        vec![PoolTaint {
-            key: SPOT.to_owned(),
-            value: "spot".to_owned(),
-            effect: TaintEffect::NoSchedule,
-            set_by: SetBy::Cloud,
-            span: capacity.span,
-            origin: Origin::fact(
-                [capacity.span],
-                "AKS taints the nodes of spot pools",
-                "MicrosoftDocs/azure-aks-docs articles/aks/spot-node-pool.md, 2026-11-21",
-            ),
-        }]
-    }
-
-    fn cuts_gpus(&self, pool: &Pool) -> bool {
-        !pool.is_existing() && mig::is_partitioned_by_aks(pool)
-    }
-
-    fn rules(&self) -> &'static [&'static Rule] {
-        rules::RULES
-    }
-
-    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+impl Provision for Azure {
+    fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         Some(cluster_name(cluster))
     }
 
-    fn within<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
-        let group = &section(&cluster.written).resource_group;
+    fn container<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        let group = &section(&cluster.config).resource_group;
         Some(("resource group", &group.value))
     }
 
@@ -282,6 +272,20 @@ impl Cloud for Azure {
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {
         cluster::provision(cluster)
+    }
+}
+
+impl Cloud for Azure {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Azure(_))
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
     }
 }
 
@@ -303,7 +307,7 @@ fn section(config: &GpuCluster) -> &Section {
 
 /// Settings of a cluster that gpuc creates; `None` for an existing cluster.
 fn created(cluster: &Cluster) -> Option<&AzureCreate> {
-    match &section(&cluster.written).cluster.value {
+    match &section(&cluster.config).cluster.value {
         AzureCluster::Create(create) => Some(create),
         AzureCluster::Existing(_) => None,
     }
@@ -311,7 +315,7 @@ fn created(cluster: &Cluster) -> Option<&AzureCreate> {
 
 /// Name of the cluster in Azure.
 fn cluster_name(cluster: &Cluster) -> &str {
-    match &section(&cluster.written).cluster.value {
+    match &section(&cluster.config).cluster.value {
         AzureCluster::Existing(existing) => existing.name.as_ref().unwrap_or(&cluster.name),
         AzureCluster::Create(_) => &cluster.name,
     }
@@ -325,7 +329,7 @@ fn system_pool(cluster: &Cluster) -> Option<&Pool> {
 
 /// Whether a pool can be the system pool.
 fn could_be_system(pool: &Pool) -> bool {
-    let spot = matches!(pool.written.capacity.value, Capacity::Spot(_));
+    let spot = matches!(pool.settings.capacity.value, Capacity::Spot(_));
     !pool.is_existing() && !spot && matches!(pool.gpus.get(), Some(None))
 }
 

@@ -26,7 +26,7 @@ const PODS: u32 = 30;
 /// Source: <https://learn.microsoft.com/azure/aks/node-resource-reservations>, for Kubernetes 1.29 and later, read
 /// 2026-11-22. Its MB are counted as a million bytes, the lower value.
 pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
-    let pods = pool.written.max_pods.map_or(PODS, |pods| pods.value);
+    let pods = pool.settings.max_pods.map_or(PODS, |pods| pods.value);
     let mut rows = CORES.iter().rev();
     let cpu = rows.find(|(cores, _)| cores * 1000 <= size.cpu);
     Reserved {

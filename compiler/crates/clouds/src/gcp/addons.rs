@@ -48,7 +48,7 @@ const DEFAULTS: [&str; 3] = [
 
 /// The add-ons that the file requires, each with a location that requires it.
 fn required(cluster: Checked<'_>) -> Vec<(&'static Addon, Span)> {
-    let spans_by_addon = storage::STORAGE.addons(&cluster.written);
+    let spans_by_addon = storage::STORAGE.addons(&cluster.config);
     let required = ADDONS.iter().filter_map(|addon| {
         let spans = spans_by_addon.get(addon.name)?;
         Some((addon, spans.first().copied().unwrap_or(Span::NONE)))
@@ -61,7 +61,7 @@ pub(super) fn existing_cluster_checks(
     cluster: Checked<'_>,
     place: Place<'_>,
 ) -> Vec<IdentityCheck> {
-    if created(&cluster.written).is_some() {
+    if created(&cluster.config).is_some() {
         return Vec::new();
     }
     let check = |(addon, _): (&Addon, Span)| IdentityCheck {

@@ -38,7 +38,7 @@ pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
 /// All resources of a cluster.
 pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     let place = location::for_cluster(&cluster);
-    let create = created(&cluster.written);
+    let create = created(&cluster.config);
     let mut resources: Vec<_> = create
         .map(|create| resource(cluster, create, place))
         .into_iter()
@@ -93,7 +93,7 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resou
         comes_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![place.cluster("delete")],
-        origin: Origin::made([section(&cluster.written).cluster.span], Because::Written),
+        origin: Origin::made([section(&cluster.config).cluster.span], Because::Written),
     }
 }
 
@@ -117,7 +117,7 @@ fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<S
     settings.push(workload_identity(create, place));
     settings.extend(addons::settings(cluster, place));
     settings.push(maintenance::setting(create, place));
-    settings.push(resource_labels(section(&cluster.written), place));
+    settings.push(resource_labels(section(&cluster.config), place));
     settings
 }
 
@@ -222,7 +222,7 @@ fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {
 fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
     let delete = place.pool("delete", DEFAULT_POOL);
     let origin = Origin::fact(
-        [section(&cluster.written).cluster.span],
+        [section(&cluster.config).cluster.span],
         "GKE creates every cluster with a default pool",
         "gcloud container clusters create --help, Google Cloud SDK 528.0.0",
     );

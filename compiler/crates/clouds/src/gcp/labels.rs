@@ -30,7 +30,7 @@ pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
             begins: false,
         },
     ];
-    match pool.written.capacity.value {
+    match pool.settings.capacity.value {
         Capacity::Spot(_) => labels.extend([
             OwnLabel::always("cloud.google.com/gke-spot", "true"),
             OwnLabel::perhaps("cloud.google.com/gke-provisioning", "spot"),
@@ -41,7 +41,7 @@ pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
         ]),
     }
     labels.push(OwnLabel::never("cloud.google.com/gke-preemptible"));
-    let machine = pool.written.machine.as_ref();
+    let machine = pool.machine_name.as_ref();
     if let Some((family, _)) = machine.and_then(|machine| machine.split_once('-')) {
         labels.push(OwnLabel::perhaps("cloud.google.com/machine-family", family));
     }

@@ -37,9 +37,9 @@ pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
 /// has 375 GiB.
 pub(super) fn node_disk(pool: &Pool) -> Option<NodeDisk> {
     let boot = NodeDisk::boot(pool);
-    let written = pool.written.local_disks;
+    let written = pool.settings.local_disks;
     let MachineType::Catalog(machine) = pool.machine.get()? else {
-        let name = pool.written.machine.as_ref()?;
+        let name = pool.machine_name.as_ref()?;
         let is_built_in = BUILT_IN.iter().any(|part| name.value.contains(part));
         return (!is_built_in).then_some(boot);
     };

@@ -19,7 +19,7 @@ pub(super) struct Place<'c> {
 
 /// The location of a cluster.
 pub(super) fn for_cluster(cluster: &Cluster) -> Place<'_> {
-    let gcp = section(&cluster.written);
+    let gcp = section(&cluster.config);
     Place {
         project: &gcp.project,
         location: &gcp.location,
@@ -37,7 +37,7 @@ fn existing_name(gcp: &Gcp) -> Option<&str> {
 /// Zones of a pool's nodes; empty if the regional cluster determines them.
 pub(super) fn zones<'c>(gcp: &'c Gcp, pool: &'c Pool) -> Vec<&'c str> {
     let written: Vec<&str> = pool
-        .written
+        .settings
         .zones
         .iter()
         .map(|zone| zone.as_str())

@@ -31,22 +31,22 @@ mod testing;
 mod upgrades;
 pub mod zones;
 
-use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, Gcp, GcpCluster, GcpCreate, GpuCluster,
     LocalDisks, Rdma,
 };
 use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::{Span, Spanned};
 
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::storage::VolumeType;
 use gpuc_model::cloud::{
-    Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    NodeDisk, OwnLabel, Repairs, labels_of_place,
+    Catalog, Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
+    NodeDisk, NodeFacts, OwnLabel, Provision, Repairs, labels_of_place,
 };
-use gpuc_model::plan::{Followed, Object, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Daemon, Label, MachineType, Pool, PoolTaint};
+use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
+use gpuc_model::{Cluster, Daemon, Label, MachineType, Pool, PoolSpec, PoolTaint};
 use gpuc_syntax::node::Origin;
 
 /// Google Kubernetes Engine.
@@ -96,7 +96,7 @@ static FACTS: Facts = Facts {
     replaced_labels: &[],
     // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
     other_accelerators: &[("google.com/tpu", "Google's TPUs")],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &["cloud.google.com/"],
     drivers: &[
         DriverOwner::DaemonSet,
@@ -138,15 +138,7 @@ const NAME: NameRule = NameRule {
     source: "Azure/telescope#989 and THORChain cluster-launcher!67; GKE validates the name, gcloud does not",
 };
 
-impl Cloud for Gke {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Gcp(_))
-    }
-
+impl Catalog for Gke {
     fn machines(&self) -> Vec<&'static Machine> {
         machines::MACHINES.iter().map(|row| &row.machine).collect()
     }
@@ -177,16 +169,9 @@ impl Cloud for Gke {
     ) -> Option<Result<(), String>> {
         Some(accelerator::attach(machine, model, count))
     }
+}
 
-    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
-        let installer = driver_installer::is_used(pool)
-            .then(|| Daemon::new("nvidia-driver-installer", driver_installer::REQUESTS));
-        installer
-            .into_iter()
-            .chain(gpudirect::daemons(pool))
-            .collect()
-    }
-
+impl NodeFacts for Gke {
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
         match plugin {
             DevicePlugin::Cloud => DriverOwner::Preinstalled,
@@ -196,15 +181,15 @@ impl Cloud for Gke {
         }
     }
 
-    fn labels(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Label> {
-        let is_set_by_user = || {
-            pool.written
-                .labels
-                .keys()
-                .any(|key| **key == *NO_DEFAULT_PLUGIN)
-        };
+    fn driver_version(&self, pool: &Pool) -> Option<String> {
+        (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
+    }
+
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label> {
+        let mut user_keys = pool.user_labels.keys();
+        let is_set_by_user = user_keys.any(|key| **key == *NO_DEFAULT_PLUGIN);
         let uses_gke_plugin = pool.plugin.value == DevicePlugin::Cloud;
-        if !pool.has_gpus() || pool.is_existing() || uses_gke_plugin || is_set_by_user() {
+        if !pool.has_gpus() || pool.is_existing() || uses_gke_plugin || is_set_by_user {
             return Vec::new();
         }
         vec![Label {
@@ -218,8 +203,12 @@ impl Cloud for Gke {
         }]
     }
 
+    fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
+        taints::automatic(pool)
+    }
+
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
-        let gcp = section(&cluster.written);
+        let gcp = section(&cluster.config);
         let zones = location::zones(gcp, pool).into_iter().map(str::to_owned);
         let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
         let mut labels = labels_of_place(zones, region.to_owned(), &[]);
@@ -249,6 +238,19 @@ impl Cloud for Gke {
         if has_gpudirect { LEVELS } else { &[] }
     }
 
+    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+        gpudirect::settings(pool)
+    }
+
+    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+        let installer = driver_installer::is_used(pool)
+            .then(|| Daemon::new("nvidia-driver-installer", driver_installer::REQUESTS));
+        installer
+            .into_iter()
+            .chain(gpudirect::daemons(pool))
+            .collect()
+    }
+
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
             why: "GKE manages the network of its GPU machines itself, with its own plugins"
@@ -257,16 +259,8 @@ impl Cloud for Gke {
         })
     }
 
-    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
-        gpudirect::protocol(pool).map(|protocol| protocol.interfaces)
-    }
-
-    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
-        gpudirect::settings(pool)
-    }
-
-    fn taints(&self, _config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint> {
-        taints::automatic(pool)
+    fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
+        Some(gpudirect::protocol(pool).map(|protocol| protocol.interfaces))
     }
 
     /// Source: gcloud 528 `surface/container/node_pools/create.py` (`--disk-size`, at least 10GB); 64 TiB of a
@@ -287,17 +281,11 @@ impl Cloud for Gke {
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
         local_ssds::choices(pool)
     }
+}
 
-    fn volume_parameters(
-        &self,
-        cluster: &Checked<'_>,
-        volumes: &VolumeType,
-    ) -> Vec<(&'static str, String, Span)> {
-        storage::parameters(&cluster.written, volumes)
-    }
-
-    fn rules(&self) -> &'static [&'static Rule] {
-        rules::RULES
+impl Provision for Gke {
+    fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
+        Some(location::for_cluster(cluster).cluster)
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
@@ -308,16 +296,6 @@ impl Cloud for Gke {
         cluster::provision(*cluster)
     }
 
-    /// The configuration file of containerd is not at the path that containerd reports to the toolkit
-    /// (NVIDIA/gpu-operator#1679; cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
-    fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
-        &[("RUNTIME_CONFIG_SOURCE", "file")]
-    }
-
-    fn called<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
-        Some(location::for_cluster(cluster).cluster)
-    }
-
     /// GKE runs this autoscaler.
     fn keeps_above_maximum(&self) -> Option<&'static str> {
         Some(
@@ -326,12 +304,22 @@ impl Cloud for Gke {
         )
     }
 
-    fn driver_version(&self, pool: &Pool) -> Option<String> {
-        (pool.driver.value != DriverOwner::Operator).then(|| "default".to_owned())
+    fn auto_upgrades(&self, cluster: &Cluster, pool: &Pool) -> Vec<AutoUpgrade> {
+        upgrades::auto_upgrades(cluster, pool)
     }
 
-    fn followed(&self, cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
-        upgrades::followed(cluster, pool)
+    fn volume_parameters(
+        &self,
+        cluster: &Checked<'_>,
+        volumes: &VolumeType,
+    ) -> Vec<(&'static str, String, Span)> {
+        storage::parameters(&cluster.config, volumes)
+    }
+
+    /// The configuration file of containerd is not at the path that containerd reports to the toolkit
+    /// (NVIDIA/gpu-operator#1679; cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21).
+    fn operator_toolkit(&self, _: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        &[("RUNTIME_CONFIG_SOURCE", "file")]
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
@@ -339,6 +327,20 @@ impl Cloud for Gke {
         objects.extend(admission::objects(*cluster));
         objects.extend(gpudirect::objects(*cluster));
         objects
+    }
+}
+
+impl Cloud for Gke {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::Gcp(_))
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
     }
 }
 

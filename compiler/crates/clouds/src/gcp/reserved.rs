@@ -20,7 +20,7 @@ const MEMORY_BANDS: &[(u64, u64)] = &[
 /// Source: <https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes#memory_and_cpu_reservations>, as
 /// hatemosphere/gke-node-allocatable-memory-calculator quotes it for memory, read 2026-11-22; of cores from memory.
 pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
-    let machine = pool.written.machine.as_ref();
+    let machine = pool.machine_name.as_ref();
     let has_shared_cores = machine
         .is_some_and(|machine| matches!(machine.as_str(), "e2-micro" | "e2-small" | "e2-medium"));
     let memory = if size.memory < GIB {

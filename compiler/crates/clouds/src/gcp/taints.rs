@@ -4,11 +4,11 @@ use gpuc_schema::Span;
 use gpuc_schema::config::TaintEffect;
 
 use gpuc_model::cloud::machine::CpuArchitecture;
-use gpuc_model::{Pool, PoolTaint, SetBy};
+use gpuc_model::{PoolSpec, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
 
 /// Taints of a pool that GKE sets automatically.
-pub(super) fn automatic(pool: &Pool) -> Vec<PoolTaint> {
+pub(super) fn automatic(pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = Vec::new();
     if let Some(Some(gpus)) = pool.gpus.get() {
         taints.push(taint(
@@ -20,7 +20,7 @@ pub(super) fn automatic(pool: &Pool) -> Vec<PoolTaint> {
         ));
     }
     if pool.architecture() == CpuArchitecture::Arm64 {
-        let machine = pool.written.machine.as_ref();
+        let machine = pool.machine_name.as_ref();
         taints.push(taint(
             "kubernetes.io/arch",
             CpuArchitecture::Arm64.label(),

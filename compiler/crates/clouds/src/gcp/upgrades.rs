@@ -1,6 +1,6 @@
 //! Automatic node upgrades of GKE: gpuc's scripts upgrade only the control plane.
 
-use gpuc_model::plan::Followed;
+use gpuc_model::plan::AutoUpgrade;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::GcpReleaseChannel;
 
@@ -10,11 +10,11 @@ const SOURCE: &str = "https://docs.cloud.google.com/kubernetes-engine/upgrades a
                       https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster, read 2026-11-22";
 
 /// GKE upgrades the nodes of pools that gpuc creates. Pools of existing clusters are managed by their owner.
-pub(super) fn followed(cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
+pub(super) fn auto_upgrades(cluster: &Cluster, pool: &Pool) -> Vec<AutoUpgrade> {
     if pool.is_existing() {
         return Vec::new();
     }
-    let version = cluster.kubernetes.get().map(|version| Followed {
+    let version = cluster.kubernetes.get().map(|version| AutoUpgrade {
         name: "Kubernetes version",
         value: version.value.to_string(),
         rank: version.value.0,
@@ -24,9 +24,9 @@ pub(super) fn followed(cluster: &Cluster, pool: &Pool) -> Vec<Followed> {
         down: "nodes keep the version of the control plane, which cannot be downgraded",
         source: SOURCE,
     });
-    let channel = created(&cluster.written).map(|create| {
+    let channel = created(&cluster.config).map(|create| {
         let channel = create.release_channel;
-        Followed {
+        AutoUpgrade {
             name: "release channel",
             value: name(channel.value).to_owned(),
             rank: rank(channel.value),

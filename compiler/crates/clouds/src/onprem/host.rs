@@ -67,7 +67,7 @@ fn values(
         ("pool", quote(&pool.name)),
         (
             "hosts",
-            array(pool.written.hosts.iter().map(|host| host.as_str())),
+            array(pool.settings.hosts.iter().map(|host| host.as_str())),
         ),
         ("distribution", quote(distribution)),
         (

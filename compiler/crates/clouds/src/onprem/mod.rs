@@ -8,6 +8,7 @@ mod os;
 mod pool;
 mod rules;
 
+use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, Distribution, DriverOwner, GpuCluster,
     OnPrem as Section, Rdma,
@@ -16,10 +17,11 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Cloud, Facts, HOSTNAME, MachineName, NameRule, NoRdma, OPERATING_SYSTEM, Repairs,
+    ARCHITECTURE, Catalog, Cloud, Facts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
+    OPERATING_SYSTEM, Provision, Repairs,
 };
 use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Label, Pool, PoolTaint};
+use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
 
 /// The user's own hosts.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ static FACTS: Facts = Facts {
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     replaced_labels: &[],
     other_accelerators: &[],
-    label_words: &[],
+    bare_labels: &[],
     label_prefixes: &[],
     drivers: &[
         DriverOwner::Host,
@@ -81,15 +83,7 @@ static FACTS: Facts = Facts {
     reserved: None,
 };
 
-impl Cloud for OnPrem {
-    fn facts(&self) -> &'static Facts {
-        &FACTS
-    }
-
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::OnPrem(_))
-    }
-
+impl Catalog for OnPrem {
     fn machines(&self) -> Vec<&'static Machine> {
         Vec::new()
     }
@@ -101,55 +95,40 @@ impl Cloud for OnPrem {
     fn machine_name(&self, _name: &str) -> MachineName {
         MachineName::Impossible
     }
+}
 
+impl NodeFacts for OnPrem {
     /// gpuc's script for the host, for every device plugin.
     fn default_driver(&self, _plugin: DevicePlugin) -> DriverOwner {
         DriverOwner::Host
+    }
+
+    fn driver_version(&self, pool: &Pool) -> Option<String> {
+        host::driver_version(pool)
+    }
+
+    fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, _pool: &PoolSpec) -> Vec<Label> {
+        Vec::new()
+    }
+
+    fn automatic_taints(&self, _pool: &PoolSpec) -> Vec<PoolTaint> {
+        Vec::new()
     }
 
     /// gpuc does not know the network hardware of the hosts.
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Ok(())
     }
+}
 
-    fn labels(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<Label> {
-        Vec::new()
-    }
-
-    fn taints(&self, _config: &GpuCluster, _pool: &Pool) -> Vec<PoolTaint> {
-        Vec::new()
-    }
-
-    /// K3s and RKE2 run their own containerd.
-    ///
-    /// Source: rancher/rke2-docs docs/add-ons/gpu_operators.md @09157fbd, read 2026-11-21.
-    fn operator_toolkit(&self, config: &GpuCluster) -> &'static [(&'static str, &'static str)] {
-        let CloudSection::OnPrem(section) = &config.cloud.value else {
-            unreachable!("this cloud handles only `onPrem`");
-        };
-        match section.distribution.value {
-            Distribution::K3s | Distribution::Rke2 => {
-                &[("CONTAINERD_SOCKET", "/run/k3s/containerd/containerd.sock")]
-            }
-            Distribution::Kubeadm => &[],
-        }
-    }
-
+impl Provision for OnPrem {
     /// The distribution cannot be changed without a new cluster.
-    fn within<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
-        let CloudSection::OnPrem(section) = &cluster.written.cloud.value else {
+    fn container<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        let CloudSection::OnPrem(section) = &cluster.config.cloud.value else {
             unreachable!("this cloud handles only `onPrem`");
         };
         let name = host::distribution_name(section.distribution.value);
         Some(("Kubernetes distribution", name))
-    }
-
-    fn rules(&self) -> &'static [&'static Rule] {
-        rules::RULES
-    }
-
-    fn driver_version(&self, pool: &Pool) -> Option<String> {
-        host::driver_version(pool)
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
@@ -180,11 +159,40 @@ impl Cloud for OnPrem {
                 .collect(),
         }
     }
+
+    /// K3s and RKE2 run their own containerd.
+    ///
+    /// Source: rancher/rke2-docs docs/add-ons/gpu_operators.md @09157fbd, read 2026-11-21.
+    fn operator_toolkit(&self, config: &GpuCluster) -> &'static [(&'static str, &'static str)] {
+        let CloudSection::OnPrem(section) = &config.cloud.value else {
+            unreachable!("this cloud handles only `onPrem`");
+        };
+        match section.distribution.value {
+            Distribution::K3s | Distribution::Rke2 => {
+                &[("CONTAINERD_SOCKET", "/run/k3s/containerd/containerd.sock")]
+            }
+            Distribution::Kubeadm => &[],
+        }
+    }
+}
+
+impl Cloud for OnPrem {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn owns(&self, section: &CloudSection) -> bool {
+        matches!(section, CloudSection::OnPrem(_))
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        rules::RULES
+    }
 }
 
 /// The `cloud.onPrem` section of the file.
 fn section(cluster: &Cluster) -> &Section {
-    match &cluster.written.cloud.value {
+    match &cluster.config.cloud.value {
         CloudSection::OnPrem(section) => section,
         _ => unreachable!("this cloud handles only `onPrem`"),
     }

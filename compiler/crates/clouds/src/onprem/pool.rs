@@ -44,7 +44,7 @@ const TAINTS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" |
 
 /// One resource for each host of a pool, all in the script of the pool.
 pub(super) fn resources(pool: &Pool, context: &str) -> Vec<Resource> {
-    let hosts = pool.written.hosts.iter();
+    let hosts = pool.settings.hosts.iter();
     hosts.map(|host| resource(pool, host, context)).collect()
 }
 

@@ -16,7 +16,7 @@ use crate::charts::keys::{Keys, unknown_keys};
 ///
 /// When gpuc itself writes a value that the chart does not read.
 pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
-    for (name, settings) in cluster.written.charts.written() {
+    for (name, settings) in cluster.config.charts.written() {
         if plan.releases.iter().all(|it| it.chart.name != name) {
             let message = format!("chart `{name}` is not installed");
             let builder = report.diagnostic(&CHART_NOT_INSTALLED, settings.span, message);

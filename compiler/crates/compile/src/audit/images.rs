@@ -16,8 +16,8 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
     let of_objects = plan.objects.iter().flat_map(images);
     let of_releases = plan.releases.iter().flat_map(images_of);
     let all: BTreeSet<String> = of_objects.chain(of_releases).collect();
-    let own = own_images(&cluster.written);
-    for (name, digest) in &cluster.written.digests {
+    let own = own_images(cluster);
+    for (name, digest) in &cluster.config.digests {
         let end = format!("@{digest}");
         if all.iter().any(|image| image.ends_with(&end)) {
             continue;
@@ -37,7 +37,7 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         };
     }
     for release in &plan.releases {
-        let Some(settings) = cluster.written.charts.get(release.chart.name) else {
+        let Some(settings) = cluster.config.charts.get(release.chart.name) else {
             continue;
         };
         // Images in the file are checked where they are set.

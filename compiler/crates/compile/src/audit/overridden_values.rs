@@ -33,7 +33,7 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     // Several releases of a chart have the user's values in common.
     let mut reported: BTreeSet<(Span, String)> = BTreeSet::new();
     for chart in CHARTS {
-        let Some(settings) = cluster.written.charts.get(chart.name) else {
+        let Some(settings) = cluster.config.charts.get(chart.name) else {
             continue;
         };
         let theirs = Node::passed(&settings.values);

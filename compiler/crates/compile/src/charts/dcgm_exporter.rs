@@ -63,7 +63,7 @@ fn full_name(pool: &Pool) -> String {
 }
 
 fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
-    let asked = cluster.written.monitoring.as_ref().map(|it| it.span);
+    let asked = cluster.config.monitoring.as_ref().map(|it| it.span);
     let inputs = gpuc_model::derive::origins::placement(pool).into_iter();
     let inputs = inputs
         .chain(gpuc_model::derive::origins::serving(pool))

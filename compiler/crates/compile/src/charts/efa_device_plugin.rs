@@ -43,7 +43,7 @@ fn is_tolerated_by_eksctl(toleration: &Toleration) -> bool {
 }
 
 fn release(pool: &Pool) -> Option<Release> {
-    let efa = pool.written.network.efa.as_ref()?;
+    let efa = pool.settings.network.efa.as_ref()?;
     let taints = pool.taints.iter().map(|taint| taint.span);
     let origin = Origin::rule(
         [efa.span, pool.name.span].into_iter().chain(taints),

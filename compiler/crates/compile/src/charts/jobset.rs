@@ -22,7 +22,7 @@ pub static JOBSET: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let charts = &cluster.written.charts;
+    let charts = &cluster.config.charts;
     let settings = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
     let wanted = wanted(cluster, settings, |task| {
         matches!(task, Task::JobSet(_) | Task::TrainJob(_))

@@ -43,7 +43,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
                 .into_iter()
                 .chain(gpuc_model::derive::origins::serving(pool))
         });
-        let notebooks = cluster.written.notebooks.as_ref().map(|it| it.span);
+        let notebooks = cluster.config.notebooks.as_ref().map(|it| it.span);
         let mut inputs: Vec<_> = pool_spans.chain(notebooks).collect();
         inputs.sort_unstable();
         inputs.dedup();
@@ -117,7 +117,7 @@ fn storage(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
         storage.insert("dynamic".to_owned(), json!({"storageClass": class}));
     }
     let mut pools = hub.profiles.iter().filter_map(|it| pool(cluster, it));
-    if pools.any(Pool::has_gpus) {
+    if pools.any(|pool| pool.has_gpus()) {
         let volumes = json!([{"name": "shm", "emptyDir": {"medium": "Memory"}}]);
         let mounts = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
         storage.insert("extraVolumes".to_owned(), volumes);

@@ -28,14 +28,14 @@ pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
 pub(crate) const NAMESPACE: &str = "monitoring";
 
 fn wanted<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPrometheus> {
-    match &cluster.written.monitoring.as_ref()?.prometheus.value {
+    match &cluster.config.monitoring.as_ref()?.prometheus.value {
         Prometheus::Install(install) => Some(install),
         Prometheus::Existing(_) => None,
     }
 }
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let monitoring = cluster.written.monitoring.as_ref().map(|it| it.span);
+    let monitoring = cluster.config.monitoring.as_ref().map(|it| it.span);
     let release = |install: &InstalledPrometheus| {
         let why = "`monitoring.prometheus.install` installs Prometheus";
         Release {

@@ -24,7 +24,7 @@ pub static KUBEFLOW_TRAINER: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let settings = cluster.written.charts.kubeflow_trainer.as_ref();
+    let settings = cluster.config.charts.kubeflow_trainer.as_ref();
     let wanted = wanted(cluster, settings, |task| matches!(task, Task::TrainJob(_)));
     let values = json!({
         "jobset": {"install": false},

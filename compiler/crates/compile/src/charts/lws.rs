@@ -22,7 +22,7 @@ pub static LWS: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let settings = cluster.written.charts.lws.as_ref();
+    let settings = cluster.config.charts.lws.as_ref();
     let wanted = wanted(cluster, settings, |task| {
         matches!(task, Task::LeaderWorkerSet(_))
     });

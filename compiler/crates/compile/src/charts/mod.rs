@@ -90,7 +90,7 @@ fn wanted(
     settings: Option<&gpuc_schema::Spanned<ChartSettings>>,
     is_needed: fn(Task<'_>) -> bool,
 ) -> Option<Span> {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     let mut needs = workloads.filter(|workload| workload.task().is_some_and(is_needed));
     let workload = needs.next().map(|workload| workload.span);
     settings.map(|it| it.span).or(workload)

@@ -39,14 +39,14 @@ pub static NETWORK_OPERATOR: Chart = Chart {
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let pools: Vec<_> = rdma::pools(cluster).collect();
-    let named = cluster.written.charts.network_operator.as_ref();
+    let named = cluster.config.charts.network_operator.as_ref();
     let written = pools
         .iter()
-        .filter_map(|pool| pool.written.network.rdma.as_ref());
+        .filter_map(|pool| pool.settings.network.rdma.as_ref());
     let wanted = written.map(|it| it.span).next().or(named.map(|it| it.span));
     let mut releases = alone(&NETWORK_OPERATOR, wanted, &values(cluster, &pools));
     let places = pools.iter().flat_map(|pool| {
-        let rdma = pool.written.network.rdma.as_ref().map(|it| it.span);
+        let rdma = pool.settings.network.rdma.as_ref().map(|it| it.span);
         origins::placement(pool).into_iter().chain(rdma)
     });
     let why = "the operator advertises the RDMA devices of pools";
@@ -76,7 +76,7 @@ fn has_feature_discovery(cluster: &Checked<'_>) -> bool {
     let by_gpu_operator = cluster.gpu_pools().any(|(pool, _)| {
         pool.driver.value == DriverOwner::Operator || pool.is_advertised_by(DevicePlugin::Operator)
     });
-    cluster.written.charts.node_feature_discovery.is_some() || by_gpu_operator
+    cluster.config.charts.node_feature_discovery.is_some() || by_gpu_operator
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let wanted = cluster.written.charts.node_feature_discovery.as_ref();
+    let wanted = cluster.config.charts.node_feature_discovery.as_ref();
     let mut values = json!({"worker": {
         "tolerations": tolerations(&cluster.pools),
         // Labels by vendor only, which the selectors of NVIDIA's operators expect: `pci-10de.present`.

@@ -179,7 +179,7 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
     let picked = cluster
         .pools
         .iter()
-        .filter(|pool| pool.written.machine.is_none());
+        .filter(|pool| pool.machine_name.is_none());
     let machines: BTreeMap<_, _> = picked
         .filter_map(|pool| match pool.machine.get() {
             Some(MachineType::Catalog(machine)) => {

@@ -3,17 +3,18 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuCluster, Notebooks, TextMap};
 
+use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 use gpuc_syntax::node::{Node, Origin, Scalar, Value};
 
 /// Replaces the registry of every image that the user did not set with the mirror, and appends digests.
 pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Object]) {
-    let config = &cluster.written;
+    let config = &cluster.config;
     if config.mirror.images.is_none() && config.digests.is_empty() {
         return;
     }
-    let own = own_images(config);
+    let own = own_images(cluster);
     for object in objects {
         visit(&mut object.node, &mut |image| {
             let Some(reference) = image.text().map(str::to_owned) else {
@@ -55,10 +56,14 @@ fn collect_split_references(node: &Node, found: &mut Vec<String>) {
 }
 
 /// The images that the user sets in the file.
-pub(crate) fn own_images(config: &GpuCluster) -> Vec<&str> {
-    let pools = config.node_pools.iter().map(|pool| &pool.value.stack);
-    let stacks = std::iter::once(&config.stack).chain(pools);
-    let images = stacks.flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+pub(crate) fn own_images(cluster: &Cluster) -> Vec<&str> {
+    let config = &cluster.config;
+    // The images of the cluster's `stack` count even if every pool overrides them.
+    let defaults = &config.stack;
+    let of_pools = cluster.pools.iter();
+    let images = of_pools
+        .flat_map(|pool| pool.runtime_image.iter().chain(&pool.driver_image))
+        .chain(defaults.runtime_image.iter().chain(&defaults.driver_image));
     let of_workloads = config.workloads.iter();
     let of_workloads = of_workloads.filter_map(|workload| workload.task()?.image());
     let images = images.chain(of_workloads);

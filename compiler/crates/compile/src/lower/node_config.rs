@@ -75,8 +75,7 @@ pub(crate) fn extras(pool: &Pool) -> Vec<Extra> {
 }
 
 fn placement(pool: &Pool) -> SharePlacement {
-    let written = pool.written.sharing.placement();
-    written.unwrap_or_default().value
+    pool.sharing_placement.unwrap_or_default().value
 }
 
 fn labels(labels: NodeLabels) -> LabelOutput {
@@ -128,7 +127,7 @@ fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
         },
         Sharing::Mig { strategy, gpus } => NodeSharing::Mig {
             strategy: strategy.value,
-            apply: !cluster.cloud.cuts_gpus(pool),
+            apply: !cluster.cloud.partitions_gpus(pool),
             gpus: gpus
                 .iter()
                 .map(|gpu| MigGpu {

@@ -31,13 +31,13 @@ const DRIVER: &str = "doca3.4.1-26.04-1.1.0.0-1";
 /// The pools with RDMA.
 pub(crate) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     let pools = cluster.pools.iter();
-    pools.filter(|pool| pool.written.network.rdma.is_some())
+    pools.filter(|pool| pool.settings.network.rdma.is_some())
 }
 
 /// The policy of each pool.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let object = |pool: &Pool| {
-        let rdma = pool.written.network.rdma.as_ref()?;
+        let rdma = pool.settings.network.rdma.as_ref()?;
         let driver = rdma.value.cards().driver.map(|driver| driver.span);
         let places = origins::placement(pool).into_iter();
         let origin = Origin::rule(

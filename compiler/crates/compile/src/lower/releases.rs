@@ -18,7 +18,7 @@ pub(super) fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 
 /// Applies mirrors, digests and the user's values to a release. The user's values take precedence.
 fn customized(cluster: &Checked<'_>, mut release: Release) -> Release {
-    let written = &cluster.written;
+    let written = &cluster.config;
     let user_values = written.charts.get(release.chart.name);
     let user_values = user_values.map(|settings| Node::passed(&settings.values));
     if let Some(registry) = &written.mirror.charts {

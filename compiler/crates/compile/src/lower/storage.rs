@@ -25,7 +25,7 @@ const DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 
 /// The classes and volumes of the file.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    let Some(storage) = &cluster.written.storage else {
+    let Some(storage) = &cluster.config.storage else {
         return Vec::new();
     };
     let classes = storage.classes.iter();
@@ -93,7 +93,7 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let Some(facts) = facts.and_then(|storage| storage.buckets.as_ref()) else {
         return Vec::new();
     };
-    let buckets = cluster.written.storage.iter().flat_map(|it| &it.buckets);
+    let buckets = cluster.config.storage.iter().flat_map(|it| &it.buckets);
     let note = |bucket: &Bucket| {
         format!(
             "The bucket {} is the PersistentVolume {}, reserved for the claim {} in the namespace {}: a \

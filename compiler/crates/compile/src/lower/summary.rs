@@ -19,7 +19,7 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
     let kubernetes = cluster.kubernetes.expect_resolved();
     let pools = cluster.pools.iter();
     let name = cluster.cloud.facts().name;
-    let location = match cluster.written.cloud.location() {
+    let location = match cluster.config.cloud.location() {
         Some(location) => format!("{name}, {location}"),
         None => name.to_owned(),
     };
@@ -82,7 +82,7 @@ fn allocatable(room: Option<Room>, format_amount: impl Fn(u64) -> String) -> Str
 }
 
 fn machine(pool: &Pool) -> String {
-    match (pool.machine.expect_resolved(), &pool.written.machine) {
+    match (pool.machine.expect_resolved(), &pool.machine_name) {
         (MachineType::Catalog(machine), _) => machine.name.to_owned(),
         (MachineType::Cpu(_), Some(name)) => name.value.clone(),
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
@@ -185,7 +185,7 @@ fn claim(pool: &Pool) -> Vec<Node> {
     let Some(class) = pool.classes.first() else {
         return Vec::new();
     };
-    let template = claims::claim(&pool.name, None, (pool, class), 1);
+    let template = claims::claim(&pool.name, None, pool, class, 1);
     let pod = serde_json::json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -305,7 +305,7 @@ pub(super) fn names(pools: &[&Pool]) -> String {
 /// The note on the enforcement of NetworkPolicies for isolated teams.
 fn isolation(cluster: &Checked<'_>) -> Option<String> {
     cluster.isolation().next()?;
-    Some(if cluster.written.cloud.creates_cluster() {
+    Some(if cluster.config.cloud.creates_cluster() {
         "NetworkPolicies isolate teams; the scripts in cloud/ configure the cluster's network to enforce \
          them.".to_owned()
     } else {
@@ -346,7 +346,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             } else {
                 " or GPU feature discovery"
             },
-            match cluster.written.charts.node_feature_discovery {
+            match cluster.config.charts.node_feature_discovery {
                 Some(_) => " Node Feature Discovery, enabled by `charts`, labels the other hardware features of nodes.",
                 None => "",
             },

@@ -6,7 +6,8 @@ use gpuc_compile::compile::Compilation;
 use gpuc_compile::emit;
 use gpuc_compile::lock::{self, LOCK_FILE, Lock};
 use gpuc_model::plan::{
-    Chart, Credentials, Delivery, FieldKind, Followed, Identity, Maker, Plan, Resource, Summary,
+    AutoUpgrade, Chart, Credentials, Delivery, FieldKind, Identity, NodeProvisioner, Plan,
+    Resource, Summary,
 };
 use gpuc_model::{Cluster, POOL_LABEL};
 use gpuc_syntax::node::Node;
@@ -56,9 +57,9 @@ pub(super) struct Part {
     /// The rows of the cloud's tables that classify a change of these fields.
     pub fields: BTreeMap<String, &'static FieldKind>,
     /// The automatic upgrades of a pool's nodes, by field name.
-    pub followed: BTreeMap<String, Followed>,
+    pub followed: BTreeMap<String, AutoUpgrade>,
     /// The provisioner of a pool's nodes in the cluster, if scripts do not create them.
-    pub maker: Option<&'static Maker>,
+    pub maker: Option<&'static NodeProvisioner>,
     /// The files that contain it.
     pub files: BTreeSet<String>,
     /// The chart of a release.
@@ -223,12 +224,12 @@ impl Parts {
                 .entry(Key::Pool(pool.name.value.clone()))
                 .or_default();
             part.pools.insert(pool.name.value.clone());
-            part.maker = cluster.cloud.maker(cluster, pool);
+            part.maker = cluster.cloud.node_provisioner(cluster, pool);
             for (fact, value) in facts(cluster, pool, summary) {
                 let inputs: Vec<Span> = [pool.name.span].to_vec();
                 part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
             }
-            for followed in cluster.cloud.followed(cluster, pool) {
+            for followed in cluster.cloud.auto_upgrades(cluster, pool) {
                 let (value, inputs) = (json!(followed.value), followed.inputs.clone());
                 let name = followed.name.to_owned();
                 part.leaves.insert(name.clone(), Leaf { value, inputs });
@@ -310,7 +311,7 @@ impl Parts {
             // An object of the node provisioner affects only its own pool.
             let of_pool = Key::Pool(object.identity.name.clone());
             let maker = self.all.get(&of_pool).and_then(|pool| pool.maker);
-            let makes = |maker: &Maker| {
+            let makes = |maker: &NodeProvisioner| {
                 let mut kinds = maker.kinds.iter();
                 kinds.any(|(kind, _)| *kind == object.identity.kind)
             };

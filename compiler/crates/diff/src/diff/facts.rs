@@ -59,7 +59,7 @@ pub(super) fn facts(
         let labels = labels.map(|label| format!("{}={}", label.key, label.value));
         facts.push((SELECTOR, json!(labels.collect::<Vec<_>>())));
     } else if cluster.cloud.facts().makes_machines {
-        let maker = cluster.cloud.maker(cluster, pool);
+        let maker = cluster.cloud.node_provisioner(cluster, pool);
         let maker = maker.map_or("the scripts", |maker| maker.name);
         facts.push((MAKER, json!(maker)));
     }

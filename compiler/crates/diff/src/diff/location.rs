@@ -46,17 +46,17 @@ impl Parts {
         if let Credentials::Context(context) = &plan.provisioning.credentials {
             leaves.push((CONTEXT, json!(context)));
         }
-        if let Some(name) = cluster.cloud.called(cluster) {
+        if let Some(name) = cluster.cloud.remote_name(cluster) {
             leaves.push((CALLED, json!(name)));
         }
         leaves.extend(
             cluster
                 .cloud
-                .within(cluster)
+                .container(cluster)
                 .map(|(what, name)| (what, json!(name))),
         );
         if let Some(name) = cluster
-            .written
+            .config
             .gitops
             .as_ref()
             .and_then(|it| it.brought_to())

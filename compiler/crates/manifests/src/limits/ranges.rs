@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::{Cluster, Team};
-use gpuc_schema::config::Amounts as Written;
 use gpuc_syntax::node::Node;
 
 use super::defaulted::{Amounts, Said, fill, read};
@@ -121,11 +120,11 @@ fn items(range: &Object) -> impl Iterator<Item = Item<'_>> {
 
 /// The item that gpuc generates from the limits of a team, as `lower/teams/limits.rs` does.
 fn generated_item<'s>(cluster: &'s Cluster, team: &'s Team) -> Item<'s> {
-    let written = team.written.limits.as_ref();
+    let limits = team.limits.as_ref();
     let mut item = Item {
         applies_to: CONTAINER,
-        max: amounts(written.and_then(|it| it.max.as_ref())),
-        default: amounts(written.and_then(|it| it.default.as_ref())),
+        max: amounts(limits.and_then(|it| it.max.as_ref())),
+        default: amounts(limits.and_then(|it| it.default.as_ref())),
         default_request: amounts(Some(&team.default_request)),
         ..Item::default()
     };
@@ -145,17 +144,19 @@ fn generated_item<'s>(cluster: &'s Cluster, team: &'s Team) -> Item<'s> {
     item
 }
 
-fn amounts(written: Option<&Written>) -> Amounts<'static> {
-    let both = written.map(|it| [("cpu", &it.cpu), ("memory", &it.memory)]);
-    let all = both.into_iter().flatten();
-    let all = all.filter_map(|(name, written)| {
-        let written = written.as_ref()?;
-        let amount = Said {
-            amount: written.thousandths()?,
-            span: written.span,
-            is_default: false,
-        };
-        Some((name, amount))
-    });
-    all.collect()
+fn amounts(amounts: Option<&gpuc_model::Amounts>) -> Amounts<'static> {
+    amounts
+        .map(|it| [("cpu", &it.cpu), ("memory", &it.memory)])
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, quantity)| {
+            let quantity = quantity.as_ref()?;
+            let amount = Said {
+                amount: quantity.thousandths()?,
+                span: quantity.span,
+                is_default: false,
+            };
+            Some((name, amount))
+        })
+        .collect()
 }

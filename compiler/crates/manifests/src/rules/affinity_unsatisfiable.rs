@@ -67,7 +67,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let is_any = !pod.asks_for_gpus() && !chooses_a_pool(&demand);
-        if count.pods < 2 || (is_any && !scene.cluster.written.cloud.creates_cluster()) {
+        if count.pods < 2 || (is_any && !scene.cluster.config.cloud.creates_cluster()) {
             continue;
         }
         let together = multiply(&demand, count.pods);

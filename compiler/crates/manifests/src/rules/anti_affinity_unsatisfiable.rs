@@ -72,7 +72,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let is_any = !pod.asks_for_gpus() && !chooses_a_pool(&demand);
-        if is_any && !scene.cluster.written.cloud.creates_cluster() {
+        if is_any && !scene.cluster.config.cloud.creates_cluster() {
             continue;
         }
         let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);

@@ -46,7 +46,7 @@ spec:
 const KEY: &str = "storageClassName";
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let storage = scene.cluster.written.storage.as_ref();
+    let storage = scene.cluster.config.storage.as_ref();
     let own = storage.into_iter().flat_map(|it| &it.classes);
     let own = own.map(|class| (class.name.as_str(), class.name.span));
     let facts = scene.cluster.cloud.facts().storage;

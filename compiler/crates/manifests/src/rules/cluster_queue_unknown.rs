@@ -58,7 +58,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("write {}", all(&known().collect::<Vec<_>>(), "or")),
         };
-        let span = scene.cluster.written.queueing.span;
+        let span = scene.cluster.config.queueing.span;
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
         builder
             .label(

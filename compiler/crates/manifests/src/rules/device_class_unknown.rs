@@ -70,7 +70,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     let claimed = scene.cluster.pools_claimed();
     let mut gpus = claimed.filter_map(|pool| pool.gpus.get()?.as_ref());
     // Custom chart values may enable these classes too.
-    let is_customized = scene.cluster.written.charts.dra_driver_nvidia_gpu.is_some();
+    let is_customized = scene.cluster.config.charts.dra_driver_nvidia_gpu.is_some();
     if gpus.any(|gpus| gpus.model.links_nodes() || is_customized) {
         known.extend(DOMAIN_CLASSES);
     }

@@ -118,10 +118,10 @@ pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
         .map(|cloud| cloud.facts());
     let mut others = facts.filter(|facts| facts.key != own.key);
     // A label without a domain is ambiguous if this cloud sets it too.
-    let is_own = own.label_words.contains(&key);
+    let is_own = own.bare_labels.contains(&key);
     let other = others.find(|facts| {
         let mut prefixes = facts.label_prefixes.iter();
-        let is_word = !is_own && facts.label_words.contains(&key);
+        let is_word = !is_own && facts.bare_labels.contains(&key);
         is_word || prefixes.any(|prefix| key.starts_with(prefix))
     });
     other.map(|facts| facts.name)

@@ -97,7 +97,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 builder = builder.label(span, format!("the pod {problem}"));
             }
         }
-        let written = team.written.pod_security.span;
+        let written = team.settings.pod_security.span;
         let written = if written.is_written() {
             written
         } else {
@@ -116,7 +116,7 @@ pub(super) fn level<'s>(
 ) -> Option<(&'s Team, PodSecurityLevel, &'static str)> {
     let namespace = pod.object.namespace.as_deref()?;
     let (team, _) = scene.cluster.team_of(namespace)?;
-    let level = team.written.pod_security.value;
+    let level = team.settings.pod_security.value;
     Some((team, level, level_name(level)?))
 }
 

@@ -48,7 +48,7 @@ spec:
 };
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
-    let own = scene.cluster.written.priorities.iter();
+    let own = scene.cluster.config.priorities.iter();
     let own = own.map(|class| class.name.as_str());
     let classes = scene.objects.iter().filter(|it| it.kind == "PriorityClass");
     let known: Vec<_> = own
@@ -67,7 +67,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 .emit();
         }
     }
-    let own = scene.cluster.written.priorities.iter();
+    let own = scene.cluster.config.priorities.iter();
     let own = own.map(|class| class.name.as_str());
     let classes = scene.objects.iter();
     let classes = classes.filter(|it| it.kind == "WorkloadPriorityClass");

@@ -66,7 +66,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let builder = report.diagnostic(&RULE.code, gpus.key_span, message);
         builder
             .primary_label(format!("`{namespace}` is not the namespace of a team"))
-            .label(scene.cluster.written.queueing.span, "jobs wait in queues")
+            .label(scene.cluster.config.queueing.span, "jobs wait in queues")
             .help(format!(
                 "move it to the namespace of a team, or name a queue in the label `{QUEUE_LABEL}`"
             ))
@@ -79,7 +79,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 fn is_test(cluster: &Cluster, object: &Object) -> bool {
     let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
     let name = labels.and_then(|it| it.get(WORKLOAD_LABEL)?.text());
-    let mut workloads = cluster.written.workloads.iter();
+    let mut workloads = cluster.config.workloads.iter();
     workloads
         .any(|it| name == Some(it.name.as_str()) && matches!(it.task(), Some(Task::CudaTest(_))))
 }

@@ -57,7 +57,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let message = format!("{}: unknown queue `{name}`", object.title());
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
         let builder = builder
-            .label(scene.cluster.written.queueing.span, "jobs wait in queues")
+            .label(scene.cluster.config.queueing.span, "jobs wait in queues")
             .help(format!("did you mean `{meant}`?"));
         match text_edit::text(scene.sources, queue, meant) {
             Some(edit) => builder.fix(vec![edit]).emit(),

@@ -94,7 +94,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let message = format!("Kueue rejects {}: {problem}", object.title());
             let builder = report.diagnostic(&RULE.code, span, message);
             builder
-                .label(scene.cluster.written.queueing.span, "jobs wait in queues")
+                .label(scene.cluster.config.queueing.span, "jobs wait in queues")
                 .help(help)
                 .emit();
         }

@@ -64,7 +64,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         } else {
             let label = "only the namespaces of teams have queues".to_owned();
             let help = "move it to the namespace of a team, or add its namespace to a team";
-            let span = scene.cluster.written.queueing.span;
+            let span = scene.cluster.config.queueing.span;
             ((span, label), help.to_owned())
         };
         let message = format!("{title}: unknown queue `{name}`");

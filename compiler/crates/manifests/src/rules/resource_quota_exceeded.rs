@@ -94,8 +94,18 @@ fn counted(name: &str) -> Option<Counted<'_>> {
     is_plain.then_some(Counted::Requests(name))
 }
 
-/// The entries of the quotas that apply to an object, each with its quantity.
-fn entries<'s>(scene: &Scene<'s>, object: &Object) -> Vec<(&'s Object, &'s Entry, u64)> {
+/// An entry of a ResourceQuota.
+struct HardLimit<'s> {
+    /// The ResourceQuota.
+    quota: &'s Object,
+    /// The entry of `spec.hard`.
+    entry: &'s Entry,
+    /// The maximum in thousandths of its unit.
+    max: u64,
+}
+
+/// The entries of the quotas that apply to an object.
+fn limits<'s>(scene: &Scene<'s>, object: &Object) -> Vec<HardLimit<'s>> {
     let quotas = holding(scene, "ResourceQuota", object)
         .into_iter()
         .flatten();
@@ -104,39 +114,50 @@ fn entries<'s>(scene: &Scene<'s>, object: &Object) -> Vec<(&'s Object, &'s Entry
         let mut keys = ["scopes", "scopeSelector"].iter();
         keys.any(|key| spec.get(key).is_some())
     };
-    let entries = specs
+    specs
         .filter(|(_, spec)| !has_scopes(spec))
         .flat_map(|(quota, spec)| {
             let hard = spec.get("hard").map_or(&[][..], Node::entries).iter();
-            hard.filter_map(move |entry| Some((quota, entry, thousandths_of(&entry.value)?)))
-        });
-    entries.collect()
+            hard.filter_map(move |entry| {
+                let max = thousandths_of(&entry.value)?;
+                Some(HardLimit { quota, entry, max })
+            })
+        })
+        .collect()
 }
 
 /// Checks the total of all pods of an object.
 pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
     for pod in scene.pods.iter().filter(|it| !it.is_open) {
-        let entries = entries(scene, pod.object);
-        if entries.is_empty() || pod.spec.get("containers").is_none() {
+        let limits = limits(scene, pod.object);
+        if limits.is_empty() || pod.spec.get("containers").is_none() {
             continue;
         }
         let ranges = Ranges::for_object(scene, pod.object);
         let Some(filled) = ranges.and_then(|it| Filled::for_pod(pod.spec, &it)) else {
             continue;
         };
-        for (quota, entry, max) in entries {
-            check_entry(scene, (pod, &filled), (quota, entry, max), kind, report);
+        let usage = Usage { pod, filled };
+        for limit in limits {
+            check_limit(scene, &usage, &limit, kind, report);
         }
     }
 }
 
-fn check_entry(
+/// A pod with its requests and limits, including defaults.
+struct Usage<'s> {
+    pod: &'s Pod<'s>,
+    filled: Filled<'s>,
+}
+
+fn check_limit(
     scene: &Scene<'_>,
-    (pod, filled): (&Pod<'_>, &Filled<'_>),
-    (quota, entry, max): (&Object, &Entry, u64),
+    Usage { pod, filled }: &Usage<'_>,
+    limit: &HardLimit<'_>,
     kind: Kind,
     report: &mut Report,
 ) {
+    let HardLimit { quota, entry, max } = *limit;
     let Some(counted) = counted(&entry.key) else {
         return;
     };
@@ -211,7 +232,7 @@ fn check_claims(scene: &Scene<'_>, report: &mut Report) {
 }
 
 fn check_claim(scene: &Scene<'_>, object: &Object, request: u64, span: Span, report: &mut Report) {
-    for (quota, entry, max) in entries(scene, object) {
+    for HardLimit { quota, entry, max } in limits(scene, object) {
         if entry.key != "requests.storage" || request <= max {
             continue;
         }

@@ -60,7 +60,7 @@ const OTHER_VENDORS: &[&str] = &["amd.com/gpu", "gpu.intel.com/", "habana.ai/"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let cluster = scene.cluster;
-    if cluster.written.charts.kueue.is_some() {
+    if cluster.config.charts.kueue.is_some() {
         return;
     }
     let of_clouds = cluster

@@ -50,7 +50,7 @@ const OPERATOR_CLASSES: &[&str] = &["nvidia", "nvidia-cdi", "nvidia-legacy"];
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let cluster = scene.cluster;
-    if !cluster.written.cloud.creates_cluster() {
+    if !cluster.config.cloud.creates_cluster() {
         return;
     }
     let accesses = cluster.pools.iter().filter_map(|pool| cluster.access(pool));

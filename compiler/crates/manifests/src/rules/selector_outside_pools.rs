@@ -52,7 +52,7 @@ spec:
 
 fn run(scene: &Scene<'_>, report: &mut Report) {
     let cluster = scene.cluster;
-    if !cluster.written.cloud.creates_cluster() {
+    if !cluster.config.cloud.creates_cluster() {
         return;
     }
     for pod in scene.pods.iter().filter(|pod| is_checked(pod)) {

@@ -121,7 +121,7 @@ fn lacks(scene: &Scene<'_>, pool: &Pool, key: &str) -> bool {
     match of_label.next().map(|reason| reason.answer) {
         Some(Answer::No) => true,
         Some(Answer::Perhaps) => {
-            let is_made = scene.cluster.written.cloud.creates_cluster() && !pool.is_existing();
+            let is_made = scene.cluster.config.cloud.creates_cluster() && !pool.is_existing();
             is_made && !key.contains('/')
         }
         _ => false,

@@ -1,9 +1,8 @@
 //! A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
 
 use gpuc_model::scheduling::{What, limits, thousandths_of};
-use gpuc_model::{Cluster, Team};
-use gpuc_schema::config::{Amounts, Quantity};
-use gpuc_schema::{Span, Spanned};
+use gpuc_model::{Amounts, Cluster, Quantity, Team};
+use gpuc_schema::Span;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
@@ -90,7 +89,7 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
         let Some(written) = thousandths_of(&entry.value) else {
             continue;
         };
-        let (has, words, span) = if let Some((resource, unit)) = counted(&entry.key) {
+        let expected = if let Some((resource, unit)) = counted(&entry.key) {
             let mut own = limits(cluster, team)
                 .into_iter()
                 .filter(|it| it.what == resource);
@@ -101,11 +100,12 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
             let Some(own) = own.find(|it| applies(it.namespace)) else {
                 continue;
             };
-            (
-                own.has.saturating_mul(unit),
-                own.what.words(own.has),
-                own.span,
-            )
+            Expected {
+                thousandths: own.has.saturating_mul(unit),
+                text: own.what.words(own.has),
+                span: own.span,
+                reason: QUOTA_REASON,
+            }
         } else {
             let grants = team.grants().filter(|it| it.quota_name == entry.key);
             let applies = |namespace: Option<usize>| namespace.map_or(is_only, |it| it == index);
@@ -115,24 +115,22 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
             };
             let limits = grants.iter().map(|it| u64::from(it.limit.value));
             let has = limits.fold(0, u64::saturating_add);
-            (has.saturating_mul(1000), has.to_string(), first.span)
+            Expected {
+                thousandths: has.saturating_mul(1000),
+                text: has.to_string(),
+                span: first.span,
+                reason: QUOTA_REASON,
+            }
         };
-        let why = "the lower of two quotas applies";
-        report_difference(
-            object,
-            team,
-            entry,
-            "hard",
-            written,
-            (has, &words, span, why),
-            report,
-        );
+        if written != expected.thousandths {
+            report_difference(object, team, entry, "hard", &expected, report);
+        }
     }
 }
 
 /// Compares each list of a LimitRange with the file.
 fn check_range(object: &Object, team: &Team, report: &mut Report) {
-    let limits = team.written.limits.as_ref();
+    let limits = team.limits.as_ref();
     let none = Amounts::default();
     let max = limits.and_then(|it| it.max.as_ref()).unwrap_or(&none);
     let default = limits.and_then(|it| it.default.as_ref()).unwrap_or(&none);
@@ -157,22 +155,21 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
                 let Some(has) = own.thousandths() else {
                     continue;
                 };
-                let words = format!("`{}`", own.value.0);
-                report_difference(
-                    object,
-                    team,
-                    entry,
-                    list,
-                    written,
-                    (has, &words, own.span, why),
-                    report,
-                );
+                let expected = Expected {
+                    thousandths: has,
+                    text: format!("`{}`", own.text),
+                    span: own.span,
+                    reason: why,
+                };
+                if written != expected.thousandths {
+                    report_difference(object, team, entry, list, &expected, report);
+                }
             }
         }
     }
 }
 
-fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Spanned<Quantity>> {
+fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Quantity> {
     match key {
         "cpu" => amounts.cpu.as_ref(),
         "memory" => amounts.memory.as_ref(),
@@ -180,29 +177,41 @@ fn quantity<'a>(amounts: &'a Amounts, key: &str) -> Option<&'a Spanned<Quantity>
     }
 }
 
+/// The value in the file.
+struct Expected {
+    /// The value in thousandths of its unit.
+    thousandths: u64,
+    /// The value, for messages.
+    text: String,
+    /// The location in the file.
+    span: Span,
+    /// The reason why the difference matters.
+    reason: &'static str,
+}
+
+/// The reason why a different quota matters.
+const QUOTA_REASON: &str = "the lower of two quotas applies";
+
 fn report_difference(
     object: &Object,
     team: &Team,
     entry: &Entry,
     list: &str,
-    written: u64,
-    (has, words, span, why): (u64, &str, Span, &str),
+    expected: &Expected,
     report: &mut Report,
 ) {
-    if written == has {
-        return;
-    }
     let value = entry.value.text().unwrap_or_default();
     let message = format!(
-        "{} sets `{list}.{}: {value}`, but the file sets {words} for team `{}`",
+        "{} sets `{list}.{}: {value}`, but the file sets {} for team `{}`",
         object.title(),
         entry.key,
+        expected.text,
         team.name
     );
     report
         .diagnostic(&RULE.code, entry.value.span(), message)
-        .primary_label(why)
-        .label(span, "the value in the file")
+        .primary_label(expected.reason)
+        .label(expected.span, "the value in the file")
         .help("remove it here, and write the intended value in the file")
         .emit();
 }

@@ -93,7 +93,7 @@ fn check_annotation(scene: &Scene<'_>, pod: &Pod<'_>, entry: &Entry, report: &mu
     let Some(pool) = pools.first() else {
         return;
     };
-    let settings = scene.cluster.written.kueue.as_ref();
+    let settings = scene.cluster.config.kueue.as_ref();
     let topology = settings.and_then(|it| it.topology.as_ref());
     let has_topology = |pool: &&Pool| {
         let mut listed = topology.iter().flat_map(|it| &it.pools);

@@ -1,7 +1,6 @@
 //! Labels that clouds set on nodes automatically.
 
-use crate::cloud::Cloud;
-use crate::{MachineType, Pool};
+use crate::{Cluster, MachineType, Pool};
 
 /// A label that a cloud sets on nodes automatically.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,20 +55,24 @@ impl OwnLabel {
     }
 }
 
-/// The label prefixes of all other clouds, for a pool whose nodes this cloud creates. On-premises hosts and existing
-/// pools may have any labels.
-pub fn labels_of_others(clouds: &[&dyn Cloud], own: &str, pool: &Pool) -> Vec<&'static str> {
-    let is_created =
-        !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
-    if !is_created {
-        return Vec::new();
+impl Cluster {
+    /// The prefixes of labels that a pool's nodes do not have: those of all other clouds if this cloud creates the
+    /// nodes, and those that the cloud excludes. On-premises hosts and existing pools may have any labels of others.
+    pub(crate) fn absent_label_prefixes(
+        &self,
+        pool: &Pool,
+    ) -> impl Iterator<Item = &'static str> + use<> {
+        let is_created =
+            !pool.is_existing() && !matches!(pool.machine.get(), None | Some(MachineType::Host));
+        let own_key = self.cloud.facts().key;
+        let clouds = self.registry.clouds.iter().filter(move |_| is_created);
+        clouds
+            .map(|cloud| cloud.facts())
+            .filter(move |facts| facts.key != own_key)
+            .flat_map(|facts| facts.label_prefixes)
+            .chain(self.cloud.absent_label_prefixes(self, pool))
+            .copied()
     }
-    clouds
-        .iter()
-        .map(|cloud| cloud.facts())
-        .filter(|facts| facts.key != own)
-        .flat_map(|facts| facts.label_prefixes.iter().copied())
-        .collect()
 }
 
 /// The topology labels that a cloud controller manager sets. If `zones` is empty, the zones begin with the region:

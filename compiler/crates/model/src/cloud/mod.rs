@@ -1,9 +1,11 @@
-//! Clouds: one folder each, and the trait that they implement.
+//! Clouds: one folder each, and the traits that they implement: [`Catalog`], [`NodeFacts`] and [`Provision`], together
+//! [`Cloud`].
 //!
 //! Code outside a cloud's folder does not name it. Checks, charts and lowering use its [`Facts`] and methods, so a new
 //! cloud is a new folder in `gpuc-clouds` and a line in its list.
 
 pub mod cpu;
+mod facts;
 mod labels;
 pub mod machine;
 pub mod ownership;
@@ -11,25 +13,25 @@ pub mod reserved;
 pub mod storage;
 mod types;
 
-use std::ops::RangeInclusive;
-
-use gpuc_schema::Span;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, LocalDisks, NodePool,
     OsFamily, Rdma, Sharing,
 };
 use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::{Span, Spanned};
 use serde_json::{Map, Value};
 
 use crate::check::{Checked, Rule};
 use crate::operator::DRIVER_DIR;
-use crate::plan::{Followed, Maker, Object, Provisioning, ResourceKind};
-use crate::{Cluster, Daemon, KubernetesVersion, Label, Offer, Pool, PoolTaint};
-pub use labels::{OwnLabel, labels_of_others, labels_of_place};
+use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
+use crate::{Cluster, Daemon, Label, Offer, Pool, PoolSpec, PoolTaint};
+pub use facts::{
+    Facts, ForOperator, Injection, NO_DRIVER_CONTAINER, NameRule, OsFacts, Repairs, RuntimeClass,
+};
+pub use labels::{OwnLabel, labels_of_place};
 use machine::Machine;
 pub use machine::MachineName;
-use reserved::{NodeSize, Reserved};
-use storage::{StorageFacts, VolumeType};
+use storage::VolumeType;
 pub use types::{DiskRange, NoRdma, NodeDisk};
 
 /// Settings of pods that use a pool's interconnect.
@@ -59,14 +61,8 @@ pub struct PodParts {
     pub capabilities: &'static [&'static str],
 }
 
-/// A cloud, which provides node pools.
-pub trait Cloud: Sync {
-    /// The constant properties of the cloud.
-    fn facts(&self) -> &'static Facts;
-
-    /// Whether a section of the file belongs to this cloud.
-    fn owns(&self, section: &CloudSection) -> bool;
-
+/// The machine types of a cloud.
+pub trait Catalog {
     /// Its machine types with GPUs.
     fn machines(&self) -> Vec<&'static Machine>;
 
@@ -87,34 +83,45 @@ pub trait Cloud: Sync {
         let _ = (machine, model, count);
         None
     }
+}
 
-    /// The properties of the node image of an operating system.
-    fn os(&self, family: OsFamily) -> Option<&'static OsFacts> {
-        self.facts().os.iter().find(|os| os.family == family)
-    }
-
-    /// The root folder of NVIDIA's driver on a pool's hosts, if its node image is known. The GPU Operator uses its own
-    /// folder with every image.
-    ///
-    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
-    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
-        match pool.driver.value {
-            DriverOwner::Operator => Some(DRIVER_DIR),
-            _ => Some(self.os(pool.os.value)?.driver_root),
-        }
-    }
-
+/// The properties of a pool's nodes in a cloud. The methods with a [`PoolSpec`] are called during resolution.
+pub trait NodeFacts {
     /// The default installer of the driver for a device plugin.
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner;
 
+    /// The driver version that this cloud's installer uses by default, in the format of the file.
+    fn driver_version(&self, _pool: &Pool) -> Option<String> {
+        None
+    }
+
     /// Labels that this cloud requires on a pool's nodes, in addition to the pool label and the labels in the file.
-    fn labels(&self, config: &GpuCluster, pool: &Pool) -> Vec<Label>;
+    fn required_labels(&self, autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label>;
 
     /// Taints that the cloud sets on a pool's nodes automatically.
-    fn taints(&self, config: &GpuCluster, pool: &Pool) -> Vec<PoolTaint>;
+    fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint>;
+
+    /// Labels that the cloud sets on a pool's nodes automatically, if this is certain.
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+        let _ = (cluster, pool);
+        Vec::new()
+    }
+
+    /// The prefixes of labels of this cloud that a pool's nodes do not have.
+    fn absent_label_prefixes(&self, cluster: &Cluster, pool: &Pool) -> &'static [&'static str] {
+        let _ = (cluster, pool);
+        &[]
+    }
+
+    /// The network topology labels of a pool's nodes, from the widest level to the node itself; empty if the cloud does
+    /// not set them.
+    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
+        let _ = pool;
+        &[]
+    }
 
     /// Resources that a pool's nodes advertise for their interconnect.
-    fn fabric(&self, pool: &Pool) -> Vec<Offer> {
+    fn fabric(&self, pool: &PoolSpec) -> Vec<Offer> {
         let _ = pool;
         Vec::new()
     }
@@ -125,66 +132,31 @@ pub trait Cloud: Sync {
         FabricSettings::default()
     }
 
+    /// The names of all interconnect resources.
+    fn fabric_resources(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The DaemonSets that only this cloud needs on a pool's nodes, with the requests of their pods.
     fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
         let _ = (config, pool);
         Vec::new()
     }
 
-    /// The names of all interconnect resources.
-    fn fabric_resources(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Labels that the cloud sets on a pool's nodes automatically, if this is certain.
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
-        let _ = (cluster, pool);
-        Vec::new()
-    }
-
-    /// The prefixes of labels that a pool's nodes do not have, because only other clouds set them.
-    fn absent_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<&'static str> {
-        labels_of_others(cluster.registry.clouds, self.facts().key, pool)
-    }
-
-    /// The network topology labels of a pool's nodes, from the widest level to the node itself; empty if the cloud does
-    /// not set them.
-    fn network_levels(&self, pool: &Pool) -> &'static [&'static str] {
-        let _ = pool;
-        &[]
-    }
-
     /// Whether a pool's nodes have NVIDIA network adapters for RDMA; an error has the reason and the help.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 
     /// The number of networks for GPUDirect on a pool's machines; an error has the reason why gpuc does not support
-    /// GPUDirect there, and the help.
-    fn gpudirect(&self, pool: &Pool) -> Result<usize, NoRdma> {
+    /// GPUDirect there, and the help. `None` if the cloud has no such networks.
+    fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
         let _ = pool;
-        Err(NoRdma {
-            why: format!("{} has no networks for GPUDirect", self.facts().name),
-            help: "remove `gpudirect`",
-        })
+        None
     }
 
     /// Whether the cloud partitions a pool's GPUs into MIG devices when it creates the nodes.
-    fn cuts_gpus(&self, pool: &Pool) -> bool {
+    fn partitions_gpus(&self, pool: &PoolSpec) -> bool {
         let _ = pool;
         false
-    }
-
-    /// The values of the Cluster Autoscaler's chart for the cloud and the cluster, with their spans. `None` if gpuc
-    /// does not install it.
-    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        let _ = cluster;
-        None
-    }
-
-    /// The values of Karpenter's chart for the cloud and the cluster, with their spans. `None` if gpuc does not install
-    /// it.
-    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        let _ = cluster;
-        None
     }
 
     /// The supported sizes of the boot disk of a pool's nodes; `None` if the cloud does not create it.
@@ -204,6 +176,64 @@ pub trait Cloud: Sync {
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
         let _ = pool;
         &[]
+    }
+}
+
+/// The resources and objects that a cloud needs for a cluster.
+pub trait Provision {
+    /// The name of the cluster in the cloud, if it has one. It alone identifies the cluster in the cloud's API and is
+    /// immutable: another name is another cluster.
+    ///
+    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
+    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
+    /// read 2026-11-22; the same for GKE (from memory).
+    fn remote_name<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
+        None
+    }
+
+    /// The container of the cluster in the cloud, in addition to account and location, with its kind. A cluster in
+    /// another container is another cluster, even with the same name.
+    fn container<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
+        None
+    }
+
+    /// The kinds of resources that it creates, with how a change of each field is applied.
+    fn resources(&self) -> &'static [&'static ResourceKind];
+
+    /// The provisioning plan of a cluster.
+    fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
+    fn keeps_above_maximum(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The automatic upgrades of a pool's nodes: if the value increases, nodes are recreated without a script.
+    fn auto_upgrades(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<AutoUpgrade> {
+        Vec::new()
+    }
+
+    /// The component in the cluster that provisions a pool's nodes, if no script does.
+    fn node_provisioner(
+        &self,
+        _cluster: &Cluster,
+        _pool: &Pool,
+    ) -> Option<&'static NodeProvisioner> {
+        None
+    }
+
+    /// The values of the Cluster Autoscaler's chart for the cloud and the cluster, with their spans. `None` if gpuc
+    /// does not install it.
+    fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
+    }
+
+    /// The values of Karpenter's chart for the cloud and the cluster, with their spans. `None` if gpuc does not install
+    /// it.
+    fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
+        let _ = cluster;
+        None
     }
 
     /// The parameters of a volume type that depend on this cluster: key, value, and span.
@@ -227,51 +257,34 @@ pub trait Cloud: Sync {
         let _ = cluster;
         Vec::new()
     }
+}
+
+/// A cloud, which provides node pools.
+pub trait Cloud: Catalog + NodeFacts + Provision + Sync {
+    /// The constant properties of the cloud.
+    fn facts(&self) -> &'static Facts;
+
+    /// Whether a section of the file belongs to this cloud.
+    fn owns(&self, section: &CloudSection) -> bool;
 
     /// Rules that apply only to this cloud.
     fn rules(&self) -> &'static [&'static Rule];
 
-    /// The name of the cluster in the cloud, if it has one. It alone identifies the cluster in the cloud's API and is
-    /// immutable: another name is another cluster.
+    /// The properties of the node image of an operating system.
+    fn os(&self, family: OsFamily) -> Option<&'static OsFacts> {
+        self.facts().os.iter().find(|os| os.family == family)
+    }
+
+    /// The root folder of NVIDIA's driver on a pool's hosts, if its node image is known. The GPU Operator uses its own
+    /// folder with every image.
     ///
-    /// Sources: <https://docs.aws.amazon.com/eks/latest/APIReference/API_UpdateClusterConfig.html> and
-    /// <https://learn.microsoft.com/rest/api/aks/managedclusters/createorupdate>, whose names stand in the URI alone,
-    /// read 2026-11-22; the same for GKE (from memory).
-    fn called<'c>(&self, _cluster: &'c Cluster) -> Option<&'c str> {
-        None
+    /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 values.yaml, the remark on `nvidiaDriverRoot`.
+    fn driver_root(&self, pool: &Pool) -> Option<&'static str> {
+        match pool.driver.value {
+            DriverOwner::Operator => Some(DRIVER_DIR),
+            _ => Some(self.os(pool.os.value)?.driver_root),
+        }
     }
-
-    /// The container of the cluster in the cloud, in addition to account and location, with its kind. A cluster in
-    /// another container is another cluster, even with the same name.
-    fn within<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
-        None
-    }
-
-    /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
-    fn keeps_above_maximum(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The driver version that this cloud's installer uses by default, in the format of the file.
-    fn driver_version(&self, _pool: &Pool) -> Option<String> {
-        None
-    }
-
-    /// The automatic upgrades of a pool's nodes: if the value increases, nodes are recreated without a script.
-    fn followed(&self, _cluster: &Cluster, _pool: &Pool) -> Vec<Followed> {
-        Vec::new()
-    }
-
-    /// The component in the cluster that provisions a pool's nodes, if no script does.
-    fn maker(&self, _cluster: &Cluster, _pool: &Pool) -> Option<&'static Maker> {
-        None
-    }
-
-    /// The kinds of resources that it creates, with how a change of each field is applied.
-    fn resources(&self) -> &'static [&'static ResourceKind];
-
-    /// The provisioning plan of a cluster.
-    fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 }
 
 /// The namespace and service account of the Cluster Autoscaler, to which a cloud grants permissions.
@@ -302,176 +315,6 @@ pub const INSTANCE_TYPE: (&str, &str) = (
     "node.kubernetes.io/instance-type",
     "the cloud sets it to the machine type of the node",
 );
-
-/// The constant properties of a cloud.
-#[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "the facts are independent of each other"
-)]
-pub struct Facts {
-    /// Its key in the file: `aws`.
-    pub key: &'static str,
-    /// The name of its Kubernetes service: `Amazon EKS`.
-    pub name: &'static str,
-    /// The supported autoscalers; the first is the default.
-    pub autoscalers: &'static [Autoscaler],
-    /// The supported node images; the first is the default.
-    pub os: &'static [OsFacts],
-    /// Whether it creates machines. If not, pools consist of the user's hosts.
-    pub makes_machines: bool,
-    /// The known regions; empty if the cloud has no regions.
-    pub regions: &'static [&'static str],
-    /// The region of a location; `None` if the name does not have the format of a location.
-    pub region_of: fn(&str) -> Option<&str>,
-    /// The term for a machine type, for messages: `EC2 instance type`.
-    pub machine_word: &'static str,
-    /// The rule for names of node pools.
-    pub pool_name: NameRule,
-    /// The rule for names of clusters.
-    pub cluster_name: NameRule,
-    /// The source for the fact that a taint requires a value; `None` if it does not.
-    pub taint_needs_value: Option<&'static str>,
-    /// The source for the fact that a removed taint of a pool is not restored, because nodes get the pool's taints only
-    /// when they register. `None` if it is restored, or if nodes register without gpuc.
-    pub startup_taints: Option<&'static str>,
-    /// Whether pods that request an extended resource tolerate taints with the same key automatically, because the
-    /// cloud enables the admission controller `ExtendedResourceToleration`.
-    pub tolerates_resources: bool,
-    /// Whether it supports compact placement of a pool's nodes within one zone.
-    pub places_compactly: bool,
-    /// Reserved label prefixes, each with the reason.
-    pub reserved_prefixes: &'static [(&'static str, &'static str)],
-    /// Deprecated labels that the cloud still sets, each with its replacement.
-    pub replaced_labels: &'static [(&'static str, &'static str)],
-    /// Labels without a prefix that its nodes have, and other nodes only if they are set manually.
-    pub label_words: &'static [&'static str],
-    /// The prefixes of labels that only its nodes have.
-    pub label_prefixes: &'static [&'static str],
-    /// The resource name prefixes of accelerators that are not NVIDIA's, each with a description.
-    pub other_accelerators: &'static [(&'static str, &'static str)],
-    /// The supported installers of the driver.
-    pub drivers: &'static [DriverOwner],
-    /// Whether gpuc has a DaemonSet that installs the driver here.
-    pub driver_daemon_set: bool,
-    /// Keywords that the cloud accepts as a driver version. If there are any, the cloud installs the selected driver.
-    pub driver_words: &'static [&'static str],
-    /// The supported device plugins.
-    pub plugins: &'static [DevicePlugin],
-    /// The maximum number of nodes of a pool.
-    pub max_nodes: u32,
-    /// The supported kinds of capacity, by key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
-    pub capacities: &'static [&'static str],
-    /// Whether the cloud runs the control plane, so that pods cannot reach its components.
-    pub managed_control_plane: bool,
-    /// Whether gpuc tells the autoscaler which resources the nodes of an empty pool will advertise, including shared
-    /// GPUs. If not, the autoscaler derives them from the machine type.
-    pub template_resources: bool,
-    /// The supported volumes; `None` if gpuc knows of none.
-    pub storage: Option<&'static StorageFacts>,
-    /// Whether it replaces unhealthy nodes.
-    pub repairs: Repairs,
-    /// How to find out whether the network of a cluster enforces `NetworkPolicies`, for messages.
-    pub policies_shown_by: &'static str,
-    /// Lower bounds of the resources that a node reserves, by pool and size. `None` if nodes are the user's hosts,
-    /// whose size is unknown.
-    pub reserved: Option<fn(&Pool, NodeSize) -> Reserved>,
-}
-
-/// Whether a cloud replaces unhealthy nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repairs {
-    /// Always: it cannot be turned off.
-    Always,
-    /// If it is enabled.
-    WhenAsked,
-    /// Never.
-    Never,
-}
-
-/// The rule for valid names.
-#[derive(Debug)]
-pub struct NameRule {
-    /// A description of the allowed characters: `lower-case letters, digits and -, starting with a letter`.
-    pub words: &'static str,
-    /// The maximum length.
-    pub max: usize,
-    /// Whether the characters of a name are valid, regardless of its length.
-    pub allows: fn(&str) -> bool,
-    /// The source of the rule.
-    pub source: &'static str,
-}
-
-/// The properties of the node image of an operating system in a cloud.
-#[derive(Debug)]
-pub struct OsFacts {
-    /// The family.
-    pub family: OsFamily,
-    /// Whether the image contains the driver, or the cloud installs it.
-    pub has_driver: bool,
-    /// Whether the operating system advertises the GPUs itself, and no other plugin may.
-    pub advertises: bool,
-    /// How containers get devices from gpuc's plugin.
-    pub injection: Injection,
-    /// Whether unprivileged containers select GPUs by a mount below `/var/run/nvidia-container-devices` instead of by
-    /// `NVIDIA_VISIBLE_DEVICES`.
-    pub visible_by_mount: bool,
-    /// The folder on the host below which the driver is installed.
-    pub driver_root: &'static str,
-    /// The RuntimeClass of NVIDIA's container runtime, if it is not the default runtime.
-    pub runtime_class: Option<RuntimeClass>,
-    /// The properties of its nodes for the GPU Operator.
-    pub operator: ForOperator,
-    /// The supported Kubernetes versions.
-    pub kubernetes: RangeInclusive<KubernetesVersion>,
-    /// The source of these facts.
-    pub source: &'static str,
-}
-
-/// The properties of a node image for the GPU Operator: whether the operator can install the driver, and what it finds
-/// if something else installs it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForOperator {
-    /// Whether the operator can install the driver; an error is a predicate whose subject is the name of the image.
-    pub driver: Result<(), &'static str>,
-    /// Whether NVIDIA's container toolkit is installed with the driver, so that the operator does not deploy it.
-    pub toolkit: bool,
-    /// The RuntimeClass whose handler that toolkit configures in the container runtime.
-    pub runtime_class: &'static str,
-    /// The folder of the driver and of the operator's toolkit, if it is neither the operator's default nor the root of
-    /// the node.
-    pub driver_dir: Option<&'static str>,
-}
-
-/// The error of [`ForOperator::driver`] for an operating system without NVIDIA driver containers.
-///
-/// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
-pub const NO_DRIVER_CONTAINER: &str = "is not supported by NVIDIA's driver containers";
-
-/// A RuntimeClass: its name, and its handler in the container runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuntimeClass {
-    /// The name of the RuntimeClass object.
-    pub name: &'static str,
-    /// The handler.
-    pub handler: &'static str,
-}
-
-/// How containers get devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Injection {
-    /// NVIDIA's container runtime is the node's default and reads `NVIDIA_VISIBLE_DEVICES`.
-    EnvironmentVariable,
-    /// The node's container runtime reads CDI specs.
-    Cdi,
-    /// There is no NVIDIA container runtime: the kubelet passes device nodes and mounts the driver.
-    DeviceNodes {
-        /// The folder on the host that holds the driver's `bin` and `lib64`.
-        host: &'static str,
-        /// The mount path in containers.
-        container: &'static str,
-    },
-}
 
 /// Whether the file sets `sharing` for a pool.
 pub fn shares(pool: &NodePool) -> bool {

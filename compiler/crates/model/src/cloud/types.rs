@@ -29,7 +29,7 @@ pub struct NodeDisk {
 impl NodeDisk {
     /// The boot disk of a pool.
     pub fn boot(pool: &Pool) -> Self {
-        let disk = pool.written.disk_gib;
+        let disk = pool.settings.disk_gib;
         Self {
             bytes: u64::from(disk.value) << 30,
             said: disk.span.is_written().then_some(disk.span),

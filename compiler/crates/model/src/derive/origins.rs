@@ -15,18 +15,23 @@ pub fn placement(pool: &Pool) -> Vec<Span> {
 /// The spans that determine how a pool's GPUs are served: GPU model, node image, device plugin, sharing mode and
 /// injected components.
 pub fn serving(pool: &Pool) -> Vec<Span> {
-    let gpus = pool.gpus.expect_resolved().map(|gpus| gpus.chosen);
-    let count = pool.written.gpu.as_ref().map(|gpu| gpu.per_node.span);
+    let gpus = pool.gpus.expect_resolved();
+    let chosen = gpus.map(|gpus| gpus.chosen);
+    let count = gpus.and_then(|gpus| gpus.count_span);
     let settings = [
         pool.allocation.span,
         pool.plugin.span,
         pool.os.span,
-        pool.written.sharing.span,
+        pool.sharing_span,
     ];
     let extras = pool.extras.iter().map(|extra| extra.span);
     distinct(
-        (settings.into_iter().chain(gpus).chain(count).chain(extras))
-            .chain([pool.node_labels.span]),
+        (settings
+            .into_iter()
+            .chain(chosen)
+            .chain(count)
+            .chain(extras))
+        .chain([pool.node_labels.span]),
     )
 }
 

@@ -4,7 +4,7 @@ use gpuc_schema::Span;
 
 /// A value that a pool's nodes are upgraded to automatically.
 #[derive(Clone, Debug)]
-pub struct Followed {
+pub struct AutoUpgrade {
     /// Its name: `Kubernetes version`.
     pub name: &'static str,
     /// The value.
@@ -23,7 +23,7 @@ pub struct Followed {
 
 /// A node provisioner in the cluster, with objects that are named after the pool.
 #[derive(Debug)]
-pub struct Maker {
+pub struct NodeProvisioner {
     /// Its name: `Karpenter`.
     pub name: &'static str,
     /// Its Helm release.

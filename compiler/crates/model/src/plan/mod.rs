@@ -8,7 +8,7 @@ mod provisioning;
 mod summary;
 mod verification;
 
-pub use auto_upgrade::{Followed, Maker};
+pub use auto_upgrade::{AutoUpgrade, NodeProvisioner};
 pub use chart::*;
 pub use delivery::*;
 pub use object::*;

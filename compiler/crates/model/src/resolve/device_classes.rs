@@ -15,7 +15,8 @@ const DOMAIN: &str = "gpuc.dev";
 pub(super) fn split(
     pool: &NodePool,
     allocation: Spanned<Allocation>,
-    (gpus, sharing): (&Resolved<Option<PoolGpus>>, &Resolved<Sharing>),
+    gpus: &Resolved<Option<PoolGpus>>,
+    sharing: &Resolved<Sharing>,
     offers: Resolved<Vec<Offer>>,
 ) -> (Resolved<Vec<Offer>>, Vec<DeviceClass>) {
     match (gpus.get(), sharing.get()) {

@@ -107,6 +107,7 @@ fn included_gpus(
         fraction: own.fraction,
         reported: own.reported.unwrap_or(own.count),
         chosen: chosen.unwrap_or(pool.name.span),
+        count_span: requested.map(|request| request.per_node.span),
     };
     let (Some(name), Some(request)) = (&pool.machine, requested) else {
         return Ok(gpus);
@@ -166,5 +167,6 @@ fn requested_gpus(pool: &NodePool, report: &mut Report) -> Result<Option<PoolGpu
         fraction: None,
         reported: request.per_node.value,
         chosen: request.model.span,
+        count_span: Some(request.per_node.span),
     }))
 }

@@ -6,9 +6,10 @@ mod advertised;
 pub mod codes;
 mod device_classes;
 mod gpus;
+mod grants;
+mod labels;
 mod machine;
 mod nodes;
-mod operator;
 mod pool;
 mod rdma;
 mod sharing;
@@ -25,7 +26,11 @@ use gpuc_syntax::node::Because;
 use serde::Serialize;
 
 use crate::cloud::{self, Cloud};
-use crate::{Cluster, Filled, KubernetesVersion, Registry, Resolved, SUPPORTED};
+use crate::{
+    Cluster, Filled, KubernetesVersion, Operands, Pool, PoolSpec, Registry, Resolved, SUPPORTED,
+};
+use pool::SpecResolver;
+use teams::TeamResolver;
 
 /// Machine types that gpuc selected in earlier runs, by pool. A selection that still fits is kept, so that an extended
 /// catalog does not replace nodes.
@@ -35,8 +40,9 @@ pub struct Choices {
     pub machines: BTreeMap<String, String>,
 }
 
-/// What every pool is resolved from.
-pub(super) struct Inputs<'i> {
+/// The input of the resolution of a pool.
+#[derive(Clone, Copy)]
+struct Inputs<'i> {
     /// The file.
     config: &'i GpuCluster,
     /// The clouds and rules.
@@ -64,14 +70,29 @@ pub fn resolve(
         cloud,
         choices,
     };
-    let mut pools: Vec<_> = (0..config.node_pools.len())
-        .map(|index| pool::resolve(&inputs, index, &mut defaults, report))
+    let mut resolver = SpecResolver {
+        inputs,
+        defaults: &mut defaults,
+        report,
+    };
+    let specs: Vec<PoolSpec> = (0..config.node_pools.len())
+        .map(|index| resolver.resolve(index))
         .collect();
-    operator::add_labels(cloud, &mut pools);
-    let teams = teams::resolve(&config, &pools, &mut defaults, report);
+    // All specifications determine whether the GPU Operator is installed.
+    let uses_operator = specs.iter().any(|it| Operands::of(cloud, it).is_some());
+    let pools: Vec<Pool> = specs
+        .into_iter()
+        .map(|spec| pool::derive(cloud, autoscaler, spec, uses_operator))
+        .collect();
+    let teams = TeamResolver {
+        pools: &pools,
+        defaults: &mut defaults,
+        report,
+    }
+    .resolve(&config.teams);
     let mut cluster = Cluster {
         name: config.metadata.name.clone(),
-        written: config,
+        config,
         kubernetes,
         cloud,
         registry,

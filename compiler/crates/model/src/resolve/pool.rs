@@ -1,244 +1,199 @@
-//! Resolution of a node pool: its settings and everything derived from them.
+//! Resolution of a node pool: first its specification from the file, then everything that is derived from it.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Allocation, DevicePlugin, GpuCluster, OsFamily};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, NodePool, OsFamily};
 use gpuc_syntax::diag::Report;
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::Because;
 
 use super::machine::{self, Picker};
-use super::{Defaults, Inputs, advertised, device_classes, gpus, nodes, rdma, sharing, taints};
+use super::{
+    Defaults, Inputs, advertised, device_classes, gpus, labels, nodes, rdma, sharing, taints,
+};
 
 use crate::cloud::Cloud;
-use crate::{DEDICATED_TO, Label, MPS_CAPABLE, POOL_LABEL, Pool, PoolGpus, Resolved, Sharing};
+use crate::{Pool, PoolGpus, PoolSettings, PoolSpec, Resolved};
 
-/// Resolves the pool at an index.
-pub(super) fn resolve(
-    inputs: &Inputs<'_>,
-    index: usize,
-    defaults: &mut Defaults,
-    report: &mut Report,
+/// Derives a pool from its specification. `uses_operator` is true if the GPU Operator is installed in the cluster.
+pub(super) fn derive(
+    cloud: &dyn Cloud,
+    autoscaler: Spanned<Autoscaler>,
+    spec: PoolSpec,
+    uses_operator: bool,
 ) -> Pool {
-    let Inputs {
-        config,
-        registry,
-        cloud,
-        choices,
-    } = *inputs;
-    let written = &config.node_pools[index].value;
-    let before = choices.machines.get(&written.name.value);
-    let picker = Picker {
-        index,
-        before: before.map(String::as_str),
-        cloud,
-        registry,
-    };
-    let machine = machine::resolve(written, &picker, defaults, report);
-    let gpus = gpus::resolve(written, &machine, cloud, report);
-    let sharing = sharing::resolve(written, &gpus, report);
-    let os = resolve_os(config, index, cloud, defaults);
-    let allocation = resolve_allocation(config, index, &gpus, defaults);
-    let plugin = match allocation.value {
-        Allocation::DevicePlugin => resolve_plugin(config, index, &gpus, os.value, cloud, defaults),
-        // No device plugin runs on this pool, whatever the cluster's `devicePlugin` is.
-        Allocation::Dra => Spanned::unwritten(DevicePlugin::Gpuc),
-    };
-    let offers = advertised::resolve(written, &gpus, &sharing);
-    let (offers, classes) = device_classes::split(written, allocation, (&gpus, &sharing), offers);
-    let mut pool = Pool {
-        index,
-        name: written.name.clone(),
-        nodes: nodes::resolve(written, report),
-        offers,
-        classes,
-        driver: resolve_driver(config, index, &gpus, plugin.value, cloud, defaults),
-        driver_version: pool_or_cluster(
-            written.stack.driver_version.as_ref(),
-            config.stack.driver_version.as_ref(),
-        ),
-        runtime_image: pool_or_cluster(
-            written.stack.runtime_image.as_ref(),
-            config.stack.runtime_image.as_ref(),
-        ),
-        driver_image: pool_or_cluster(
-            written.stack.driver_image.as_ref(),
-            config.stack.driver_image.as_ref(),
-        ),
-        extras: pool_or_cluster(written.stack.extras.as_ref(), config.stack.extras.as_ref())
-            .unwrap_or_default(),
-        node_labels: pool_or_cluster(
-            written.stack.node_labels.as_ref(),
-            config.stack.node_labels.as_ref(),
-        )
-        .unwrap_or_default(),
-        written: written.clone(),
-        machine,
-        gpus,
-        os,
-        allocation,
-        plugin,
-        sharing,
-        fabric: Vec::new(),
-        labels: Vec::new(),
-        selector: Vec::new(),
-        taints: Vec::new(),
-        startup_taint: None,
-        tolerations: Vec::new(),
-    };
-    pool.labels = own_labels(&pool);
-    let cloud_labels = cloud.labels(config, &pool);
-    pool.labels.extend(cloud_labels);
-    pool.labels.sort_by(|a, b| a.key.cmp(&b.key));
-    pool.fabric = cloud.fabric(&pool);
-    pool.fabric.extend(rdma::offer(&pool));
-    pool.selector = node_selector(&pool);
-    pool.taints = taints::own_taints(&pool);
-    let cloud_taints = cloud.taints(config, &pool);
-    taints::add(&mut pool.taints, cloud_taints);
-    pool.tolerations = taints::tolerations(&pool.taints);
-    pool.startup_taint = taints::startup_taint(&pool, cloud);
-    pool
+    let labels = labels::effective_labels(cloud, autoscaler, &spec, uses_operator);
+    let taints = taints::effective_taints(cloud, &spec);
+    Pool {
+        fabric: cloud
+            .fabric(&spec)
+            .into_iter()
+            .chain(rdma::offer(&spec))
+            .collect(),
+        selector: labels::node_selector(&spec, &labels),
+        tolerations: taints::tolerations(&taints),
+        startup_taint: taints::startup_taint(&spec, cloud),
+        labels,
+        taints,
+        spec,
+    }
+}
+
+/// Resolves the specifications of pools.
+pub(super) struct SpecResolver<'r> {
+    /// The file, the cloud and the selections of an earlier run.
+    pub(super) inputs: Inputs<'r>,
+    /// The default values that were filled in.
+    pub(super) defaults: &'r mut Defaults,
+    /// The diagnostics.
+    pub(super) report: &'r mut Report,
+}
+
+impl SpecResolver<'_> {
+    /// Resolves the pool at an index.
+    pub(super) fn resolve(&mut self, index: usize) -> PoolSpec {
+        let Inputs {
+            config,
+            registry,
+            cloud,
+            choices,
+        } = self.inputs;
+        let pool = &config.node_pools[index].value;
+        let before = choices.machines.get(&pool.name.value);
+        let picker = Picker {
+            index,
+            before: before.map(String::as_str),
+            cloud,
+            registry,
+        };
+        let machine = machine::resolve(pool, &picker, self.defaults, self.report);
+        let gpus = gpus::resolve(pool, &machine, cloud, self.report);
+        let sharing = sharing::resolve(pool, &gpus, self.report);
+        let os = self.resolve_os(index);
+        let allocation = self.resolve_allocation(index, &gpus);
+        let plugin = match allocation.value {
+            Allocation::DevicePlugin => self.resolve_plugin(index, &gpus, os.value),
+            // No device plugin runs on this pool, whatever the cluster's `devicePlugin` is.
+            Allocation::Dra => Spanned::unwritten(DevicePlugin::Gpuc),
+        };
+        let advertised = advertised::resolve(pool, &gpus, &sharing);
+        let (offers, classes) =
+            device_classes::split(pool, allocation, &gpus, &sharing, advertised);
+        let (own, shared) = (&pool.stack, &config.stack);
+        PoolSpec {
+            settings: PoolSettings::from(pool),
+            index,
+            name: pool.name.clone(),
+            machine_name: pool.machine.clone(),
+            nodes: nodes::resolve(pool, self.report),
+            offers,
+            classes,
+            driver: self.resolve_driver(index, &gpus, plugin.value),
+            driver_version: pool_or_cluster(
+                own.driver_version.as_ref(),
+                shared.driver_version.as_ref(),
+            ),
+            runtime_image: pool_or_cluster(
+                own.runtime_image.as_ref(),
+                shared.runtime_image.as_ref(),
+            ),
+            driver_image: pool_or_cluster(own.driver_image.as_ref(), shared.driver_image.as_ref()),
+            extras: pool_or_cluster(own.extras.as_ref(), shared.extras.as_ref())
+                .unwrap_or_default(),
+            node_labels: pool_or_cluster(own.node_labels.as_ref(), shared.node_labels.as_ref())
+                .unwrap_or_default(),
+            sharing_span: pool.sharing.span,
+            sharing_placement: pool.sharing.placement(),
+            user_labels: pool.labels.clone(),
+            user_taints: pool.taints.clone(),
+            machine,
+            gpus,
+            os,
+            allocation,
+            plugin,
+            sharing,
+        }
+    }
+
+    /// The pool at an index, as it is in the file.
+    fn pool(&self, index: usize) -> &NodePool {
+        &self.inputs.config.node_pools[index]
+    }
+
+    fn resolve_os(&mut self, index: usize) -> Spanned<OsFamily> {
+        self.pool(index).os.family.unwrap_or_else(|| {
+            let family = self.inputs.cloud.facts().os[0].family;
+            // The node image of an existing pool is unknown, so that the default is an assumption and not reported.
+            if self.pool(index).existing.is_none() {
+                let because = Because::Rule("the default node image of the cloud");
+                self.defaults
+                    .fill_pool(index, &["os", "family"], &family, because);
+            }
+            Spanned::unwritten(family)
+        })
+    }
+
+    fn resolve_allocation(
+        &mut self,
+        index: usize,
+        gpus: &Resolved<Option<PoolGpus>>,
+    ) -> Spanned<Allocation> {
+        let own = self.pool(index).stack.allocation;
+        own.or(self.inputs.config.stack.allocation)
+            .unwrap_or_else(|| {
+                let allocation = Allocation::DevicePlugin;
+                if matches!(gpus.get(), Some(Some(_))) {
+                    let keys = &["stack", "allocation"];
+                    self.defaults
+                        .fill_pool(index, keys, &allocation, Because::Default);
+                }
+                Spanned::unwritten(allocation)
+            })
+    }
+
+    fn resolve_plugin(
+        &mut self,
+        index: usize,
+        gpus: &Resolved<Option<PoolGpus>>,
+        os: OsFamily,
+    ) -> Spanned<DevicePlugin> {
+        let own = self.pool(index).stack.device_plugin;
+        if let Some(plugin) = own.or(self.inputs.config.stack.device_plugin) {
+            return plugin;
+        }
+        let advertises = self.inputs.cloud.os(os).is_some_and(|it| it.advertises);
+        let (plugin, because) = if advertises {
+            let why = "the node image of this operating system includes a device plugin";
+            (DevicePlugin::Cloud, Because::Rule(why))
+        } else {
+            (DevicePlugin::Gpuc, Because::Default)
+        };
+        if matches!(gpus.get(), Some(Some(_))) {
+            let keys = &["stack", "devicePlugin"];
+            self.defaults.fill_pool(index, keys, &plugin, because);
+        }
+        Spanned::unwritten(plugin)
+    }
+
+    fn resolve_driver(
+        &mut self,
+        index: usize,
+        gpus: &Resolved<Option<PoolGpus>>,
+        plugin: DevicePlugin,
+    ) -> Spanned<DriverOwner> {
+        let own = self.pool(index).stack.driver;
+        if let Some(driver) = own.or(self.inputs.config.stack.driver) {
+            return driver;
+        }
+        let driver = self.inputs.cloud.default_driver(plugin);
+        if matches!(gpus.get(), Some(Some(_))) {
+            let because = Because::Rule("the default driver installation for this device plugin");
+            self.defaults
+                .fill_pool(index, &["stack", "driver"], &driver, because);
+        }
+        Spanned::unwritten(driver)
+    }
 }
 
 /// The setting of the pool, or that of the cluster.
 fn pool_or_cluster<T: Clone>(pool: Option<&T>, cluster: Option<&T>) -> Option<T> {
     pool.or(cluster).cloned()
-}
-
-fn resolve_os(
-    config: &GpuCluster,
-    index: usize,
-    cloud: &dyn Cloud,
-    defaults: &mut Defaults,
-) -> Spanned<OsFamily> {
-    let written = config.node_pools[index].os.family;
-    written.unwrap_or_else(|| {
-        let family = cloud.facts().os[0].family;
-        // The node image of an existing pool is unknown, so that the default is an assumption and not reported.
-        if config.node_pools[index].existing.is_none() {
-            let because = Because::Rule("the default node image of the cloud");
-            defaults.fill_pool(index, &["os", "family"], &family, because);
-        }
-        Spanned::unwritten(family)
-    })
-}
-
-fn resolve_allocation(
-    config: &GpuCluster,
-    index: usize,
-    gpus: &Resolved<Option<PoolGpus>>,
-    defaults: &mut Defaults,
-) -> Spanned<Allocation> {
-    let written = config.node_pools[index].stack.allocation;
-    written.or(config.stack.allocation).unwrap_or_else(|| {
-        let allocation = Allocation::DevicePlugin;
-        if matches!(gpus.get(), Some(Some(_))) {
-            let keys = &["stack", "allocation"];
-            defaults.fill_pool(index, keys, &allocation, Because::Default);
-        }
-        Spanned::unwritten(allocation)
-    })
-}
-
-fn resolve_plugin(
-    config: &GpuCluster,
-    index: usize,
-    gpus: &Resolved<Option<PoolGpus>>,
-    os: OsFamily,
-    cloud: &dyn Cloud,
-    defaults: &mut Defaults,
-) -> Spanned<DevicePlugin> {
-    let written = config.node_pools[index].stack.device_plugin;
-    if let Some(plugin) = written.or(config.stack.device_plugin) {
-        return plugin;
-    }
-    let advertises = cloud.os(os).is_some_and(|facts| facts.advertises);
-    let (plugin, because) = if advertises {
-        let why = "the node image of this operating system includes a device plugin";
-        (DevicePlugin::Cloud, Because::Rule(why))
-    } else {
-        (DevicePlugin::Gpuc, Because::Default)
-    };
-    if matches!(gpus.get(), Some(Some(_))) {
-        defaults.fill_pool(index, &["stack", "devicePlugin"], &plugin, because);
-    }
-    Spanned::unwritten(plugin)
-}
-
-fn resolve_driver(
-    config: &GpuCluster,
-    index: usize,
-    gpus: &Resolved<Option<PoolGpus>>,
-    plugin: DevicePlugin,
-    cloud: &dyn Cloud,
-    defaults: &mut Defaults,
-) -> Spanned<gpuc_schema::config::DriverOwner> {
-    let written = config.node_pools[index].stack.driver;
-    if let Some(driver) = written.or(config.stack.driver) {
-        return driver;
-    }
-    let driver = cloud.default_driver(plugin);
-    if matches!(gpus.get(), Some(Some(_))) {
-        let because = Because::Rule("the default driver installation for this device plugin");
-        defaults.fill_pool(index, &["stack", "driver"], &driver, because);
-    }
-    Spanned::unwritten(driver)
-}
-
-/// The labels that follow from the pool itself. gpuc does not label the nodes of existing pools.
-fn own_labels(pool: &Pool) -> Vec<Label> {
-    if pool.is_existing() {
-        return Vec::new();
-    }
-    let name = Label {
-        key: POOL_LABEL.to_owned(),
-        value: pool.name.value.clone(),
-        origin: Origin::rule(
-            [pool.name.span],
-            "every node has the name of its pool as a label",
-        ),
-    };
-    let dedicated = pool.written.dedicated_to.iter().map(|team| Label {
-        key: DEDICATED_TO.to_owned(),
-        value: team.value.clone(),
-        origin: Origin::rule(
-            [team.span],
-            "the nodes of a dedicated pool are labelled with its purpose",
-        ),
-    });
-    let written = pool.written.labels.iter().map(|(key, value)| Label {
-        key: key.value.clone(),
-        value: value.value.clone(),
-        origin: Origin::made([key.span, value.span], Because::Written),
-    });
-    let by_nvidia = pool.is_advertised_by(DevicePlugin::Nvidia);
-    let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
-    let is_written = pool.written.labels.keys().any(|key| **key == MPS_CAPABLE);
-    let mps = (by_nvidia && is_mps && !is_written).then(|| Label {
-        key: MPS_CAPABLE.to_owned(),
-        value: "true".to_owned(),
-        origin: Origin::fact(
-            [pool.plugin.span, pool.written.sharing.span],
-            "the MPS control daemon of NVIDIA's chart runs only on nodes with this label",
-            "NVIDIA/k8s-device-plugin@v0.20.0 daemonset-mps-control-daemon.yml",
-        ),
-    });
-    std::iter::once(name)
-        .chain(dedicated)
-        .chain(mps)
-        .chain(written)
-        .collect()
-}
-
-/// The labels that select the nodes of a pool.
-fn node_selector(pool: &Pool) -> Vec<Label> {
-    let Some(existing) = &pool.written.existing else {
-        let is_pool = |label: &&Label| label.key == POOL_LABEL;
-        return pool.labels.iter().filter(is_pool).cloned().collect();
-    };
-    let label = |(key, value): (&Spanned<String>, &Spanned<String>)| Label {
-        key: key.value.clone(),
-        value: value.value.clone(),
-        origin: Origin::made([key.span, value.span], Because::Written),
-    };
-    existing.selector.iter().map(label).collect()
 }

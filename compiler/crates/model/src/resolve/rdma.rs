@@ -2,11 +2,11 @@
 
 use gpuc_syntax::node::Origin;
 
-use crate::{Offer, Pool, RDMA_RESOURCE, RDMA_SHARES};
+use crate::{Offer, PoolSpec, RDMA_RESOURCE, RDMA_SHARES};
 
 /// The network devices, shared by as many pods as the plugin allows.
-pub(super) fn offer(pool: &Pool) -> Option<Offer> {
-    let rdma = pool.written.network.rdma.as_ref()?;
+pub(super) fn offer(pool: &PoolSpec) -> Option<Offer> {
+    let rdma = pool.settings.network.rdma.as_ref()?;
     Some(Offer {
         resource: RDMA_RESOURCE.to_owned(),
         per_node: RDMA_SHARES,

@@ -5,13 +5,20 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::node::{Because, Origin};
 
 use crate::cloud::Cloud;
-use crate::{DEDICATED_TO, Pool, PoolTaint, SetBy, Sharing, Toleration};
+use crate::{DEDICATED_TO, PoolSpec, PoolTaint, SetBy, Sharing, Toleration};
+
+/// All taints of the nodes, by key and effect. A taint of the pool takes precedence over one of the cloud.
+pub(super) fn effective_taints(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<PoolTaint> {
+    let mut taints = own_taints(pool);
+    add(&mut taints, cloud.automatic_taints(pool));
+    taints
+}
 
 /// The taints that follow from the pool itself.
-pub(super) fn own_taints(pool: &Pool) -> Vec<PoolTaint> {
+fn own_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = Vec::new();
-    let settings = pool.written.taints.iter().map(|taint| &taint.value);
-    let written = settings.map(|taint| PoolTaint {
+    let user_taints = pool.user_taints.iter().map(|taint| &taint.value);
+    let by_user = user_taints.map(|taint| PoolTaint {
         key: taint.key.value.clone(),
         value: taint.value.value.clone(),
         effect: taint.effect.value,
@@ -22,7 +29,7 @@ pub(super) fn own_taints(pool: &Pool) -> Vec<PoolTaint> {
             Because::Written,
         ),
     });
-    let dedicated = pool.written.dedicated_to.iter().map(|team| PoolTaint {
+    let dedicated = pool.settings.dedicated_to.iter().map(|team| PoolTaint {
         key: DEDICATED_TO.to_owned(),
         value: team.value.clone(),
         effect: TaintEffect::NoSchedule,
@@ -33,24 +40,24 @@ pub(super) fn own_taints(pool: &Pool) -> Vec<PoolTaint> {
             "the taint of a dedicated pool repels other pods",
         ),
     });
-    add(&mut taints, written.chain(dedicated));
+    add(&mut taints, by_user.chain(dedicated));
     taints
 }
 
 /// The taint that repels pods until gpuc-runtime has partitioned the GPUs of a node, on clouds whose nodes can have a
 /// taint that is not restored after its removal. gpuc does not taint the nodes of existing pools.
-pub(super) fn startup_taint(pool: &Pool, cloud: &dyn Cloud) -> Option<PoolTaint> {
+pub(super) fn startup_taint(pool: &PoolSpec, cloud: &dyn Cloud) -> Option<PoolTaint> {
     let source = cloud.facts().startup_taints?;
     let by_us = pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
-    (by_us && is_mig && !cloud.cuts_gpus(pool)).then(|| PoolTaint {
+    (by_us && is_mig && !cloud.partitions_gpus(pool)).then(|| PoolTaint {
         key: STARTUP_TAINT.to_owned(),
         value: "starting".to_owned(),
         effect: TaintEffect::NoSchedule,
         set_by: SetBy::Gpuc,
-        span: pool.written.sharing.span,
+        span: pool.sharing_span,
         origin: Origin::fact(
-            [pool.written.sharing.span, pool.plugin.span],
+            [pool.sharing_span, pool.plugin.span],
             "the taint repels pods until gpuc-runtime has partitioned the GPUs of the node",
             source,
         ),
@@ -58,7 +65,7 @@ pub(super) fn startup_taint(pool: &Pool, cloud: &dyn Cloud) -> Option<PoolTaint>
 }
 
 /// Adds taints, by key and effect. An existing taint is kept: a node has one taint with a key and an effect.
-pub(super) fn add(taints: &mut Vec<PoolTaint>, more: impl IntoIterator<Item = PoolTaint>) {
+fn add(taints: &mut Vec<PoolTaint>, more: impl IntoIterator<Item = PoolTaint>) {
     for taint in more {
         let same = |other: &PoolTaint| other.key == taint.key && other.effect == taint.effect;
         if !taints.iter().any(same) {

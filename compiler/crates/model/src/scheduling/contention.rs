@@ -8,7 +8,7 @@ use crate::{Cluster, Grant, Team};
 
 /// The load of every workload of the file.
 pub fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     workloads.filter_map(|it| Load::of(cluster, it)).collect()
 }
 

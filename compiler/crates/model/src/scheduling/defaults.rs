@@ -1,6 +1,6 @@
 //! Default resource requests of containers that set none.
 
-use crate::Cluster;
+use crate::{Cluster, Quantity};
 
 use super::demand::Amount;
 
@@ -24,7 +24,11 @@ impl Defaults {
             return Self::default();
         };
         let defaults = &team.default_request;
-        let amount = |written: Option<&_>, unit| Amount::of(written, unit, true);
+        let amount = |quantity: Option<&Quantity>, unit| {
+            let quantity = quantity?;
+            let thousandths = quantity.thousandths()?;
+            Some(Amount::new(thousandths, unit, quantity.span, true))
+        };
         Self {
             cpu: amount(defaults.cpu.as_ref(), 1),
             memory: amount(defaults.memory.as_ref(), 1000),

@@ -113,18 +113,24 @@ impl Image {
 }
 
 impl Amount {
-    /// The quantity in units of this many thousandths, rounded up.
-    pub(super) fn of(
-        written: Option<&Spanned<Quantity>>,
-        unit: u64,
-        is_given: bool,
-    ) -> Option<Self> {
-        let written = written?;
-        Some(Self {
-            value: written.thousandths()?.div_ceil(unit),
-            span: written.span,
+    /// An amount in units of this many thousandths, rounded up.
+    pub(super) fn new(thousandths: u64, unit: u64, span: Span, is_given: bool) -> Self {
+        Self {
+            value: thousandths.div_ceil(unit),
+            span,
             is_given,
-        })
+        }
+    }
+
+    /// The quantity of a workload in units of this many thousandths, rounded up.
+    pub(super) fn from_quantity(quantity: Option<&Spanned<Quantity>>, unit: u64) -> Option<Self> {
+        let quantity = quantity?;
+        Some(Self::new(
+            quantity.thousandths()?,
+            unit,
+            quantity.span,
+            false,
+        ))
     }
 
     /// The sum of both amounts, with the location of one that is not a default.

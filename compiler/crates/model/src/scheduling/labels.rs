@@ -66,9 +66,7 @@ impl NodeLabels {
         labels.add_gpu_labels(pool);
         labels.add_machine_labels(pool);
         let mut zones = Vec::new();
-        labels
-            .absent
-            .extend(cluster.cloud.absent_labels(cluster, pool));
+        labels.absent.extend(cluster.absent_label_prefixes(pool));
         for label in cluster.cloud.own_labels(cluster, pool) {
             match &label.values[..] {
                 [] => labels.set(label.key, Held::Absent),
@@ -105,8 +103,7 @@ impl NodeLabels {
         for key in [POOL_LABEL, DEDICATED_TO] {
             self.set(key, Held::Absent);
         }
-        let written = cluster.pools.iter().flat_map(|it| it.written.labels.keys());
-        for key in written {
+        for key in cluster.pools.iter().flat_map(|it| it.user_labels.keys()) {
             self.set(key, Held::Absent);
         }
     }
@@ -122,7 +119,7 @@ impl NodeLabels {
         }
         let name = match pool.machine.get() {
             Some(MachineType::Catalog(machine)) => Some(machine.name),
-            Some(MachineType::Cpu(_)) => pool.written.machine.as_ref().map(|it| it.as_str()),
+            Some(MachineType::Cpu(_)) => pool.machine_name.as_ref().map(|it| it.as_str()),
             _ => None,
         };
         if let Some(name) = name {

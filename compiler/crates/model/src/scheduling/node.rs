@@ -18,8 +18,8 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
 
 /// The location of the pool's machine type.
 fn machine_span(pool: &Pool) -> Span {
-    let taint_text = pool.written.machine.as_ref();
-    taint_text.map_or(pool.name.span, |machine| machine.span)
+    let name = pool.machine_name.as_ref();
+    name.map_or(pool.name.span, |name| name.span)
 }
 
 fn check_size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {

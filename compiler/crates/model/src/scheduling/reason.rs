@@ -243,11 +243,11 @@ impl fmt::Display for Why {
             }
             Self::Cpu { asked, has } => {
                 let unit = in_cores;
-                fmt_capacity(f, (*asked, cores(*asked)), *has, unit)
+                fmt_capacity(f, *asked, &cores(*asked), *has, unit)
             }
             Self::Memory { asked, has } => {
                 let unit = |amount| format!("{} of memory", gib(amount));
-                fmt_capacity(f, (*asked, gib(*asked)), *has, unit)
+                fmt_capacity(f, *asked, &gib(*asked), *has, unit)
             }
             Self::Disk { asked, has } => write!(
                 f,
@@ -337,7 +337,8 @@ impl Why {
 /// Formats a request that exceeds the capacity of a machine, or its allocatable amount.
 fn fmt_capacity(
     f: &mut fmt::Formatter<'_>,
-    (asked, text): (u64, String),
+    asked: u64,
+    text: &str,
     has: Room,
     unit: impl Fn(u64) -> String,
 ) -> fmt::Result {

@@ -63,7 +63,7 @@ fn too_many_devices(resource: &str, asked: u64, has: u64) -> Why {
 /// The location that determines the pool's advertised resources.
 fn location(pool: &Pool) -> Span {
     let chosen = pool.gpus.get().and_then(|gpus| Some(gpus.as_ref()?.chosen));
-    let spans = [Some(pool.written.sharing.span), chosen];
+    let spans = [Some(pool.sharing_span), chosen];
     let mut written = spans.into_iter().flatten().filter(|span| span.is_written());
     written.next().unwrap_or(pool.name.span)
 }

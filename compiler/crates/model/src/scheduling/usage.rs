@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_schema::config::{Quantity, Quota};
-use gpuc_schema::{Span, Spanned};
+use gpuc_schema::Span;
 
 use super::bin_packing;
 use super::workload::{Load, What};
-use crate::{Cluster, Grant, Team};
+use crate::{Cluster, Grant, Quantity, Quota, Team};
 
 /// A quota that workloads exceed.
 #[derive(Clone, Debug)]
@@ -91,7 +90,7 @@ pub(super) fn is_of(team: &Team, grant: &Grant, load: &Load<'_>, name: &str) -> 
 /// A team's limits of CPU, memory, pods and storage. Kueue counts the requests of pods across all namespaces of the
 /// team; ResourceQuotas count volumes, and the quotas of single namespaces.
 pub fn limits<'t>(cluster: &Cluster, team: &'t Team) -> Vec<Limit<'t>> {
-    let whole = team.written.quota.as_ref().map(|it| &it.value);
+    let whole = team.quota.as_ref();
     let mut limits = Vec::new();
     if cluster.has_queues() {
         limits.extend(whole.into_iter().flat_map(|quota| pod_limits(quota, None)));
@@ -135,12 +134,12 @@ fn limit(what: What, most: Option<(u64, Span)>, namespace: Option<&str>) -> Opti
     })
 }
 
-fn thousandths(amount: Option<&Spanned<Quantity>>) -> Option<(u64, Span)> {
+fn thousandths(amount: Option<&Quantity>) -> Option<(u64, Span)> {
     Some((amount?.thousandths()?, amount?.span))
 }
 
-fn bytes(amount: Option<&Spanned<Quantity>>) -> Option<(u64, Span)> {
-    thousandths(amount).map(|(amount, span)| (amount / 1000, span))
+fn bytes(amount: Option<&Quantity>) -> Option<(u64, Span)> {
+    Some((amount?.bytes()?, amount?.span))
 }
 
 fn exceeded(limit: Limit<'_>, loads: &[&Load<'_>]) -> Option<Spent> {

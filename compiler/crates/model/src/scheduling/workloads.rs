@@ -23,8 +23,8 @@ impl Demand {
             let own = own.or(defaults)?;
             Some(sidecars.map_or(own, |sidecars| own.plus(sidecars)))
         };
-        let cpu = pods.and_then(|it| Amount::of(it.cpu, 1, false));
-        let memory = pods.and_then(|it| Amount::of(it.memory, 1000, false));
+        let cpu = pods.and_then(|it| Amount::from_quantity(it.cpu, 1));
+        let memory = pods.and_then(|it| Amount::from_quantity(it.memory, 1000));
         let mut demand = Self {
             cpu: both(cpu, defaults.cpu, sidecars.cpu),
             memory: both(memory, defaults.memory, sidecars.memory),
@@ -44,8 +44,8 @@ impl Demand {
     /// The requirements of a notebook on a pool, without GPUs. There are no defaults.
     pub fn of_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
         Self {
-            cpu: Amount::of(profile.cpu.as_ref(), 1, false),
-            memory: Amount::of(profile.memory.as_ref(), 1000, false),
+            cpu: Amount::from_quantity(profile.cpu.as_ref(), 1),
+            memory: Amount::from_quantity(profile.memory.as_ref(), 1000),
             tolerations: pool.tolerations.iter().map(tolerated).collect(),
             ..Self::default()
         }
@@ -114,7 +114,7 @@ fn shortage(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(Stri
         return Some((reason.to_string(), reason.place));
     }
     let why = claim_shortage(workload, pool)?;
-    Some((why, pool.written.sharing.span))
+    Some((why, pool.sharing_span))
 }
 
 /// The reason why a workload does not run on a pool, as a predicate of the pool, with the location of the cause.
@@ -128,12 +128,12 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
         return None;
     }
     // The remaining pools are used only by workloads that name them.
-    let owner = pool.written.dedicated_to.as_ref();
+    let owner = pool.settings.dedicated_to.as_ref();
     let team = workload.team.as_ref();
     if let Some(owner) = owner.filter(|owner| team != Some(owner)) {
         return Some((format!("is dedicated to `{owner}`"), owner.span));
     }
-    let place = pool.written.sharing.span;
+    let place = pool.sharing_span;
     let shared = !matches!(pool.sharing.get(), Some(Sharing::Exclusive));
     let reason = if pool.allocation.value == Allocation::Dra {
         "allocates its GPUs through DRA, and is used only by workloads that name it"

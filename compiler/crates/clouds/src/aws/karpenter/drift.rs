@@ -1,12 +1,12 @@
 //! Drift that Karpenter detects without a change of gpuc's objects.
 
-use gpuc_model::plan::{Followed, Maker};
+use gpuc_model::plan::{AutoUpgrade, NodeProvisioner};
 use gpuc_model::{Cluster, Pool};
 
 use super::makes;
 
 /// The provisioner of the nodes of pools without a fixed number of nodes.
-pub(in super::super) static MAKER: Maker = Maker {
+pub(in super::super) static PROVISIONER: NodeProvisioner = NodeProvisioner {
     name: "Karpenter",
     release: "karpenter",
     kinds: &[
@@ -19,9 +19,9 @@ pub(in super::super) static MAKER: Maker = Maker {
 };
 
 /// The automatic upgrade of a pool's nodes: an alias selects their image by the version of the control plane.
-pub(in super::super) fn followed(cluster: &Cluster, pool: &Pool) -> Option<Followed> {
+pub(in super::super) fn auto_upgrade(cluster: &Cluster, pool: &Pool) -> Option<AutoUpgrade> {
     let version = cluster.kubernetes.get()?;
-    makes(cluster, pool).then(|| Followed {
+    makes(cluster, pool).then(|| AutoUpgrade {
         name: "Kubernetes version",
         value: version.value.to_string(),
         rank: version.value.0,

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{cluster_name, section};
 
-pub(super) use drift::{MAKER, followed};
+pub(super) use drift::{PROVISIONER, auto_upgrade};
 pub(super) use node_class::image;
 pub(super) use node_pool::capacity;
 pub(super) use stack::{LEFT, STACK, file, resources};
@@ -34,7 +34,7 @@ const PREFIX: &str = "karpenter-";
 
 /// The span that selects Karpenter, if gpuc installs it.
 pub(super) fn installed(cluster: &Cluster) -> Option<Span> {
-    let is_installed = match &section(&cluster.written).cluster.value {
+    let is_installed = match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.has_autoscaler.value,
         AwsCluster::Create(_) => false,
     };
@@ -73,7 +73,7 @@ pub(super) fn uncounted(pool: &Pool) -> Option<&'static str> {
 /// Source: aws/karpenter-provider-aws@v1.14.1 charts/karpenter/values.yaml (`settings`), 2026-08-20.
 pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
     let wanted = installed(checked)?;
-    let name = cluster_name(&checked.written);
+    let name = cluster_name(&checked.config);
     let settings = json!({
         "clusterName": name.value,
         "interruptionQueue": queue(name),

@@ -37,9 +37,9 @@ pub(in super::super) fn image(family: OsFamily) -> Option<&'static str> {
 /// The `EC2NodeClass` of a pool.
 pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let group = NodeGroup::new(checked, pool);
-    let section = section(&checked.written);
-    let name = cluster_name(&checked.written);
-    let written = &pool.written;
+    let section = section(&checked.config);
+    let name = cluster_name(&checked.config);
+    let settings = &pool.settings;
     let alias = image(pool.os.value);
     let alias = alias.unwrap_or_else(|| unreachable!("a rule rejects other images"));
     let (subnets, mut inputs) = subnets(checked, &group);
@@ -50,7 +50,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         // The cluster security group of EKS, which managed node groups have too. EKS sets this tag:
         // docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html (from memory).
         "securityGroupSelectorTerms": [{"tags": {"aws:eks:cluster-name": name.value}}],
-        "blockDeviceMappings": disks(pool.os.value, written.disk_gib.value),
+        "blockDeviceMappings": disks(pool.os.value, settings.disk_gib.value),
         "associatePublicIPAddress": false,
     });
     inputs.extend([
@@ -58,7 +58,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         name.span,
         section.region.span,
         pool.os.span,
-        written.disk_gib.span,
+        settings.disk_gib.span,
     ]);
     if let Some(id) = group.reservation() {
         spec["capacityReservationSelectorTerms"] = json!([{"id": id.value}]);
@@ -68,7 +68,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         spec["placementGroupSelector"] = json!({"name": name.value});
         inputs.push(name.span);
     }
-    if let Some(pods) = written.max_pods {
+    if let Some(pods) = settings.max_pods {
         spec["kubelet"] = json!({"maxPods": pods.value});
         inputs.push(pods.span);
     }
@@ -122,7 +122,7 @@ fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
         let terms: Vec<_> = names.iter().map(|id| json!({"id": id})).collect();
         (json!(terms), spans)
     };
-    let own = &group.pool.written.subnets;
+    let own = &group.pool.settings.subnets;
     if !own.is_empty() {
         return ids(own.iter().collect());
     }
@@ -135,7 +135,7 @@ fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
     }
     // eksctl-io/eksctl:pkg/cfn/builder/vpc_ipv4.go, and the tags that its stacks set on all of their resources
     // (pkg/apis/eksctl.io/v1alpha5/types.go, ClusterNameTag), @99984adb (from memory).
-    let name = cluster_name(&cluster.written);
+    let name = cluster_name(&cluster.config);
     let tags = Map::from_iter([
         ("alpha.eksctl.io/cluster-name".to_owned(), json!(name.value)),
         ("kubernetes.io/role/internal-elb".to_owned(), json!("1")),
@@ -145,7 +145,7 @@ fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
 
 /// The existing VPC, if the file describes one.
 fn vpc(cluster: &Cluster) -> Option<&AwsExistingVpc> {
-    match &section(&cluster.written).cluster.value {
+    match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
         AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {
             AwsVpc::Existing(vpc) => Some(vpc),

@@ -86,7 +86,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         checked.autoscaler.span,
         group.machine.span,
         group.nodes.max_span,
-        pool.written.capacity.span,
+        pool.settings.capacity.span,
         unavailable.span,
     ]);
     inputs.extend(pool.startup_taint.iter().map(|taint| taint.span));
@@ -96,7 +96,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
 
 /// The capacity type of a pool in Karpenter.
 pub(crate) fn capacity(pool: &Pool) -> &'static str {
-    match &pool.written.capacity.value {
+    match &pool.settings.capacity.value {
         Capacity::OnDemand => "on-demand",
         Capacity::Spot(_) => "spot",
         // Karpenter uses one capacity type for both, and then only reserved machines.

@@ -47,8 +47,8 @@ const TEMPLATE: FieldKind = FieldKind {
 /// The template, if gpuc installs Karpenter.
 pub(in super::super) fn file(checked: &Checked<'_>) -> Option<File> {
     let span = installed(checked)?;
-    let name = cluster_name(&checked.written);
-    let inputs = [span, name.span, section(&checked.written).region.span];
+    let name = cluster_name(&checked.config);
+    let inputs = [span, name.span, section(&checked.config).region.span];
     let origin = Origin::rule(
         inputs,
         "Karpenter creates machines in AWS and receives interruption events",
@@ -174,8 +174,8 @@ fn machines(checked: &Checked<'_>, target: &Target, origin: Origin) -> Option<Re
 }
 
 fn template(checked: &Checked<'_>) -> Value {
-    let cluster = cluster_name(&checked.written).as_str();
-    let region = section(&checked.written).region.as_str();
+    let cluster = cluster_name(&checked.config).as_str();
+    let region = section(&checked.config).region.as_str();
     let (namespace, account) = KARPENTER;
     let assumed_by = |service: Value, actions: &[&str]| {
         let statement =

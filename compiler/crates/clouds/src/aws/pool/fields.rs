@@ -34,15 +34,15 @@ pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
 
 /// The fields that are immutable after creation.
 fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
-    let written = &group.pool.written;
-    let place: Vec<_> = if written.subnets.is_empty() {
+    let settings = &group.pool.settings;
+    let place: Vec<_> = if settings.subnets.is_empty() {
         group.zones().into_iter().collect()
     } else {
         group.subnets().into_iter().collect()
     };
     let efa = if group.efa().is_some() { "yes" } else { "no" };
     let placement = group.placement_group();
-    let pods = written.max_pods.map(|pods| pods.to_string());
+    let pods = settings.max_pods.map(|pods| pods.to_string());
     let reservation = group.reservation();
     let scratch = local_disks::scratch(group.pool);
     let rows = [
@@ -60,7 +60,7 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
         (
             &CAPACITY,
             json!(group.capacity().word()),
-            vec![written.capacity.span],
+            vec![settings.capacity.span],
         ),
         (
             &RESERVATION,
@@ -69,8 +69,8 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
         ),
         (
             &DISK,
-            json!(written.disk_gib.to_string()),
-            vec![written.disk_gib.span],
+            json!(settings.disk_gib.to_string()),
+            vec![settings.disk_gib.span],
         ),
         (&EFA, json!(efa), group.efa().into_iter().collect()),
         (
@@ -81,7 +81,7 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
         (
             &MAX_PODS,
             json!(pods.unwrap_or_default()),
-            written.max_pods.iter().map(|pods| pods.span).collect(),
+            settings.max_pods.iter().map(|pods| pods.span).collect(),
         ),
         (
             &LOCAL_DISKS,
@@ -137,7 +137,7 @@ fn mutable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let upgrade = group.update_config();
     let upgrade_spans = [
         group.max_unavailable().span,
-        group.pool.written.capacity.span,
+        group.pool.settings.capacity.span,
     ];
     let repair = group.repair();
     let repair_config = json!({"enabled": repair.value});

@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let account = &section(&cluster.written).account;
+    let account = &section(&cluster.config).account;
     if account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()) {
         return;
     }

@@ -35,12 +35,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let values = cluster.written.charts.get("cluster-autoscaler");
+    let values = cluster.config.charts.get("cluster-autoscaler");
     let Some(values) = values.filter(|_| autoscaler::installed(cluster).is_some()) else {
         return;
     };
-    let region = &section(&cluster.written).region;
-    let name = cluster_name(&cluster.written);
+    let region = &section(&cluster.config).region;
+    let name = cluster_name(&cluster.config);
     let ours = [
         (&["awsRegion"][..], region.as_str(), region.span),
         (
@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         (
             &["cloudProvider"][..],
             "aws",
-            section(&cluster.written).cluster.span,
+            section(&cluster.config).cluster.span,
         ),
     ];
     for (path, ours, span) in ours {

@@ -55,7 +55,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             validate(&subnet.id, "subnet-", "subnet");
         }
     }
-    for class in cluster.written.storage.iter().flat_map(|it| &it.classes) {
+    for class in cluster.config.storage.iter().flat_map(|it| &it.classes) {
         if let Volumes::Files(files) = &class.volumes.value {
             if let Some(subnet) = &files.subnet {
                 validate(subnet, "subnet-", "subnet");
@@ -66,10 +66,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
     for pool in made_pools(cluster) {
-        for subnet in &pool.written.subnets {
+        for subnet in &pool.settings.subnets {
             validate(subnet, "subnet-", "subnet");
         }
-        match &pool.written.capacity.value {
+        match &pool.settings.capacity.value {
             Capacity::Reservation(it) => validate(&it.id, "cr-", "capacity reservation"),
             Capacity::CapacityBlock(it) => validate(&it.id, "cr-", "capacity block"),
             Capacity::OnDemand | Capacity::Spot(_) => {}

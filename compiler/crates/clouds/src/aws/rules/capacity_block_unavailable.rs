@@ -34,7 +34,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let Capacity::CapacityBlock(block) = &pool.written.capacity.value else {
+        let Capacity::CapacityBlock(block) = &pool.settings.capacity.value else {
             continue;
         };
         let sold = instance(pool).map_or(Some(false), |instance| instance.capacity_blocks);

@@ -34,14 +34,14 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let network = &pool.written.network;
+        let network = &pool.settings.network;
         let Some(placement) = &network.placement else {
             continue;
         };
         if !matches!(placement.value, Placement::Compact) {
             continue;
         }
-        let capacity = &pool.written.capacity;
+        let capacity = &pool.settings.capacity;
         let reserved = matches!(
             capacity.value,
             Capacity::Reservation(_) | Capacity::CapacityBlock(_)

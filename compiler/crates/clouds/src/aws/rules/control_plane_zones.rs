@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let section = section(&cluster.written);
+    let section = section(&cluster.config);
     let AwsCluster::Create(create) = &section.cluster.value else {
         return;
     };

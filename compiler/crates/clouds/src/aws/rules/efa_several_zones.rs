@@ -32,7 +32,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let Some(efa) = &pool.written.network.efa else {
+        let Some(efa) = &pool.settings.network.efa else {
             continue;
         };
         if let Some(zones) = other_than_one_zone(pool) {
@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 efa.span,
                 format!("EFA requires exactly one zone; the pool is in {zones}"),
             );
-            let builder = match pool.written.zones.get(1) {
+            let builder = match pool.settings.zones.get(1) {
                 Some(second) => builder.label(second.span, "second zone"),
                 None => builder,
             };

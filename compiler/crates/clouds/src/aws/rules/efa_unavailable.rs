@@ -32,7 +32,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let (Some(efa), Some(instance)) = (&pool.written.network.efa, instance(pool)) else {
+        let (Some(efa), Some(instance)) = (&pool.settings.network.efa, instance(pool)) else {
             continue;
         };
         if instance.efa == Some(0) {

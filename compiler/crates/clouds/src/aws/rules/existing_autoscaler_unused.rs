@@ -40,7 +40,7 @@ kubernetes:",
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let AwsCluster::Existing(existing) = &section(&cluster.written).cluster.value else {
+    let AwsCluster::Existing(existing) = &section(&cluster.config).cluster.value else {
         return;
     };
     let is_used = cluster.autoscaler.value == Autoscaler::ClusterAutoscaler;

@@ -85,7 +85,7 @@ fn reason(pool: &Pool) -> Option<(String, Span, &'static str)> {
         "nodes advertise the GPUs as `{}`, not `{GPU}`",
         other.resource
     );
-    Some((why, pool.written.sharing.span, RENAME))
+    Some((why, pool.sharing_span, RENAME))
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             offer.per_node, gpus.reported
         );
         report
-            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .diagnostic(&RULE.code, pool.sharing_span, message)
             .primary_label(here)
             .label(gpus.chosen, "the machine type is set here")
             .help("set a `count` of nodes, or `autoscaler: clusterAutoscaler`")

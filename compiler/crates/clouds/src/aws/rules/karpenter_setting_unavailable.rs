@@ -63,16 +63,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The settings of the pool that Karpenter does not support, each with its location.
 fn settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
-    let written = &pool.written;
+    let settings = &pool.settings;
     let mut found = Vec::new();
-    if let Some(efa) = &written.network.efa {
+    if let Some(efa) = &settings.network.efa {
         found.push(("EFA", efa.span));
-    } else if let Some(placement) = &written.network.placement
+    } else if let Some(placement) = &settings.network.placement
         && matches!(placement.value, Placement::Compact)
     {
         found.push(("compact placement", placement.span));
     }
-    if let Some(repair) = written.auto_repair.filter(|repair| repair.value) {
+    if let Some(repair) = settings.auto_repair.filter(|repair| repair.value) {
         found.push(("node repair", repair.span));
     }
     let advertises = cluster.cloud.os(pool.os.value);

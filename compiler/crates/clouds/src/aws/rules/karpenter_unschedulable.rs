@@ -39,7 +39,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     // An existing cluster may have nodes that the file does not describe.
     let is_unresolved = |pool: &Pool| pool.nodes.get().is_none() || pool.gpus.get().is_none();
-    if !cluster.written.cloud.creates_cluster() || cluster.pools.iter().any(is_unresolved) {
+    if !cluster.config.cloud.creates_cluster() || cluster.pools.iter().any(is_unresolved) {
         return;
     }
     let can_run_karpenter = |pool: &Pool| {

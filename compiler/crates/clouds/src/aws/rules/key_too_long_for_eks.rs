@@ -32,8 +32,8 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let labels = pool.written.labels.keys();
-        let taints = pool.written.taints.iter().map(|taint| &taint.key);
+        let labels = pool.user_labels.keys();
+        let taints = pool.user_taints.iter().map(|taint| &taint.key);
         for key in labels.chain(taints) {
             let length = key.chars().count();
             if length > MAX_LENGTH {

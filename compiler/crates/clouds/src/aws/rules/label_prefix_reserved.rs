@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        for key in pool.written.labels.keys() {
+        for key in pool.user_labels.keys() {
             let Some((domain, _)) = key.split_once('/') else {
                 continue;
             };

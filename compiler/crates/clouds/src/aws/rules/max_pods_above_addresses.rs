@@ -34,7 +34,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
         let max = instance(pool).and_then(|instance| instance.max_pods);
-        let (Some(pods), Some(max)) = (pool.written.max_pods, max) else {
+        let (Some(pods), Some(max)) = (pool.settings.max_pods, max) else {
             continue;
         };
         if pods.value > max {

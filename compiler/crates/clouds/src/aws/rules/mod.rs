@@ -102,14 +102,15 @@ fn instance(pool: &Pool) -> Option<&'static Ec2Instance> {
 
 /// The location where a pool's machine type is set.
 fn machine_span(pool: &Pool) -> Span {
-    let machine = pool.written.machine.as_ref().map(|machine| machine.span);
-    let model = pool.written.gpu.as_ref().map(|gpu| gpu.model.span);
-    machine.or(model).unwrap_or(pool.name.span)
+    let machine = pool.machine_name.as_ref().map(|machine| machine.span);
+    let gpus = pool.gpus.get().and_then(|gpus| gpus.as_ref());
+    let chosen = gpus.map(|gpus| gpus.chosen);
+    machine.or(chosen).unwrap_or(pool.name.span)
 }
 
 /// A description of the zones of a pool, unless it is in exactly one.
 fn other_than_one_zone(pool: &Pool) -> Option<String> {
-    match (pool.written.zones.len(), pool.written.subnets.len()) {
+    match (pool.settings.zones.len(), pool.settings.subnets.len()) {
         (0, 0) => Some("every zone of the cluster".to_owned()),
         (1, 0) | (0, 1) => None,
         (zones, 0) => Some(format!("{zones} zones")),
@@ -119,7 +120,7 @@ fn other_than_one_zone(pool: &Pool) -> Option<String> {
 
 /// The existing VPC, if the file describes one.
 fn vpc_of_cluster(cluster: &Cluster) -> Option<&AwsExistingVpc> {
-    match &section(&cluster.written).cluster.value {
+    match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
         AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {
             AwsVpc::Existing(vpc) => Some(vpc),
@@ -145,7 +146,7 @@ fn zones_of_nodes(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
 }
 
 fn control_plane_zones(cluster: &Cluster) -> &[Spanned<String>] {
-    match &section(&cluster.written).cluster.value {
+    match &section(&cluster.config).cluster.value {
         AwsCluster::Create(create) => &create.zones,
         AwsCluster::Existing(_) => &[],
     }

@@ -32,10 +32,10 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Cloud) {
-        if !pool.is_existing() && shares(&pool.written) {
+        if !pool.is_existing() && shares(cluster.pool_in_file(pool)) {
             let message = "`sharing` is not supported with the device plugin of the cloud";
             report
-                .diagnostic(&RULE.code, pool.written.sharing.span, message)
+                .diagnostic(&RULE.code, pool.sharing_span, message)
                 .label(pool.plugin.span, "the device plugin is set here")
                 .label(pool.os.span, "the operating system is set here")
                 .help(if pool.os.value == OsFamily::Bottlerocket {

@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let region = &section(&cluster.written).region;
+    let region = &section(&cluster.config).region;
     if names::is_region_name(region) {
         return;
     }

@@ -34,10 +34,10 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
         // Another rule requires one zone for EFA and reports it.
-        if pool.written.network.efa.is_some() {
+        if pool.settings.network.efa.is_some() {
             continue;
         }
-        let id = match &pool.written.capacity.value {
+        let id = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => &reservation.id,
             Capacity::CapacityBlock(block) => &block.id,
             Capacity::OnDemand | Capacity::Spot(_) => continue,

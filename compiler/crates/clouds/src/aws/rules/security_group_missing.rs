@@ -33,7 +33,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let AwsCluster::Existing(existing) = &section(&cluster.written).cluster.value else {
+    let AwsCluster::Existing(existing) = &section(&cluster.config).cluster.value else {
         return;
     };
     let Some(vpc) = existing

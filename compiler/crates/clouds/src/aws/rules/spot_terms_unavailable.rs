@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let Capacity::Spot(spot) = &pool.written.capacity.value else {
+        let Capacity::Spot(spot) = &pool.settings.capacity.value else {
             continue;
         };
         let eviction = spot.eviction.map(|it| (it.span, "`eviction`"));

@@ -31,7 +31,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let name = cluster_name(&cluster.written);
+    let name = cluster_name(&cluster.config);
     for pool in made_pools(cluster) {
         let together = name.chars().count() + pool.name.chars().count();
         if together > MAX_LENGTH {

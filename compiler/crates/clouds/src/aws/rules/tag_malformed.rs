@@ -38,8 +38,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let of_pools = made_pools(cluster).flat_map(|pool| &pool.written.tags);
-    for (key, value) in section(&cluster.written).tags.iter().chain(of_pools) {
+    let of_pools = made_pools(cluster).flat_map(|pool| &pool.settings.tags);
+    for (key, value) in section(&cluster.config).tags.iter().chain(of_pools) {
         let reserved = RESERVED.iter().find(|prefix| key.starts_with(**prefix));
         if let Some(reserved) = reserved.or((key.value == NAME).then_some(&NAME)) {
             let message = format!("the tag `{key}` is reserved for AWS, eksctl or gpuc");
@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for pool in made_pools(cluster) {
         if let Some(Placement::Group(name)) =
-            pool.written.network.placement.as_ref().map(|it| &it.value)
+            pool.settings.network.placement.as_ref().map(|it| &it.value)
         {
             validate(name, "value", 1..=255, report);
         }

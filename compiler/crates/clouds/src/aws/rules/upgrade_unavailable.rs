@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let Some(upgrade) = &pool.written.upgrade else {
+        let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
         if let Some(surge) = upgrade.max_surge {

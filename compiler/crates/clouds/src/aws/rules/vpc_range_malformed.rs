@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let AwsCluster::Create(create) = &section(&cluster.written).cluster.value else {
+    let AwsCluster::Create(create) = &section(&cluster.config).cluster.value else {
         return;
     };
     let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) else {

@@ -31,11 +31,11 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let region = &section(&cluster.written).region;
+    let region = &section(&cluster.config).region;
     if !names::is_region_name(region) {
         return;
     }
-    let of_pools = made_pools(cluster).flat_map(|pool| &pool.written.zones);
+    let of_pools = made_pools(cluster).flat_map(|pool| &pool.settings.zones);
     for zone in of_pools.chain(zones_of_cluster(cluster)) {
         let letter = zone.strip_prefix(region.as_str());
         let is_in_region =

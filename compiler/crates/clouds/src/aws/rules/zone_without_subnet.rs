@@ -37,7 +37,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let names: Vec<_> = of_cluster.iter().map(|zone| zone.as_str()).collect();
-    for zone in made_pools(cluster).flat_map(|pool| &pool.written.zones) {
+    for zone in made_pools(cluster).flat_map(|pool| &pool.settings.zones) {
         if names.contains(&zone.as_str()) {
             continue;
         }

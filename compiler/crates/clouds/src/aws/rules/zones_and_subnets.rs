@@ -31,7 +31,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in made_pools(cluster) {
-        let (zones, subnets) = (&pool.written.zones, &pool.written.subnets);
+        let (zones, subnets) = (&pool.settings.zones, &pool.settings.subnets);
         if let (Some(zone), Some(subnet)) = (zones.first(), subnets.first()) {
             let message = format!("pool `{}` has both zones and subnets", pool.name);
             report

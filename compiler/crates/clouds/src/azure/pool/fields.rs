@@ -13,7 +13,7 @@ use super::kinds::{
 impl Settings<'_> {
     /// Every field with the desired value and the command that changes it.
     pub(super) fn fields(&self) -> Vec<Field> {
-        let written = &self.pool.written;
+        let settings = &self.pool.settings;
         let nodes = self.pool.nodes.expect_resolved();
         let priority = self.spot().map_or("Regular", |_| "Spot");
         let mut fields = vec![
@@ -32,12 +32,12 @@ impl Settings<'_> {
         let id = |id: Option<&str>| json!(id.unwrap_or_default().to_ascii_lowercase());
         fields.push(self.fixed(&RESERVATION, id(self.reservation())));
         fields.push(self.fixed(&PLACEMENT, id(self.placement())));
-        fields.push(self.fixed(&DISK, json!(written.disk_gib.value)));
+        fields.push(self.fixed(&DISK, json!(settings.disk_gib.value)));
         // If not set, AKS chooses the disk type.
         if let Some(kind) = self.disk_type() {
             fields.push(self.fixed(&DISK_TYPE, json!(kind)));
         }
-        if let Some(pods) = written.max_pods {
+        if let Some(pods) = settings.max_pods {
             fields.push(self.fixed(&MAX_PODS, json!(pods.value)));
         }
         if let Some(driver) = self.driver() {

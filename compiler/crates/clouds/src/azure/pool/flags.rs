@@ -6,7 +6,7 @@ use super::{Settings, pairs};
 impl Settings<'_> {
     /// Every flag of `az aks nodepool add` with its values.
     pub(super) fn flags(&self) -> Vec<(&'static str, Vec<String>)> {
-        let written = &self.pool.written;
+        let settings = &self.pool.settings;
         let nodes = self.pool.nodes.expect_resolved();
         let mut flags = vec![
             ("--mode", vec![self.mode().to_owned()]),
@@ -20,10 +20,10 @@ impl Settings<'_> {
             flags.push(("--min-count", vec![nodes.min.to_string()]));
             flags.push(("--max-count", vec![nodes.max.to_string()]));
         }
-        flags.push(("--node-osdisk-size", vec![written.disk_gib.to_string()]));
+        flags.push(("--node-osdisk-size", vec![settings.disk_gib.to_string()]));
         let optional = [
             ("--node-osdisk-type", self.disk_type().map(str::to_owned)),
-            ("--max-pods", written.max_pods.map(|pods| pods.to_string())),
+            ("--max-pods", settings.max_pods.map(|pods| pods.to_string())),
             ("--vnet-subnet-id", self.subnet().map(str::to_owned)),
             ("--crg-id", self.reservation().map(str::to_owned)),
             ("--ppg", self.placement().map(str::to_owned)),

@@ -67,7 +67,7 @@ impl<'c> Settings<'c> {
 
     /// An `az aks nodepool` command for this pool.
     fn command(&self, verb: &str) -> Command {
-        az(&self.cluster.written, &["aks", "nodepool", verb]).with([
+        az(&self.cluster.config, &["aks", "nodepool", verb]).with([
             "--cluster-name",
             cluster_name(self.cluster),
             "--name",

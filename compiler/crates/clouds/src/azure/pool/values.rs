@@ -13,7 +13,7 @@ impl Settings<'_> {
     pub(super) fn vm_size(&self) -> &str {
         match self.pool.machine.expect_resolved() {
             gpuc_model::MachineType::Catalog(machine) => machine.name,
-            _ => self.pool.written.machine.as_ref().map_or_else(
+            _ => self.pool.machine_name.as_ref().map_or_else(
                 || unreachable!("GPUC1003 rejects pools without a machine"),
                 |name| name.as_str(),
             ),
@@ -44,7 +44,7 @@ impl Settings<'_> {
 
     /// Type of the boot disk, if the file sets `localDisks`.
     pub(super) fn disk_type(&self) -> Option<&'static str> {
-        let written = self.pool.written.local_disks?;
+        let written = self.pool.settings.local_disks?;
         Some(if written.value == LocalDisks::Boot {
             "Ephemeral"
         } else {
@@ -55,7 +55,7 @@ impl Settings<'_> {
     pub(super) fn zones(&self) -> Vec<String> {
         let mut zones: Vec<_> = self
             .pool
-            .written
+            .settings
             .zones
             .iter()
             .map(|zone| zone.value.clone())
@@ -68,19 +68,19 @@ impl Settings<'_> {
     /// The subnet of the pool; by default the subnet of the cluster.
     pub(super) fn subnet(&self) -> Option<&str> {
         let cluster = created(self.cluster).and_then(|create| create.subnet.as_ref());
-        let subnet = self.pool.written.subnets.first().or(cluster);
+        let subnet = self.pool.settings.subnets.first().or(cluster);
         subnet.map(|subnet| subnet.as_str())
     }
 
     pub(super) fn reservation(&self) -> Option<&str> {
-        match &self.pool.written.capacity.value {
+        match &self.pool.settings.capacity.value {
             Capacity::Reservation(reservation) => Some(&reservation.id),
             _ => None,
         }
     }
 
     pub(super) fn placement(&self) -> Option<&str> {
-        match &self.pool.written.network.placement.as_ref()?.value {
+        match &self.pool.settings.network.placement.as_ref()?.value {
             Placement::Group(id) => Some(id),
             Placement::Compact => None,
         }
@@ -88,7 +88,7 @@ impl Settings<'_> {
 
     /// Eviction policy and maximum price of a spot pool.
     pub(super) fn spot(&self) -> Option<(&'static str, f64)> {
-        let Capacity::Spot(spot) = &self.pool.written.capacity.value else {
+        let Capacity::Spot(spot) = &self.pool.settings.capacity.value else {
             return None;
         };
         let eviction = match spot.eviction.as_ref().map(|eviction| eviction.value) {
@@ -101,7 +101,7 @@ impl Settings<'_> {
 
     /// Upgrade settings: flag, field and number.
     pub(super) fn upgrade(&self) -> Vec<(&'static str, &'static FieldKind, u32)> {
-        let Some(upgrade) = &self.pool.written.upgrade else {
+        let Some(upgrade) = &self.pool.settings.upgrade else {
             // No reserved machine is free for a surge node: AKS deletes a node before it creates its replacement.
             return if self.pool.is_reserved() {
                 vec![
@@ -140,8 +140,8 @@ impl Settings<'_> {
 
     /// The tags of the cluster and of the pool. Tags of the pool take precedence.
     pub(super) fn tags(&self) -> Map<String, Value> {
-        let cluster = section(&self.cluster.written).tags.iter();
-        let tags = cluster.chain(&self.pool.written.tags);
+        let cluster = section(&self.cluster.config).tags.iter();
+        let tags = cluster.chain(&self.pool.settings.tags);
         tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
             .collect()
     }

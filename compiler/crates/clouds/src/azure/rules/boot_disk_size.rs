@@ -35,11 +35,11 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         let Some(disks) =
-            (pool.written.local_disks).filter(|disks| disks.value == LocalDisks::Boot)
+            (pool.settings.local_disks).filter(|disks| disks.value == LocalDisks::Boot)
         else {
             continue;
         };
-        let disk = pool.written.disk_gib;
+        let disk = pool.settings.disk_gib;
         let Some(available) = temporary_disk(pool).filter(|available| *available < disk.value)
         else {
             continue;

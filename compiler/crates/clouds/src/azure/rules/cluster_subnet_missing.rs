@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        if let Some(subnet) = pool.written.subnets.first() {
+        if let Some(subnet) = pool.settings.subnets.first() {
             let message = format!(
                 "pool `{}` is in a different network than the cluster",
                 pool.name
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, subnet.span, message)
                 .label(
-                    section(&cluster.written).cluster.span,
+                    section(&cluster.config).cluster.span,
                     "AKS creates a network for the cluster",
                 )
                 .help("write `cluster: {create: {subnet: …}}` with a subnet of the same virtual network")

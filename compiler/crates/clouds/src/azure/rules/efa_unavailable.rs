@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for efa in cluster
         .pools
         .iter()
-        .filter_map(|pool| pool.written.network.efa.as_ref())
+        .filter_map(|pool| pool.settings.network.efa.as_ref())
     {
         report
             .diagnostic(

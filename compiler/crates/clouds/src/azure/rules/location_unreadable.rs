@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let location = &section(&cluster.written).location;
+    let location = &section(&cluster.config).location;
     if names::is_region_name(location) {
         return;
     }

@@ -38,7 +38,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pods in cluster
         .pools
         .iter()
-        .filter_map(|pool| pool.written.max_pods)
+        .filter_map(|pool| pool.settings.max_pods)
     {
         let nearest = pods.value.clamp(10, 250);
         if nearest != pods.value {

@@ -43,8 +43,8 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
         let is_supported = size(pool).is_none_or(|size| size.aks_mig);
-        let (Sharing::Mig(written), Some(mig)) = (&pool.written.sharing.value, gpus.model.mig)
-        else {
+        let sharing = &cluster.pool_in_file(pool).sharing.value;
+        let (Sharing::Mig(written), Some(mig)) = (sharing, gpus.model.mig) else {
             continue;
         };
         if !is_supported || !mig::is_partitioned_by_aks(pool) || mig::flag(pool).is_some() {
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let span = written
             .per_gpu
             .first()
-            .map_or(pool.written.sharing.span, |layout| layout.span);
+            .map_or(pool.sharing_span, |layout| layout.span);
         let message = format!("AKS cannot create the MIG geometry of pool `{}`", pool.name);
         report
             .diagnostic(&RULE.code, span, message)

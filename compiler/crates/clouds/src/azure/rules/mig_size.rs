@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let message = format!("AKS does not support MIG on `{}`", size.machine.name);
         report
-            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .diagnostic(&RULE.code, pool.sharing_span, message)
             .label(gpus.chosen, "the machine type is set here")
             .help("choose a size with A100, H100 or H200, or share with `timeSlicing` or `mps`")
             .emit();

@@ -38,7 +38,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let placement = pool.written.network.placement.as_ref();
+        let placement = pool.settings.network.placement.as_ref();
         if let Some(compact) =
             placement.filter(|placement| matches!(placement.value, Placement::Compact))
         {

@@ -37,7 +37,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let group = &section(&cluster.written).resource_group;
+    let group = &section(&cluster.config).resource_group;
     if is_name(group) {
         return;
     }

@@ -49,12 +49,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let subnet = created(cluster).and_then(|create| create.subnet.as_ref());
     ids.extend(subnet.map(|id| (id, "a subnet", SUBNET)));
     for pool in &cluster.pools {
-        let written = &pool.written;
-        ids.extend(written.subnets.iter().map(|id| (id, "a subnet", SUBNET)));
-        if let Capacity::Reservation(reservation) = &written.capacity.value {
+        let settings = &pool.settings;
+        ids.extend(settings.subnets.iter().map(|id| (id, "a subnet", SUBNET)));
+        if let Capacity::Reservation(reservation) = &settings.capacity.value {
             ids.push((&reservation.id, "a capacity reservation group", RESERVATION));
         }
-        let placement = written.network.placement.as_ref();
+        let placement = settings.network.placement.as_ref();
         if let Some(Placement::Group(id)) = placement.map(|placement| &placement.value) {
             ids.push((id, "a proximity placement group", PLACEMENT));
         }

@@ -39,7 +39,7 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/spot-node-pool.md`@31e1f80a, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let capacity = &pool.written.capacity;
+        let capacity = &pool.settings.capacity;
         let fixed = pool.nodes.get().filter(|nodes| nodes.is_fixed());
         if let (Capacity::Spot(_), Some(nodes)) = (&capacity.value, fixed) {
             let message = format!(

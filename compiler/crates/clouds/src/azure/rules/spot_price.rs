@@ -38,7 +38,7 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/spot-node-pool.md`@31e1f80a, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Capacity::Spot(spot) = &pool.written.capacity.value else {
+        let Capacity::Spot(spot) = &pool.settings.capacity.value else {
             continue;
         };
         let Some(price) = spot

@@ -43,8 +43,8 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/spot-node-pool.md`@31e1f80a, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let capacity = &pool.written.capacity;
-        let upgrade = pool.written.upgrade.as_ref();
+        let capacity = &pool.settings.capacity;
+        let upgrade = pool.settings.upgrade.as_ref();
         let surge = upgrade.and_then(|upgrade| upgrade.max_surge);
         if let (Capacity::Spot(_), Some(surge)) = (&capacity.value, surge.filter(|n| n.value > 0)) {
             let message = format!("`maxSurge` has no effect on pool `{}`", pool.name);

@@ -38,7 +38,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        if let [first, second, ..] = pool.written.subnets.as_slice() {
+        if let [first, second, ..] = pool.settings.subnets.as_slice() {
             let message = format!("pool `{}` has more than one subnet", pool.name);
             report
                 .diagnostic(&RULE.code, second.span, message)

@@ -36,7 +36,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let subscription = &section(&cluster.written).subscription;
+    let subscription = &section(&cluster.config).subscription;
     if is_id(subscription) {
         return;
     }

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let mut builder = report.diagnostic(
         &RULE.code,
-        section(&cluster.written).cluster.span,
+        section(&cluster.config).cluster.span,
         "the cluster has no system pool",
     );
     for pool in &cluster.pools {

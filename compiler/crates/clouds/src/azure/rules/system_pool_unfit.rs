@@ -64,7 +64,7 @@ fn violations(pool: &Pool) -> Vec<(Span, String, &'static str)> {
         let message = format!("the system pool `{name}` can have no nodes");
         violations.push((nodes.min_span, message, "raise the minimum to 2 or more"));
     }
-    if let Some(machine) = &pool.written.machine {
+    if let Some(machine) = &pool.machine_name {
         let small = match pool.machine.get() {
             Some(MachineType::Cpu(Some(cpu))) => cpu.vcpus < 4 || cpu.memory_mib < 4096,
             _ => false,
@@ -78,11 +78,11 @@ fn violations(pool: &Pool) -> Vec<(Span, String, &'static str)> {
             violations.push((machine.span, message, help));
         }
     }
-    if let Some(pods) = pool.written.max_pods.filter(|pods| pods.value < 30) {
+    if let Some(pods) = pool.settings.max_pods.filter(|pods| pods.value < 30) {
         let message = format!("the system pool `{name}` allows only {pods} pods per node");
         violations.push((pods.span, message, "raise `maxPods` to 30 or more"));
     }
-    let upgrade = pool.written.upgrade.as_ref();
+    let upgrade = pool.settings.upgrade.as_ref();
     let unavailable = upgrade.and_then(|upgrade| upgrade.max_unavailable);
     if let Some(unavailable) = unavailable.filter(|count| count.value > 0) {
         let message =

@@ -43,8 +43,8 @@ nodePools:
 
 /// Source: learn.microsoft.com/azure/azure-resource-manager/management/tag-resources, its limitations, 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    let shared = &section(&cluster.written).tags;
-    let pool_tags = cluster.pools.iter().map(|pool| &pool.written.tags);
+    let shared = &section(&cluster.config).tags;
+    let pool_tags = cluster.pools.iter().map(|pool| &pool.settings.tags);
     for (name, value) in std::iter::once(shared).chain(pool_tags).flatten() {
         if let Some(problem) = problem(name, value) {
             report
@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for pool in &cluster.pools {
         let mut seen = seen.clone();
-        for name in pool.written.tags.keys() {
+        for name in pool.settings.tags.keys() {
             check_case(name, &mut seen, report);
         }
     }

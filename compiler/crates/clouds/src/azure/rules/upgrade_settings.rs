@@ -38,7 +38,7 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-aks-node-pools-rolling.md`@32892028, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let Some(upgrade) = &pool.written.upgrade else {
+        let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
         let surge = upgrade.max_surge.map(|count| count.value);

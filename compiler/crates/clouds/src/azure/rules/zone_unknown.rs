@@ -37,7 +37,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let zones = cluster.pools.iter().flat_map(|pool| &pool.written.zones);
+    let zones = cluster.pools.iter().flat_map(|pool| &pool.settings.zones);
     for zone in zones.filter(|zone| !names::is_zone_name(zone)) {
         let message = format!("unknown zone `{zone}`");
         let builder = report.diagnostic(&RULE.code, zone.span, message);

@@ -228,14 +228,14 @@ pub(super) fn pools(
 ) -> impl Iterator<Item = (&Pool, &Spanned<Gpudirect>, &'static Protocol)> {
     let pools = cluster.pools.iter();
     pools.filter_map(|pool| {
-        let written = pool.written.network.gpudirect.as_ref()?;
+        let written = pool.settings.network.gpudirect.as_ref()?;
         Some((pool, written, protocol(pool).ok()?))
     })
 }
 
 /// The DaemonSets of a pool, with their requests.
 pub(super) fn daemons(pool: &Pool) -> Vec<gpuc_model::Daemon> {
-    let written = pool.written.network.gpudirect.as_ref();
+    let written = pool.settings.network.gpudirect.as_ref();
     let protocol = written.and_then(|_| protocol(pool).ok());
     protocol.map(node::daemons).into_iter().flatten().collect()
 }
@@ -247,7 +247,7 @@ pub(super) fn existing_cluster_checks(
     place: Place<'_>,
 ) -> Vec<IdentityCheck> {
     let mut pools = pools(&cluster);
-    if created(&cluster.written).is_some() || pools.next().is_none() {
+    if created(&cluster.config).is_some() || pools.next().is_none() {
         return Vec::new();
     }
     let format = "--format=value(networkConfig.enableMultiNetworking)";

@@ -23,7 +23,7 @@ const TRIES: u32 = 24;
 
 /// GPUDirect settings for pods of multi-node workloads of a pool.
 pub(in super::super) fn settings(pool: &Pool) -> FabricSettings {
-    let written = pool.written.network.gpudirect.as_ref();
+    let written = pool.settings.network.gpudirect.as_ref();
     let (Some(written), Ok(protocol)) = (written, protocol(pool)) else {
         return FabricSettings::default();
     };

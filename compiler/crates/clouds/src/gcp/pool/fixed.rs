@@ -11,7 +11,7 @@ use super::{Lowering, kinds};
 
 impl Lowering<'_> {
     pub(super) fn machine(&self) -> Setting {
-        let written = self.pool.written.machine.as_ref();
+        let written = self.pool.machine_name.as_ref();
         let name = match self.pool.machine.expect_resolved() {
             MachineType::Catalog(machine) => machine.name,
             MachineType::Cpu(_) | MachineType::Host => written.map_or_else(
@@ -57,8 +57,8 @@ impl Lowering<'_> {
             return None;
         };
         let count = machines::find(machine.name)?.local_ssd_count?;
-        let written = self.pool.written.local_disks;
-        let machine = self.pool.written.machine.as_ref();
+        let written = self.pool.settings.local_disks;
+        let machine = self.pool.machine_name.as_ref();
         let span = machine.map_or(self.pool.name.span, |name| name.span);
         let span = written.map_or(span, |disks| disks.span);
         let is_block = written.is_some_and(|disks| disks.value == LocalDisks::Block);
@@ -73,14 +73,14 @@ impl Lowering<'_> {
     }
 
     pub(super) fn spot(&self) -> Setting {
-        let capacity = &self.pool.written.capacity;
+        let capacity = &self.pool.settings.capacity;
         let spot = matches!(capacity.value, Capacity::Spot(_));
         let flag = spot.then(|| "--spot".to_owned());
         Setting::new(&kinds::SPOT, json!(spot), capacity.span).flags(flag)
     }
 
     pub(super) fn reservation(&self) -> Setting {
-        let capacity = &self.pool.written.capacity;
+        let capacity = &self.pool.settings.capacity;
         let Capacity::Reservation(reservation) = &capacity.value else {
             return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span);
         };
@@ -91,7 +91,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn placement(&self) -> Setting {
-        let Some(placement) = &self.pool.written.network.placement else {
+        let Some(placement) = &self.pool.settings.network.placement else {
             return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
         };
         let (want, flag) = match &placement.value {
@@ -104,7 +104,7 @@ impl Lowering<'_> {
     /// The GPU interfaces are Google's virtual ones (gVNIC): all guides set `--enable-gvnic`, and the machine types
     /// have no others.
     pub(super) fn interfaces(&self) -> Setting {
-        let Some(written) = &self.pool.written.network.gpudirect else {
+        let Some(written) = &self.pool.settings.network.gpudirect else {
             return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
         };
         let interfaces = written.interfaces.iter().map(|interface| &interface.value);
@@ -125,7 +125,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn max_pods(&self) -> Option<Setting> {
-        let max = self.pool.written.max_pods?;
+        let max = self.pool.settings.max_pods?;
         let setting = Setting::new(&kinds::MAX_PODS, json!(max.value), max.span);
         Some(setting.flag(format!("--max-pods-per-node={max}")))
     }
@@ -141,7 +141,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn disk(&self) -> Setting {
-        let size = self.pool.written.disk_gib;
+        let size = self.pool.settings.disk_gib;
         let flag = format!("--disk-size={size}GB");
         Setting::new(&kinds::DISK, json!(size.value), size.span)
             .flag(flag.clone())
@@ -150,7 +150,7 @@ impl Lowering<'_> {
 
     /// The setting of an existing cluster is not known, so its pools use the default of GKE.
     pub(super) fn workload_metadata(&self) -> Option<Setting> {
-        let identity = created(&self.cluster.written)?.workload_identity;
+        let identity = created(&self.cluster.config)?.workload_identity;
         let mode = if identity.value {
             "GKE_METADATA"
         } else {

@@ -9,7 +9,7 @@ use super::{Lowering, kinds};
 
 impl Lowering<'_> {
     pub(super) fn upgrade(&self) -> Option<Setting> {
-        let (surge, unavailable, span) = match &self.pool.written.upgrade {
+        let (surge, unavailable, span) = match &self.pool.settings.upgrade {
             // The rule `gke-upgrade-incomplete` rejects one without the other.
             Some(upgrade) => (
                 upgrade.max_surge?.value,
@@ -17,7 +17,7 @@ impl Lowering<'_> {
                 upgrade.span,
             ),
             // No reserved machine is free for a surge node: GKE deletes a node before it creates its replacement.
-            None if self.pool.is_reserved() => (0, 1, self.pool.written.capacity.span),
+            None if self.pool.is_reserved() => (0, 1, self.pool.settings.capacity.span),
             None => return None,
         };
         let flags = [
@@ -41,12 +41,12 @@ impl Lowering<'_> {
     }
 
     pub(super) fn zones(&self) -> Option<Setting> {
-        let gcp = section(&self.cluster.written);
+        let gcp = section(&self.cluster.config);
         let mut zones = location::zones(gcp, self.pool);
         zones.sort_unstable();
         let span = self
             .pool
-            .written
+            .settings
             .zones
             .first()
             .map_or(gcp.location.span, |zone| zone.span);
@@ -60,7 +60,7 @@ impl Lowering<'_> {
 
     pub(super) fn size(&self) -> Vec<Setting> {
         let range = self.pool.nodes.expect_resolved();
-        let zones = location::zones(section(&self.cluster.written), self.pool);
+        let zones = location::zones(section(&self.cluster.config), self.pool);
         let size = nodes::size(range, zones.len());
         let scaling = Setting::new(&kinds::AUTOSCALING, size.autoscaling(), range.min_span)
             .flags(size.flags())

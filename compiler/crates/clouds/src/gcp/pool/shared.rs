@@ -15,8 +15,8 @@ use super::{Lowering, kinds};
 impl Lowering<'_> {
     /// The labels of the cluster and of the pool. Labels of the pool take precedence.
     pub(super) fn resource_labels(&self) -> Setting {
-        let cluster = &section(&self.cluster.written).resource_labels;
-        let written = cluster.iter().chain(&self.pool.written.tags);
+        let cluster = &section(&self.cluster.config).resource_labels;
+        let written = cluster.iter().chain(&self.pool.settings.tags);
         let written: BTreeMap<&str, (&str, Span)> = written
             .map(|(key, value)| (key.as_str(), (value.as_str(), key.span)))
             .collect();

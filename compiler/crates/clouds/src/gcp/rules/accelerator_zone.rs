@@ -36,7 +36,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let gcp = section(&cluster.written);
+    let gcp = section(&cluster.config);
     for (pool, gpus) in cluster.gpu_pools() {
         let machine = pool.machine.get();
         let name = machine.and_then(|machine| accelerator::name(machine, gpus));
@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 continue;
             }
             let written = pool
-                .written
+                .settings
                 .zones
                 .iter()
                 .find(|written| written.value == *zone);

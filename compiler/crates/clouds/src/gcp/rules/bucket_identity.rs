@@ -32,10 +32,10 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(create) = created(&cluster.written) else {
+    let Some(create) = created(&cluster.config) else {
         return;
     };
-    let storage = cluster.written.storage.as_ref();
+    let storage = cluster.config.storage.as_ref();
     let bucket = storage.and_then(|storage| storage.buckets.first());
     if let Some(bucket) = bucket
         && !create.workload_identity.value

@@ -33,7 +33,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if created(&cluster.written).is_none() {
+    if created(&cluster.config).is_none() {
         return;
     }
     if let Some(pool) = cluster.pool(DEFAULT_POOL) {

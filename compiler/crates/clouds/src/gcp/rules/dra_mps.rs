@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         report
-            .diagnostic(&RULE.code, pool.written.sharing.span, message)
+            .diagnostic(&RULE.code, pool.sharing_span, message)
             .label(pool.allocation.span, "the GPUs are allocated through DRA")
             .help("write `sharing: none`, or `allocation: devicePlugin`")
             .emit();

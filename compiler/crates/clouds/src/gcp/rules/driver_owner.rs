@@ -74,7 +74,7 @@ fn conflict(pool: &Pool) -> Option<(&'static str, gpuc_schema::Span, &'static st
         )),
         DriverOwner::DaemonSet if by_gke && is_partitioned(pool) => Some((
             "GKE creates MIG devices only if it installs the driver",
-            pool.written.sharing.span,
+            pool.sharing_span,
             "write `driver: preinstalled`",
         )),
         _ => None,

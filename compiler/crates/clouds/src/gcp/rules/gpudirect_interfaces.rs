@@ -93,7 +93,7 @@ fn check_count(pool: &Pool, written: &Spanned<Gpudirect>, wanted: usize, report:
     }
     let message = format!("{actual} networks are listed, but a node has {wanted} GPU interfaces");
     let builder = report.diagnostic(&RULE.code, written.span, message);
-    let builder = match &pool.written.machine {
+    let builder = match &pool.machine_name {
         Some(machine) => builder.label(machine.span, "the machine type is set here"),
         None => builder,
     };
@@ -153,7 +153,7 @@ fn is_name(name: &str) -> bool {
 
 /// Reports the cluster's own network, to which the first interface of every node belongs.
 fn check_cluster_network(cluster: &Cluster, interface: &GpudirectInterface, report: &mut Report) {
-    let written = created(&cluster.written);
+    let written = created(&cluster.config);
     let Some(create) = written else {
         return;
     };

@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             ),
             (
                 is_shared,
-                pool.written.sharing.span,
+                pool.sharing_span,
                 "requires full GPUs",
                 "remove `sharing`",
             ),

@@ -44,7 +44,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let task = workload.task();
         let nodes = task.and_then(Task::nodes).filter(|nodes| nodes.value > 1);
         let (Some(task), Some(_)) = (task, nodes) else {
@@ -52,7 +52,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let pools = holding(cluster, workload).into_iter();
         let mut with_gpudirect =
-            pools.filter_map(|pool| Some((pool, pool.written.network.gpudirect.as_ref()?)));
+            pools.filter_map(|pool| Some((pool, pool.settings.network.gpudirect.as_ref()?)));
         let (Some((pool, written)), Some(ask)) = (with_gpudirect.next(), GpuAsk::of(task)) else {
             continue;
         };

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let has_gpudirect = machines::find(machine.name).is_some_and(|row| row.gpudirect.is_some());
         let is_multi_node = pool.nodes.get().is_some_and(|nodes| nodes.max > 1);
-        let is_configured = pool.written.network.gpudirect.is_some();
+        let is_configured = pool.settings.network.gpudirect.is_some();
         if has_gpudirect && is_multi_node && !is_configured && !pool.is_existing() {
             let message = format!(
                 "the network between the GPUs of several `{}` is not configured",

@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let location = &section(&cluster.written).location;
+    let location = &section(&cluster.config).location;
     if names::is_region_name(location) || names::is_zone_name(location) {
         return;
     }

@@ -34,7 +34,7 @@ nodePools:
 /// Source: cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions, 2026-11-21: 48 hours of
 /// availability in a 32-day rolling window, in which each day of the week comes four times at least.
 fn run(cluster: &Cluster, report: &mut Report) {
-    let create = created(&cluster.written);
+    let create = created(&cluster.config);
     let Some(window) = create.and_then(|create| create.maintenance.as_ref()) else {
         return;
     };

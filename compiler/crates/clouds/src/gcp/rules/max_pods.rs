@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let Some(max) = pool.written.max_pods else {
+        let Some(max) = pool.settings.max_pods else {
             continue;
         };
         if (8..=256).contains(&max.value) {

@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         if let Some(reason) = unsupported_geometry(pool, gpus, partitioned) {
             report
-                .diagnostic(&RULE.code, pool.written.sharing.span, reason)
+                .diagnostic(&RULE.code, pool.sharing_span, reason)
                 .label(pool.plugin.span, "GKE advertises the GPUs")
                 .help(
                     "fill every GPU with one profile that GKE supports, or write `devicePlugin: gpuc`",

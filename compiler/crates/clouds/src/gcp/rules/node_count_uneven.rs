@@ -36,7 +36,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let gcp = section(&cluster.written);
+    let gcp = section(&cluster.config);
     if !names::is_region_name(&gcp.location) && !names::is_zone_name(&gcp.location) {
         return;
     }
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             } else {
                 format!("write {lower} or {higher}, or change the number of zones")
             };
-            let first = pool.written.zones.first();
+            let first = pool.settings.zones.first();
             report
                 .diagnostic(&RULE.code, nodes.min_span, message)
                 .label(

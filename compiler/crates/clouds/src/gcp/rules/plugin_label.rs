@@ -39,7 +39,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let mut keys = pool.written.labels.keys();
+        let mut keys = pool.user_labels.keys();
         let Some(key) = keys.find(|key| key.value == NO_DEFAULT_PLUGIN) else {
             continue;
         };

@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let project = &super::super::section(&cluster.written).project;
+    let project = &super::super::section(&cluster.config).project;
     if is_project_id(project) {
         return;
     }

@@ -35,7 +35,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Cloud) {
-        let rename = match &pool.written.sharing.value {
+        let rename = match &cluster.pool_in_file(pool).sharing.value {
             Sharing::TimeSlicing(slicing) => slicing.rename,
             Sharing::Mps(mps) => mps.rename,
             Sharing::None | Sharing::Mig(_) => continue,

@@ -37,12 +37,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let pools = cluster.pools.iter().flat_map(|pool| &pool.written.tags);
-    for (key, value) in section(&cluster.written)
-        .resource_labels
-        .iter()
-        .chain(pools)
-    {
+    let pools = cluster.pools.iter().flat_map(|pool| &pool.settings.tags);
+    for (key, value) in section(&cluster.config).resource_labels.iter().chain(pools) {
         if !is_key(key) {
             report_invalid(key, "key", report);
         }

@@ -39,19 +39,19 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let create = created(&cluster.written);
+    let create = created(&cluster.config);
     let mut names: Vec<(&str, &Spanned<String>)> = Vec::new();
     if let Some(create) = create {
         names.extend(create.network.as_ref().map(|name| ("network", name)));
         names.extend(create.subnetwork.as_ref().map(|name| ("subnetwork", name)));
     }
     for pool in &cluster.pools {
-        let written = &pool.written;
-        if let Capacity::Reservation(reservation) = &written.capacity.value {
+        let settings = &pool.settings;
+        if let Capacity::Reservation(reservation) = &settings.capacity.value {
             names.push(("reservation", &reservation.id));
         }
         if let Some(Placement::Group(name)) =
-            (written.network.placement.as_ref()).map(|placement| &placement.value)
+            (settings.network.placement.as_ref()).map(|placement| &placement.value)
         {
             names.push(("placement policy", name));
         }

@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        for (span, message) in unsupported_settings(pool) {
+        for (span, message) in unsupported_settings(cluster, pool) {
             report
                 .diagnostic(&RULE.code, span, message)
                 .help("remove it")
@@ -46,28 +46,28 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn unsupported_settings(pool: &Pool) -> Vec<(Span, &'static str)> {
-    let written = &pool.written;
+fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(Span, &'static str)> {
+    let settings = &pool.settings;
     let mut unsupported = Vec::new();
     let mut note = |span: Option<Span>, message| {
         unsupported.extend(span.map(|span| (span, message)));
     };
-    let host = written.hosts.first();
+    let host = settings.hosts.first();
     note(
         host.map(|host| host.span),
         "`hosts` is not supported on GKE: GKE creates the nodes",
     );
-    let subnet = written.subnets.first();
+    let subnet = settings.subnets.first();
     note(
         subnet.map(|subnet| subnet.span),
         "`subnets` is not supported on GKE: pools use the subnetwork of the cluster",
     );
-    let efa = written.network.efa.as_ref();
+    let efa = settings.network.efa.as_ref();
     note(
         efa.map(|efa| efa.span),
         "`efa` is not supported on GKE: the Elastic Fabric Adapter is specific to AWS",
     );
-    if let Capacity::Spot(spot) = &written.capacity.value {
+    if let Capacity::Spot(spot) = &settings.capacity.value {
         let eviction = spot.eviction.as_ref();
         note(
             eviction.map(|eviction| eviction.span),
@@ -79,7 +79,8 @@ fn unsupported_settings(pool: &Pool) -> Vec<(Span, &'static str)> {
             "`maxPrice` is not supported on GKE, whose spot machines have no price limit",
         );
     }
-    let image = written
+    let image = cluster
+        .pool_in_file(pool)
         .stack
         .driver_image
         .as_ref()

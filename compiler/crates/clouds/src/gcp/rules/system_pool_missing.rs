@@ -41,7 +41,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let is_unresolved = |pool: &Pool| pool.gpus.is_unresolved() || pool.nodes.is_unresolved();
-    let exists = created(&cluster.written).is_none();
+    let exists = created(&cluster.config).is_none();
     if exists
         || cluster
             .pools
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     {
         return;
     }
-    let span = section(&cluster.written).cluster.span;
+    let span = section(&cluster.config).cluster.span;
     let message = "no pool can run the system pods of the cluster";
     report
         .diagnostic(&RULE.code, span, message)

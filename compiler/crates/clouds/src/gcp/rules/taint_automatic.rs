@@ -41,7 +41,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let automatic = taints::automatic(pool);
-        for taint in &pool.written.taints {
+        for taint in &pool.user_taints {
             let duplicate = automatic.iter().find(|theirs| {
                 theirs.key == *taint.key.value
                     && theirs.value == *taint.value.value.value

@@ -43,8 +43,8 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         let automatic = taints::automatic(pool);
-        for (index, taint) in pool.written.taints.iter().enumerate() {
-            let before = &pool.written.taints[..index];
+        for (index, taint) in pool.user_taints.iter().enumerate() {
+            let before = &pool.user_taints[..index];
             let before = before
                 .iter()
                 .find(|other| other.key.value == taint.key.value);

@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let Some(upgrade) = &pool.written.upgrade else {
+        let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
         let message = match (upgrade.max_surge, upgrade.max_unavailable) {

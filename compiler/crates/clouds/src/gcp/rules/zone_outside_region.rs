@@ -33,19 +33,19 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let location = &section(&cluster.written).location;
+    let location = &section(&cluster.config).location;
     let region = names::region_of_zone(location).unwrap_or(location);
     if !names::is_region_name(region) {
         return;
     }
     for pool in &cluster.pools {
-        for (index, zone) in pool.written.zones.iter().enumerate() {
+        for (index, zone) in pool.settings.zones.iter().enumerate() {
             let message = match names::region_of_zone(zone) {
                 None => format!("unknown zone `{zone}`"),
                 Some(other) if other != region => {
                     format!("zone `{zone}` is in region {other}, but the cluster is in {region}")
                 }
-                Some(_) if pool.written.zones[..index].contains(zone) => {
+                Some(_) if pool.settings.zones[..index].contains(zone) => {
                     format!("zone `{zone}` is listed twice")
                 }
                 Some(_) => continue,

@@ -1,9 +1,9 @@
 //! Key that applies only to machines that a cloud creates.
 
-use gpuc_schema::config::{Capacity, NodePool};
+use gpuc_schema::config::Capacity;
 
-use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
+use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
@@ -43,7 +43,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        for (key, span) in unsupported_keys(&pool.written) {
+        for (key, span) in unsupported_keys(pool) {
             report
                 .diagnostic(
                     &RULE.code,
@@ -61,29 +61,40 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The unsupported keys that are set, each with its location.
-fn unsupported_keys(pool: &NodePool) -> Vec<(&'static str, Span)> {
-    let capacity = match pool.capacity.value {
+fn unsupported_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
+    let settings = &pool.settings;
+    let capacity = match settings.capacity.value {
         Capacity::OnDemand => None,
-        _ => Some(pool.capacity.span),
+        _ => Some(settings.capacity.span),
     };
-    let disk = pool.disk_gib.span;
+    let disk = settings.disk_gib.span;
     let keys = [
-        ("machine", pool.machine.as_ref().map(|name| name.span)),
-        ("zones", pool.zones.first().map(|zone| zone.span)),
-        ("subnets", pool.subnets.first().map(|subnet| subnet.span)),
+        ("machine", pool.machine_name.as_ref().map(|name| name.span)),
+        ("zones", settings.zones.first().map(|zone| zone.span)),
+        (
+            "subnets",
+            settings.subnets.first().map(|subnet| subnet.span),
+        ),
         ("capacity", capacity),
-        ("network.efa", pool.network.efa.as_ref().map(|efa| efa.span)),
+        (
+            "network.efa",
+            settings.network.efa.as_ref().map(|efa| efa.span),
+        ),
         (
             "network.placement",
-            pool.network
+            settings
+                .network
                 .placement
                 .as_ref()
                 .map(|placement| placement.span),
         ),
         ("diskGiB", disk.is_written().then_some(disk)),
-        ("maxPods", pool.max_pods.map(|pods| pods.span)),
-        ("tags", pool.tags.keys().next().map(|key| key.span)),
-        ("upgrade", pool.upgrade.as_ref().map(|upgrade| upgrade.span)),
+        ("maxPods", settings.max_pods.map(|pods| pods.span)),
+        ("tags", settings.tags.keys().next().map(|key| key.span)),
+        (
+            "upgrade",
+            settings.upgrade.as_ref().map(|upgrade| upgrade.span),
+        ),
     ];
     keys.into_iter()
         .filter_map(|(key, span)| Some((key, span?)))

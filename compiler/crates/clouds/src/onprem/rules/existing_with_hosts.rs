@@ -38,7 +38,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let (Some(existing), Some(host)) = (&pool.written.existing, pool.written.hosts.first())
+        let (Some(existing), Some(host)) = (&pool.settings.existing, pool.settings.hosts.first())
         else {
             continue;
         };

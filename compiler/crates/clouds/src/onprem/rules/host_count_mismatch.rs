@@ -33,7 +33,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let hosts = &pool.written.hosts;
+        let hosts = &pool.settings.hosts;
         let Some(nodes) = pool.nodes.get() else {
             continue;
         };

@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for host in cluster.pools.iter().flat_map(|pool| &pool.written.hosts) {
+    for host in cluster.pools.iter().flat_map(|pool| &pool.settings.hosts) {
         if !is_node_name(host) {
             report
                 .diagnostic(&RULE.code, host.span, format!("invalid node name `{host}`"))

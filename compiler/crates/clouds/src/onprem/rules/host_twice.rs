@@ -40,7 +40,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut seen = BTreeMap::new();
     for pool in &cluster.pools {
-        for host in &pool.written.hosts {
+        for host in &pool.settings.hosts {
             let Some((first, span)) = seen.insert(host.as_str(), (&pool.name.value, host.span))
             else {
                 continue;

@@ -36,7 +36,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        if !pool.is_existing() && pool.written.hosts.is_empty() {
+        if !pool.is_existing() && pool.settings.hosts.is_empty() {
             let message = format!("pool `{}` has no hosts", pool.name);
             report
                 .diagnostic(&RULE.code, pool.name.span, message)

@@ -36,7 +36,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| !nodes.is_fixed()) else {
             continue;
         };
-        let hosts = u32::try_from(pool.written.hosts.len()).unwrap_or(nodes.max);
+        let hosts = u32::try_from(pool.settings.hosts.len()).unwrap_or(nodes.max);
         let count = if pool.is_existing() {
             nodes.max
         } else {

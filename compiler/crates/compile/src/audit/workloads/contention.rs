@@ -13,7 +13,7 @@ use crate::lower::workloads::{patched, pod_specs};
 
 /// Checks every workload with a patch. The rules cover workloads without patches.
 pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     let loads = workloads.filter_map(|workload| {
         let load = Load::of(cluster, workload)?;
         Some(if is_patched(workload) {

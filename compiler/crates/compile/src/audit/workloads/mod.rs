@@ -169,7 +169,7 @@ struct Problem {
 /// Checks every workload that has a patch.
 pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     let before = report.count(Severity::Error);
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         if is_patched(workload) {
             let problems = shape::check(cluster, workload);
             if !problems.is_empty() {

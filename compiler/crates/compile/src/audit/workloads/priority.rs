@@ -56,7 +56,7 @@ const OWN: &[(&str, i64)] = &[
 ///
 /// Source: kubernetes `plugin/pkg/admission/priority/admission.go`, `admitPod` (from memory).
 pub(super) fn numbers(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTreeSet<Problem> {
-    let classes = &cluster.written.priorities;
+    let classes = &cluster.config.priorities;
     let mut found = BTreeSet::new();
     for object in patched(cluster, workload) {
         for spec in pod_specs(&object.node) {
@@ -116,7 +116,7 @@ pub(super) fn numbers(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BT
 
 /// Reports the unknown PriorityClasses in patches.
 pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
-    let known = cluster.written.priorities.iter();
+    let known = cluster.config.priorities.iter();
     let known: Vec<_> = known.map(|class| class.name.as_str()).collect();
     let mut reported = BTreeSet::new();
     for object in patched(cluster, workload) {

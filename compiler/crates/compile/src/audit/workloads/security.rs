@@ -18,7 +18,7 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTre
     let Some((team, _)) = cluster.team_of(namespace) else {
         return BTreeSet::new();
     };
-    let level = team.written.pod_security.value;
+    let level = team.settings.pod_security.value;
     let Some(level_word) = level_name(level) else {
         return BTreeSet::new();
     };

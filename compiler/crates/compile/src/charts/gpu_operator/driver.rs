@@ -128,7 +128,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 
 /// The registry of the images: NVIDIA's, or the user's mirror.
 fn registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
-    let mirror = cluster.written.mirror.images.as_ref();
+    let mirror = cluster.config.mirror.images.as_ref();
     mirror.map_or("nvcr.io", |registry| registry.trim_end_matches('/'))
 }
 
@@ -170,7 +170,7 @@ fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
         },
     });
     let version = pool.driver_version.as_ref().map(|version| version.span);
-    let mirror = cluster.written.mirror.images.as_ref();
+    let mirror = cluster.config.mirror.images.as_ref();
     let inputs = [pool.driver.span, pool.os.span, gpus.chosen]
         .into_iter()
         .chain(version)

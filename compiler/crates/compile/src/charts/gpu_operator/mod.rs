@@ -54,7 +54,7 @@ pub(crate) fn daemon_sets(cluster: &Checked<'_>, pool: &Pool) -> Vec<(String, St
     let Some(operands) = Operands::of(cluster.cloud, pool) else {
         return Vec::new();
     };
-    let deploys_nfd = cluster.written.charts.node_feature_discovery.is_none();
+    let deploys_nfd = cluster.config.charts.node_feature_discovery.is_none();
     let daemon_sets = [
         (deploys_nfd, "gpu-operator-node-feature-discovery-worker"),
         (
@@ -103,7 +103,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 
 fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
     let tolerations = tolerations(pools);
-    let own_nfd = cluster.written.charts.node_feature_discovery.is_some();
+    let own_nfd = cluster.config.charts.node_feature_discovery.is_some();
     let advertises = pools.iter().any(|(_, operands)| operands.plugin);
     let mut values = json!({
         "operator": {"runtimeClass": cluster.operator_runtime_class()},
@@ -165,7 +165,7 @@ fn toolkit(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
     if let Some(folder) = driver_dir(cluster, pools) {
         values["installDir"] = json!(folder);
     }
-    let variables: Vec<_> = (cluster.cloud.operator_toolkit(&cluster.written).iter())
+    let variables: Vec<_> = (cluster.cloud.operator_toolkit(&cluster.config).iter())
         .map(|(name, value)| json!({"name": name, "value": value}))
         .collect();
     if !variables.is_empty() {

@@ -69,7 +69,7 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
         ]},
         "resources": {"excludeResourcePrefixes": uncounted(cluster)},
     });
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     if settings.is_some_and(|it| it.fair_sharing.value) {
         let strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"];
         configuration["fairSharing"] = json!({"preemptionStrategies": strategies});
@@ -87,7 +87,7 @@ fn frameworks(cluster: &Checked<'_>) -> Vec<&'static str> {
 
 /// The optional kinds that the file names.
 fn optional_kinds(cluster: &Checked<'_>) -> BTreeSet<QueuedKind> {
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     let kinds = settings.into_iter().flat_map(|it| &it.job_kinds);
     kinds.map(|kind| kind.value).collect()
 }

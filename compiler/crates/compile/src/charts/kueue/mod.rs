@@ -23,10 +23,8 @@ pub static KUEUE: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let requested = cluster.written.charts.kueue.as_ref().map(|it| it.span);
-    let queues = cluster
-        .has_queues()
-        .then_some(cluster.written.queueing.span);
+    let requested = cluster.config.charts.kueue.as_ref().map(|it| it.span);
+    let queues = cluster.has_queues().then_some(cluster.config.queueing.span);
     let image = json!({
         "repository": "registry.k8s.io/kueue/kueue",
         "tag": "v0.19.2",

@@ -57,7 +57,7 @@ pub(super) fn objects(
     releases: &[Release],
     others: &[Object],
 ) -> Vec<Object> {
-    let Some(admission) = &cluster.written.admission else {
+    let Some(admission) = &cluster.config.admission else {
         return Vec::new();
     };
     let scope = scope::namespaces(cluster, &admission.exempt, releases, others);

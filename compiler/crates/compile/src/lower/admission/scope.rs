@@ -35,7 +35,7 @@ pub(super) fn namespaces(
             .iter()
             .filter(|it| it.component != workloads::COMPONENT);
         names.extend(others.filter_map(|it| it.identity.namespace.as_deref()));
-        names.extend(cluster.written.gitops.as_ref().map(|it| match &it.value {
+        names.extend(cluster.config.gitops.as_ref().map(|it| match &it.value {
             Gitops::Flux(flux) => flux.namespace.as_str(),
             Gitops::Argocd(argocd) => argocd.namespace.as_str(),
         }));

@@ -15,7 +15,8 @@ const REQUEST: &str = "gpus";
 pub(crate) fn claim(
     name: &str,
     namespace: Option<&str>,
-    (pool, class): (&Pool, &DeviceClass),
+    pool: &Pool,
+    class: &DeviceClass,
     count: u32,
 ) -> Value {
     let mut metadata = json!({"name": name});
@@ -86,7 +87,7 @@ mod tests {
             let pool = cluster.pool("gpu").expect("the test's pool");
             let class = &pool.classes[0];
             (
-                claim("two", Some("research"), (pool, class), 2),
+                claim("two", Some("research"), pool, class, 2),
                 crate::lower::claims::claim::tests::pod(pool, "two"),
             )
         })

@@ -30,7 +30,7 @@ pub(super) struct Deliverables<'p> {
 
 /// The delivery method with its objects.
 pub(super) fn delivery(cluster: &Checked<'_>, deliverables: &Deliverables<'_>) -> Delivery {
-    match cluster.written.gitops.as_ref().map(|it| &it.value) {
+    match cluster.config.gitops.as_ref().map(|it| &it.value) {
         None => Delivery::Script,
         Some(Gitops::Flux(settings)) => flux::delivery(&cluster.name, settings, deliverables),
         Some(Gitops::Argocd(settings)) => argocd::delivery(&cluster.name, settings, deliverables),
@@ -40,7 +40,7 @@ pub(super) fn delivery(cluster: &Checked<'_>, deliverables: &Deliverables<'_>) -
 /// Annotates objects that a GitOps controller must not delete, recreate or change. Namespaces have the annotations of
 /// every controller: during a migration, the old controller sees the tree of the new one before it is removed.
 pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
-    let gitops = cluster.written.gitops.as_ref();
+    let gitops = cluster.config.gitops.as_ref();
     let gitops_kind = gitops.map(|it| &it.value);
     for object in objects {
         let is_namespace = object.identity.kind == "Namespace";

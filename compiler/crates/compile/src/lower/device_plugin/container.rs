@@ -90,7 +90,7 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
 /// If gpuc-runtime partitions the GPUs, an init container does so before the plugin registers.
 pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<Container>> {
     let partitions = matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. })
-        && !cluster.cloud.cuts_gpus(pool);
+        && !cluster.cloud.partitions_gpus(pool);
     partitions.then(|| {
         let mut container = container(cluster, pool, "mig", &["mig", "apply"]);
         // Changing a GPU's MIG mode requires administrator permissions on the device.

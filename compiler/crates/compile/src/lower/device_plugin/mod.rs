@@ -66,7 +66,7 @@ fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
         data: Some(BTreeMap::from([(CONFIG_FILE.to_owned(), json)])),
         ..ConfigMap::default()
     };
-    let monitoring = cluster.written.monitoring.as_ref().map(|it| it.span);
+    let monitoring = cluster.config.monitoring.as_ref().map(|it| it.span);
     let inputs = [cluster.name.span, pool.name.span]
         .into_iter()
         .chain(origins::serving(pool))

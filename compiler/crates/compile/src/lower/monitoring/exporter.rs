@@ -41,7 +41,7 @@ impl Measures {
 /// If the GPU Operator installs a pool's driver or plugin, its exporter is used: a second one would duplicate every
 /// series.
 pub(crate) fn measures(cluster: &Cluster, pool: &Pool) -> Option<Measures> {
-    let monitoring = cluster.written.monitoring.as_ref()?;
+    let monitoring = cluster.config.monitoring.as_ref()?;
     if !pool.has_gpus() {
         return None;
     }

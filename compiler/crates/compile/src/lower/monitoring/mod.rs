@@ -40,7 +40,7 @@ const NAMESPACE: &str = "gpuc-monitoring";
 
 /// The objects; none if `monitoring` is not set.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    if cluster.written.monitoring.is_none() {
+    if cluster.config.monitoring.is_none() {
         return Vec::new();
     }
     let pools = cluster.pools.iter();
@@ -57,7 +57,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 
 /// Whether the file enables dashboards.
 fn has_dashboards(cluster: &Checked<'_>) -> bool {
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     monitoring.is_some_and(|monitoring| monitoring.dashboards.value)
 }
 
@@ -73,7 +73,7 @@ fn labels() -> BTreeMap<String, String> {
 
 /// The labels by which an existing Prometheus selects monitors and rules. The one that gpuc installs selects all.
 fn selection_labels(cluster: &Checked<'_>) -> Option<(String, String)> {
-    let monitoring = cluster.written.monitoring.as_ref()?;
+    let monitoring = cluster.config.monitoring.as_ref()?;
     match &monitoring.prometheus.value {
         Prometheus::Install(_) => None,
         Prometheus::Existing(existing) => {

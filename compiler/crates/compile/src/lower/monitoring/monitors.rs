@@ -127,7 +127,7 @@ impl Scraped<'_> {
 
     /// The configuration that it follows from.
     pub(super) fn origin(&self, cluster: &Checked<'_>, why: &'static str) -> Origin {
-        let monitoring = cluster.written.monitoring.as_ref();
+        let monitoring = cluster.config.monitoring.as_ref();
         let pools = self.pools.iter();
         let inputs = pools.flat_map(|pool| [pool.name.span, pool.plugin.span]);
         Origin::rule(inputs.chain(monitoring.map(|it| it.span)), why)

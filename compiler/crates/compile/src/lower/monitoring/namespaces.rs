@@ -12,7 +12,7 @@ use super::{COMPONENT, NAMESPACE, labels};
 
 /// The namespace, in which no pod runs.
 pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<Object> {
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     let span = monitoring.map(|it| it.span);
     let why = "rules and dashboards have their own namespace";
     vec![namespace(NAMESPACE, "restricted", Origin::rule(span, why))]

@@ -66,7 +66,7 @@ pub(super) fn sentence(prometheus: &Prometheus) -> String {
 /// The pods of Prometheus: in its namespace if gpuc installs it; otherwise in any namespace that does not belong to a
 /// team.
 pub(in crate::lower) fn prometheus(cluster: &Checked<'_>) -> Value {
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     let namespaces = match monitoring.map(|it| &it.prometheus.value) {
         Some(Prometheus::Install(_)) => {
             json!({"matchLabels": {NAMESPACE_NAME: kube_prometheus_stack::NAMESPACE}})

@@ -110,7 +110,7 @@ pub(super) fn reads(cluster: &Checked<'_>, pool: &Pool) -> BTreeSet<&'static str
 }
 
 fn watched<'c>(cluster: &'c Checked<'_>, pool: &'c Pool) -> Option<Watched<'c>> {
-    let monitoring = cluster.written.monitoring.as_ref()?;
+    let monitoring = cluster.config.monitoring.as_ref()?;
     let measures: Measures = measures(cluster, pool)?;
     Some(Watched {
         pool,
@@ -162,6 +162,6 @@ fn object(
 
 /// The span of `monitoring` in the file.
 fn monitoring_span(cluster: &Checked<'_>) -> Vec<Span> {
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     monitoring.map(|it| it.span).into_iter().collect()
 }

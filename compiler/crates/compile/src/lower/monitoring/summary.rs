@@ -12,7 +12,7 @@ use crate::charts::kube_prometheus_stack;
 
 /// The sentences; none without `monitoring`.
 pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
-    let Some(monitoring) = &cluster.written.monitoring else {
+    let Some(monitoring) = &cluster.config.monitoring else {
         return Vec::new();
     };
     let mut sentences = measured(cluster);

@@ -12,7 +12,7 @@ use super::{API_VERSION, COMPONENT, flavor};
 
 /// The queue of a team.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
-    let settings = cluster.written.kueue.as_ref();
+    let settings = cluster.config.kueue.as_ref();
     let settings = settings.map(|it| it.value.clone()).unwrap_or_default();
     let mut resource_groups: Vec<Value> = groups(offers(team))
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
         "preemption": preemption(&settings),
         "resourceGroups": resource_groups,
     });
-    if let Some(weight) = team.written.weight.filter(|_| settings.fair_sharing.value) {
+    if let Some(weight) = team.settings.weight.filter(|_| settings.fair_sharing.value) {
         spec["fairSharing"] = json!({"weight": weight.value});
     }
     let object = json!({
@@ -49,7 +49,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
         settings.reclaim.span,
         settings.preempt.span,
     ];
-    let weight = team.written.weight.iter().map(|it| it.span);
+    let weight = team.settings.weight.iter().map(|it| it.span);
     let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
     let inputs = inputs.chain(spaces).chain(own).chain(weight);
     let why = "the guaranteed amount of a team is its nominal quota; it borrows up to its limit";

@@ -52,7 +52,7 @@ pub(super) fn object(cluster: &Checked<'_>) -> Object {
         let nodes = cluster.pools[grant.pool].nodes.expect_resolved();
         [nodes.max_span, grant.guaranteed.span]
     });
-    let mut inputs = vec![cluster.written.queueing.span];
+    let mut inputs = vec![cluster.config.queueing.span];
     inputs.extend(nodes);
     inputs.sort_unstable();
     inputs.dedup();

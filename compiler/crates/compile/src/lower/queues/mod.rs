@@ -76,7 +76,7 @@ fn local_queue(namespace: &str, team: &str, span: gpuc_syntax::source::Span) -> 
 
 /// WorkloadPriorityClasses with the names of the PriorityClasses. A job without one uses its pods' priority.
 fn priorities(cluster: &Checked<'_>) -> impl Iterator<Item = Object> {
-    cluster.written.priorities.iter().map(|priority| {
+    cluster.config.priorities.iter().map(|priority| {
         let mut object = json!({
             "apiVersion": API_VERSION,
             "kind": "WorkloadPriorityClass",

@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "network";
 
 /// The span that enables topology-aware scheduling for a pool.
 pub(super) fn place(cluster: &Checked<'_>, pool: &Pool) -> Option<Span> {
-    let topology = cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let topology = cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let mut pools = topology.pools.iter();
     let listed = pools.find(|name| name.value == pool.name.value)?;
     Some(listed.span)
@@ -22,7 +22,7 @@ pub(super) fn place(cluster: &Checked<'_>, pool: &Pool) -> Option<Span> {
 
 /// The Topology, if the file has one.
 pub(super) fn object(cluster: &Checked<'_>) -> Option<Object> {
-    let topology = cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let topology = cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let levels = gpuc_model::topology_levels(cluster, topology);
     let levels: Vec<_> = levels
         .iter()

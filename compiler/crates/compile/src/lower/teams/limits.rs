@@ -8,11 +8,10 @@
 //!
 //! [`Cluster::ranges_hold_gpus`]: gpuc_model::Cluster::ranges_hold_gpus
 
-use gpuc_model::Team;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
+use gpuc_model::{Amounts, Team};
 use gpuc_schema::Span;
-use gpuc_schema::config::Amounts;
 use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
 
@@ -20,7 +19,7 @@ use super::{COMPONENT, NAME, labels, spans};
 
 /// The LimitRange of a namespace; `None` if it would be empty.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
-    let limits = team.written.limits.as_ref();
+    let limits = team.limits.as_ref();
     let max = limits.and_then(|it| it.max.clone()).unwrap_or_default();
     let default = limits.and_then(|it| it.default.clone()).unwrap_or_default();
     // Kubernetes derives this default from the maximum. It is explicit so that the applied object shows no difference.
@@ -64,9 +63,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
 
 fn resource_map(amounts: &Amounts) -> Map<String, Value> {
     let both = [("cpu", &amounts.cpu), ("memory", &amounts.memory)];
-    let written = both.into_iter().filter_map(|(key, amount)| {
-        let amount = amount.as_ref()?;
-        Some((key.to_owned(), json!(amount.value.0)))
-    });
-    written.collect()
+    both.into_iter()
+        .filter_map(|(key, amount)| Some((key.to_owned(), json!(amount.as_ref()?.text))))
+        .collect()
 }

@@ -57,7 +57,7 @@ const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "upda
 /// The ClusterRoles that members are bound to, in addition to Kubernetes' own.
 pub(super) fn cluster_roles(cluster: &Checked<'_>, releases: &[Release]) -> Vec<Object> {
     let teams = cluster.teams.iter();
-    let members: Vec<_> = teams.flat_map(|team| &team.written.members).collect();
+    let members: Vec<_> = teams.flat_map(|team| &team.settings.members).collect();
     if members.is_empty() {
         return Vec::new();
     }
@@ -133,7 +133,7 @@ pub(super) fn bindings(
     ];
     let all = own.into_iter().chain(extra);
     all.filter_map(|(name, role, min_role)| {
-        let members = team.written.members.iter();
+        let members = team.settings.members.iter();
         let members: Vec<_> = members.filter(|it| it.role.value >= min_role).collect();
         if members.is_empty() {
             return None;

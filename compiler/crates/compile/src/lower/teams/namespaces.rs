@@ -11,7 +11,7 @@ use super::{COMPONENT, labels, spans};
 
 /// A team's namespace.
 pub(super) fn object(team: &Team, index: usize) -> Object {
-    let level = &team.written.pod_security;
+    let level = &team.settings.pod_security;
     let word = match level.value {
         PodSecurityLevel::Privileged => "privileged",
         PodSecurityLevel::Baseline => "baseline",

@@ -26,7 +26,7 @@ const LINK_LOCAL: &str = "169.254.0.0/16";
 
 /// The NetworkPolicy of a namespace; `None` if it is open.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
-    let network = &team.written.network;
+    let network = &team.settings.network;
     if network.value == TeamNetwork::Open {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         {"key": NAMESPACE_NAME, "operator": "In", "values": names},
     ]}});
     let mut ingress = vec![json!({"from": [own.clone()]})];
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     if monitoring.is_some() {
         ingress.push(json!({"from": [monitoring::prometheus(cluster)]}));
     }

@@ -11,7 +11,7 @@ const COMPONENT: &str = "priorities";
 
 /// The PriorityClasses of the file.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    let classes = cluster.written.priorities.iter();
+    let classes = cluster.config.priorities.iter();
     let object = |class: &gpuc_schema::Spanned<gpuc_schema::config::Priority>| {
         let object = json!({
             "apiVersion": "scheduling.k8s.io/v1",

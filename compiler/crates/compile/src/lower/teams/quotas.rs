@@ -27,10 +27,7 @@ const DRIVER_CLASSES: [&str; 3] = ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu
 /// The ResourceQuota of a namespace; `None` if nothing is limited.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
     let quota = team.quota_of(index)?;
-    let own = team.written.namespace_quotas.iter();
-    let is_namespace_quota = own
-        .into_iter()
-        .any(|it| it.namespace == team.namespaces[index]);
+    let is_namespace_quota = team.has_namespace_quota(index);
     // Kueue counts all requests of a team.
     let counted_by_queue = cluster.has_queues() && !is_namespace_quota;
     let mut hard: BTreeMap<String, String> = BTreeMap::new();
@@ -50,7 +47,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
     for (key, amount) in amounts {
         if let Some(amount) = amount {
             origins.push((key.to_owned(), vec![amount.span]));
-            hard.insert(key.to_owned(), amount.value.0.clone());
+            hard.insert(key.to_owned(), amount.text.clone());
             inputs.push(amount.span);
         }
     }
@@ -59,7 +56,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         origins.push(("pods".to_owned(), vec![pods.span]));
         inputs.push(pods.span);
     }
-    if !quota.gpus.is_empty() && !cluster.has_queues() {
+    if quota.has_gpus() && !cluster.has_queues() {
         let limits = limits(cluster, team, is_namespace_quota.then_some(index));
         inputs.extend(limits.values().flat_map(|(_, spans)| spans));
         let granted = limits.iter().filter(|(_, (_, spans))| !spans.is_empty());

@@ -11,7 +11,7 @@ pub(in crate::lower) fn summaries(cluster: &Checked<'_>) -> Vec<TeamSummary> {
     let summary = |team: &Team| TeamSummary {
         name: team.name.value.clone(),
         namespaces: team.namespaces.iter().map(|it| it.value.clone()).collect(),
-        members: team.written.members.iter().map(|it| member(it)).collect(),
+        members: team.settings.members.iter().map(|it| member(it)).collect(),
     };
     cluster.teams.iter().map(summary).collect()
 }

@@ -28,7 +28,7 @@ pub(super) fn is_used(task: Task<'_>) -> bool {
 
 /// The interconnect requirements of a task's pods on a pool.
 pub(super) fn needs(cluster: &Cluster, task: Task<'_>, ask: GpuAsk<'_>, pool: &Pool) -> Needs {
-    let has_interconnect = !pool.fabric.is_empty() || pool.written.network.gpudirect.is_some();
+    let has_interconnect = !pool.fabric.is_empty() || pool.settings.network.gpudirect.is_some();
     if !is_used(task) || !has_interconnect {
         return Needs::default();
     }

@@ -41,7 +41,7 @@ pub(super) struct Work<'c> {
 
 /// The objects of all workloads, with the user's patches.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     workloads
         .flat_map(|workload| patched(cluster, workload))
         .collect()
@@ -97,7 +97,7 @@ fn pools<'c>(cluster: &'c Checked<'_>, workload: &Workload, task: Task<'_>) -> V
 
 /// The summaries of the workloads for the generated README.
 pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
-    let workloads = cluster.written.workloads.iter();
+    let workloads = cluster.config.workloads.iter();
     let summary = |workload: &Spanned<Workload>| {
         let (kind, _, task) = *workload.tasks().first()?;
         let pools = pools(cluster, workload, task);
@@ -128,7 +128,7 @@ pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
 /// The namespaces of workloads, with whether their pods need the privileged standard, by name.
 pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
     let mut found: Vec<(String, bool, Vec<gpuc_schema::Span>)> = Vec::new();
-    for workload in &cluster.written.workloads {
+    for workload in &cluster.config.workloads {
         let name = cluster.namespace_of(workload).to_owned();
         let uses_fabric = workload.task().is_some_and(fabric::is_used);
         let pools = scheduling::holding(cluster, workload);
@@ -164,7 +164,7 @@ impl<'c> Work<'c> {
     /// The metadata of the object that Kueue admits.
     fn queued(&self, name: &str) -> Value {
         let mut metadata = self.metadata(name);
-        if self.cluster.written.queueing.value == Queueing::Kueue && self.workload.team.is_some() {
+        if self.cluster.config.queueing.value == Queueing::Kueue && self.workload.team.is_some() {
             metadata["labels"][QUEUE_LABEL] = json!(QUEUE);
         }
         metadata
@@ -192,10 +192,10 @@ impl<'c> Work<'c> {
         let fabric = (self.pools.iter().flat_map(|pool| &pool.fabric))
             .flat_map(|advertised| advertised.origin.inputs().iter().copied());
         let gpudirect = (self.pools.iter())
-            .filter_map(|pool| Some(pool.written.network.gpudirect.as_ref()?.span));
+            .filter_map(|pool| Some(pool.settings.network.gpudirect.as_ref()?.span));
         let mut inputs = vec![self.workload.span];
         inputs.extend(team.chain(pools).chain(fabric).chain(gpudirect));
-        inputs.push(self.cluster.written.queueing.span);
+        inputs.push(self.cluster.config.queueing.span);
         let why = "the workload's pool, GPUs and team determine where it runs";
         Object::new(component, object, Origin::rule(inputs, why))
     }

@@ -44,7 +44,7 @@ impl Role<'_> {
 /// A pod's template on the pools of a workload.
 pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
     let needs = needs(work, &work.pools);
-    let spec = spec(work, pods, role, (&work.pools, &needs));
+    let spec = spec(work, pods, role, &work.pools, &needs);
     let mut metadata = metadata(work);
     for (key, value) in &needs.parts.annotations {
         metadata["annotations"][key] = value.clone();
@@ -68,19 +68,14 @@ pub(super) const TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
 ///
 /// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
 fn topology(work: &Work<'_>) -> Option<Value> {
-    let topology = work.cluster.written.kueue.as_ref()?.topology.as_ref()?;
+    let topology = work.cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let mut pools = work.pools.iter();
     pools.find(|pool| topology.pools.contains(&pool.name))?;
     let levels = topology_levels(work.cluster, topology);
     Some(json!({TOPOLOGY: levels.first()}))
 }
 
-fn spec(
-    work: &Work<'_>,
-    pods: &Pods<'_>,
-    role: Role<'_>,
-    (pools, needs): (&[&Pool], &Needs),
-) -> Value {
+fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool], needs: &Needs) -> Value {
     let parts = &needs.parts;
     let mut volumes = volumes::mounted(work, pods);
     volumes.volumes.extend(parts.volumes.iter().cloned());
@@ -191,7 +186,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
     let claimed = work.pools.iter().filter_map(|pool| {
         let class = ask.class(pool)?;
         let name = work.cluster.claim_of(work.workload, pool);
-        let mut claim = claims::claim(&name, Some(work.namespace()), (pool, class), ask.count);
+        let mut claim = claims::claim(&name, Some(work.namespace()), pool, class, ask.count);
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))
     });
@@ -280,7 +275,7 @@ fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
     let team = work.workload.value.team.as_ref();
     let team = team.and_then(|name| work.cluster.team(name));
     let strict =
-        team.is_some_and(|team| team.written.pod_security.value == PodSecurityLevel::Restricted);
+        team.is_some_and(|team| team.settings.pod_security.value == PodSecurityLevel::Restricted);
     let group = pods
         .run_as
         .map(|it| it.group.as_ref().unwrap_or(&it.user).value);

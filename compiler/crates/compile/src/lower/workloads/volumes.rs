@@ -129,7 +129,7 @@ fn claim_spec(cluster: &Cluster, claim: &VolumeClaim) -> Value {
 
 /// Whether a claim's storage class is one in `storage` that many nodes can mount at once.
 fn is_files(cluster: &Cluster, claim: &VolumeClaim) -> bool {
-    let classes = cluster.written.storage.iter().flat_map(|it| &it.classes);
+    let classes = cluster.config.storage.iter().flat_map(|it| &it.classes);
     let name = claim.class.as_ref();
     classes
         .filter(|class| name.is_some_and(|name| *name == class.name))

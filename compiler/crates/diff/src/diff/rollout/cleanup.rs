@@ -168,7 +168,7 @@ impl Rollout<'_> {
         } else {
             ""
         };
-        let is_existing = self.both_pools(pool)[0].is_some_and(Pool::is_existing);
+        let is_existing = self.both_pools(pool)[0].is_some_and(|pool| pool.is_existing());
         let commands = if is_existing {
             vec![self.get_nodes_command(pool)]
         } else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::plan::Maker;
+use gpuc_model::plan::NodeProvisioner;
 use gpuc_syntax::shell;
 
 use super::super::entities::Key;
@@ -15,14 +15,14 @@ use super::{Phase, Planned, Rollout, change_ids, remaining_pool_names, sorted_un
 /// A change of the node provisioner of a pool that is on both sides.
 pub(super) enum ProvisionerChange {
     /// From scripts to a provisioner in the cluster.
-    To(&'static Maker),
+    To(&'static NodeProvisioner),
     /// From a provisioner in the cluster to scripts.
-    From(&'static Maker),
+    From(&'static NodeProvisioner),
 }
 
 /// Pools whose nodes no longer match the objects of their provisioner.
 struct Drift {
-    provisioner: &'static Maker,
+    provisioner: &'static NodeProvisioner,
     pools: BTreeSet<String>,
     /// The numbers of the changes, possibly repeated.
     changes: Vec<usize>,
@@ -161,7 +161,7 @@ pub(super) fn delete_drifted_nodes(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The node provisioners of a pool before and after.
-    pub(super) fn node_provisioners(&self, pool: &str) -> [Option<&'static Maker>; 2] {
+    pub(super) fn node_provisioners(&self, pool: &str) -> [Option<&'static NodeProvisioner>; 2] {
         let key = Key::Pool(pool.to_owned());
         [self.setting.before, self.setting.after].map(|side| side.all.get(&key)?.maker)
     }
@@ -188,7 +188,7 @@ impl Rollout<'_> {
     pub(super) fn delete_provisioner_commands(
         &self,
         pool: &str,
-        provisioner: &Maker,
+        provisioner: &NodeProvisioner,
     ) -> Vec<String> {
         (provisioner.kinds.iter())
             .map(|(_, resource)| self.delete_command(resource, pool))
@@ -200,7 +200,7 @@ impl Rollout<'_> {
     pub(super) fn remove_provisioned_pool(
         &self,
         pool: &str,
-        provisioner: &Maker,
+        provisioner: &NodeProvisioner,
         changes: &[&Change],
     ) -> Vec<Step> {
         if !self.setting.prunes {
@@ -274,7 +274,7 @@ impl Rollout<'_> {
     fn replace_scripted_nodes(
         &self,
         pool: &str,
-        provisioner: &Maker,
+        provisioner: &NodeProvisioner,
         changes: &[&Change],
     ) -> Vec<Step> {
         let step = |what: String, commands: Vec<String>| Step {

@@ -65,7 +65,8 @@ impl Rollout<'_> {
 
     /// Whether new pools replace existing nodes, which are removed from the input and which gpuc did not create.
     fn is_superseded_by_new_pools(&self, change: &Change) -> bool {
-        let is_existing = |pool: &String| self.both_pools(pool)[0].is_some_and(Pool::is_existing);
+        let is_existing =
+            |pool: &String| self.both_pools(pool)[0].is_some_and(|pool| pool.is_existing());
         change.kind == "pool"
             && change.fate == ClusterFate::Removed
             && change.names.iter().any(is_existing)

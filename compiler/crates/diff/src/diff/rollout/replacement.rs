@@ -197,7 +197,7 @@ impl Rollout<'_> {
 
     /// Whether a pool uses reserved machines.
     pub(super) fn uses_reservation(&self, name: &str) -> bool {
-        self.both_pools(name)[0].is_some_and(Pool::is_reserved)
+        self.both_pools(name)[0].is_some_and(|pool| pool.is_reserved())
     }
 
     /// The reservation of a pool and its size, if its pools may use all its machines at the same time.
@@ -374,7 +374,7 @@ impl Rollout<'_> {
 
 /// The reservation of a pool, and its number of machines if the file sets it.
 fn reservation(pool: &Pool) -> Option<(&str, Option<u32>)> {
-    match &pool.written.capacity.value {
+    match &pool.settings.capacity.value {
         Capacity::Reservation(reservation) => Some((
             &reservation.id,
             reservation.count.as_ref().map(|count| count.value),

@@ -11,7 +11,7 @@ impl View {
     pub fn of(cluster: &Cluster, summary: &Summary, steps: &[Step]) -> Self {
         let pools = cluster.pools.iter().zip(&summary.pools);
         let mut pools: Vec<_> = pools.map(|(pool, words)| pool_view(pool, words)).collect();
-        for workload in &cluster.written.workloads {
+        for workload in &cluster.config.workloads {
             for pool in scheduling::holding(cluster, workload) {
                 pools[pool.index].workloads.push(placed(workload, pool));
             }
@@ -34,7 +34,7 @@ impl View {
                 .collect(),
             promises: summary.promises.clone(),
             steps: step_views(cluster, steps),
-            workloads: cluster.written.workloads.len(),
+            workloads: cluster.config.workloads.len(),
         }
     }
 }
@@ -93,13 +93,13 @@ fn pool_view(pool: &Pool, words: &PoolSummary) -> PoolView {
 }
 
 fn marks(pool: &Pool) -> Vec<String> {
-    let had = match pool.written.capacity.value {
+    let had = match pool.settings.capacity.value {
         Capacity::OnDemand => None,
         Capacity::Spot(_) => Some("spot".to_owned()),
         Capacity::Reservation(_) => Some("reserved".to_owned()),
         Capacity::CapacityBlock(_) => Some("capacity block".to_owned()),
     };
-    let whom = pool.written.dedicated_to.as_ref();
+    let whom = pool.settings.dedicated_to.as_ref();
     let whom = whom.map(|whom| format!("for {}", whom.value));
     let existing = pool.is_existing().then(|| "existing".to_owned());
     had.into_iter().chain(whom).chain(existing).collect()

@@ -1,9 +1,8 @@
 //! Checks CPU, memory and pods against the quota of a namespace, and each container against the team's limits.
 
-use gpuc_model::Team;
 use gpuc_model::scheduling::{Defaults, Demand, What, limits, thousandths_of};
-use gpuc_schema::config::{Amounts, Quantity};
-use gpuc_schema::{Span, Spanned};
+use gpuc_model::{Amounts, Team};
+use gpuc_schema::Span;
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::Entry;
 
@@ -94,20 +93,38 @@ pub(super) fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Re
                     entry.value.span(),
                 ))
             };
-            check_resource((pod, container, team), key, words, report);
+            let target = Target {
+                pod,
+                container,
+                team,
+            };
+            check_resource(&target, key, words, report);
         }
     }
 }
 
+/// A container with its pod and team.
+struct Target<'s> {
+    pod: &'s Pod<'s>,
+    container: &'s Container<'s>,
+    team: &'s Team,
+}
+
+/// Checks one resource of a container. `words` parses and formats a quantity.
 fn check_resource(
-    (pod, container, team): (&Pod<'_>, &Container<'_>, &Team),
+    target: &Target<'_>,
     key: &str,
     words: impl Fn(&Entry) -> Option<(u64, String, Span)>,
     report: &mut Report,
 ) {
+    let Target {
+        pod,
+        container,
+        team,
+    } = *target;
     let named = |list: &'static str| container.list(list).iter().find(|it| it.key == key);
     let (request, limit) = (named("requests"), named("limits"));
-    let ranges = team.written.limits.as_ref();
+    let ranges = team.limits.as_ref();
     let max = ranges.and_then(|it| quantity(it.max.as_ref(), key));
     let default = ranges.and_then(|it| quantity(it.default.as_ref(), key));
     let title = pod.title();
@@ -142,9 +159,9 @@ fn check_resource(
 /// A quantity in a team's limits, in thousandths, with its span.
 fn quantity(amounts: Option<&Amounts>, key: &str) -> Option<(u64, Span)> {
     let amounts = amounts?;
-    let written: Option<&Spanned<Quantity>> = match key {
-        "cpu" => amounts.cpu.as_ref(),
-        _ => amounts.memory.as_ref(),
+    let quantity = match key {
+        "cpu" => amounts.cpu.as_ref()?,
+        _ => amounts.memory.as_ref()?,
     };
-    Some((written?.thousandths()?, written?.span))
+    Some((quantity.thousandths()?, quantity.span))
 }

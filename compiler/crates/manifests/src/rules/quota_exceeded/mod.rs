@@ -3,6 +3,7 @@
 mod amounts;
 mod volumes;
 
+use gpuc_model::Quota;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
@@ -253,8 +254,7 @@ pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<
     if is_claimed && has_queues {
         return None;
     }
-    let mut quotas = team.written.namespace_quotas.iter();
-    let is_own = quotas.any(|it| it.namespace == team.namespaces[index]);
+    let is_own = team.has_namespace_quota(index);
     // Pools that advertise the same resource are counted together. With queues, a namespace has no GPU quota.
     let counted = if own.is_empty() && (has_queues || !is_own) {
         grants().filter(|it| it.namespace.is_none()).collect()
@@ -265,9 +265,7 @@ pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<
         let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
         return Some((limit, first.span));
     }
-    let has_quota = team
-        .quota_of(index)
-        .is_some_and(|quota| !quota.gpus.is_empty());
+    let has_quota = team.quota_of(index).is_some_and(Quota::has_gpus);
     let counts_all = if has_queues {
         !pod.is_of_nodes() && is_gpu(resource)
     } else {

@@ -9,7 +9,7 @@ use super::{Alert, is_enabled};
 
 /// The enabled alerts of a cluster.
 pub(in super::super) fn of_cluster(cluster: &Checked<'_>) -> Vec<Alert> {
-    let Some(monitoring) = &cluster.written.monitoring else {
+    let Some(monitoring) = &cluster.config.monitoring else {
         return Vec::new();
     };
     let limits = &monitoring.alerts;

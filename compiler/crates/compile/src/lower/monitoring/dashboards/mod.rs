@@ -37,7 +37,7 @@ fn all() -> [Dashboard; 4] {
 
 /// The dashboards.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    let monitoring = cluster.written.monitoring.as_ref();
+    let monitoring = cluster.config.monitoring.as_ref();
     let span = monitoring.map(|monitoring| monitoring.dashboards.span);
     let origin = Origin::rule(span, "`monitoring.dashboards` enables dashboards");
     let object = |dashboard: &Dashboard| {
