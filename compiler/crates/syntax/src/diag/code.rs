@@ -142,7 +142,9 @@ mod tests {
             name,
             severity: Severity::Warning,
             summary: "",
-            explain: "",
+            checks: "",
+            reason: "",
+            remedy: "",
             bad: "",
             correction: Correction::Whole(""),
         }

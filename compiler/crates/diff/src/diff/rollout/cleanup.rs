@@ -1,6 +1,5 @@
 //! Cleanup of resources that stay until the user removes them.
 
-use gpuc_model::Pool;
 use gpuc_syntax::shell;
 
 use super::super::classify::CLUSTER;
