@@ -164,18 +164,68 @@ impl Field {
     }
 }
 
-/// Whether a text is a Go duration in hours, minutes and seconds.
+/// The units of a Go duration, in nanoseconds. The prefix of microseconds is the micro sign or the Greek letter.
+const UNITS: &[(&str, u128)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// Whether a text is a Go duration: a sign, and decimal numbers with a unit. Without a unit, only `0` is valid. Every
+/// valid duration is a valid interval, because a schedule rounds those below one second up.
+///
+/// Source: golang/go `src/time/format.go` (`ParseDuration`); robfig/cron@v3.0.1 `constantdelay.go` (`Every`) (both from
+/// memory).
 fn is_duration(text: &str) -> bool {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let unit = rest.get(digits..digits + 1).unwrap_or_default();
-        if digits == 0 || digits > 9 || !matches!(unit, "h" | "m" | "s") {
-            return false;
-        }
-        rest = &rest[digits + 1..];
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if unsigned.is_empty() || unsigned == "0" {
+        return unsigned == "0";
     }
-    !text.is_empty()
+    let mut total = 0_u128;
+    let mut rest = unsigned;
+    while !rest.is_empty() {
+        let Some((nanoseconds, after)) = leading_duration(rest) else {
+            return false;
+        };
+        total = total.saturating_add(nanoseconds);
+        rest = after;
+    }
+    // The range of a signed number of 64 bits.
+    let max = (1_u128 << 63) - u128::from(!text.starts_with('-'));
+    total <= max
+}
+
+/// The nanoseconds of the number and unit at the beginning of a text, and the rest of the text.
+fn leading_duration(text: &str) -> Option<(u128, &str)> {
+    let (whole, rest) = leading_digits(text);
+    let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), leading_digits);
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let end = rest.find(|c: char| c == '.' || c.is_ascii_digit());
+    let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
+    let (_, unit) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number = |digits: &str| match digits {
+        "" => Some(0),
+        digits => digits.parse::<u128>().ok(),
+    };
+    // More digits are less than a nanosecond.
+    let (fraction, _) = fraction.split_at(fraction.len().min(18));
+    let scale = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let part = number(fraction)? * unit / scale;
+    let whole = number(whole)?.checked_mul(*unit)?;
+    Some((whole.checked_add(part)?, rest))
+}
+
+/// The digits at the beginning of a text, and the rest of the text.
+fn leading_digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    text.split_at(end.unwrap_or(text.len()))
 }
 
 /// The names of time zones without `/`.
@@ -343,6 +393,57 @@ mod tests {
         check("@every 1d", Some("invalid interval `1d` between runs"));
         let never = "the schedule `0 0 30 2 *` never runs: no selected month has a selected day";
         check("0 0 30 2 *", Some(never));
+    }
+
+    #[test]
+    fn intervals_are_go_durations() {
+        for valid in [
+            "1h30m",
+            "1.5h",
+            "500ms",
+            "1.s",
+            ".5m",
+            "1h0.5m10s",
+            "100us",
+            "100\u{b5}s",
+            "100\u{3bc}s",
+            "90ns",
+            "+1h",
+            "-1h",
+            "0",
+            "0s",
+            "1000000000s",
+            "0.00000000000000000000000000000000000000000000000001h",
+            "9223372036854775807ns",
+            "-9223372036854775808ns",
+        ] {
+            check(&format!("@every {valid}"), None);
+        }
+        for invalid in [
+            "",
+            "1",
+            "-",
+            "+",
+            ".s",
+            ".",
+            "1.",
+            "h",
+            "1 h",
+            " 1h",
+            "1h ",
+            "1d",
+            "1H",
+            "1.5.h",
+            "--1h",
+            "1h-1m",
+            "1e3s",
+            "9223372036854775808ns",
+            "2562048h",
+            "99999999999999999999999999999999999999999999h",
+        ] {
+            let message = format!("invalid interval `{invalid}` between runs");
+            check(&format!("@every {invalid}"), Some(&message));
+        }
     }
 
     #[test]

@@ -132,8 +132,7 @@ pub fn first_paragraph(text: &str) -> String {
 
 fn kind(root: &Value, schema: &Value) -> String {
     let target = follow(root, schema);
-    let optional = schema.get("anyOf").is_some();
-    let word = match target.get("type") {
+    match target.get("type") {
         Some(Value::String(word)) if word == "array" => {
             let items = target.get("items").cloned().unwrap_or_default();
             format!("list of {}", kind(root, &items))
@@ -148,9 +147,7 @@ fn kind(root: &Value, schema: &Value) -> String {
         }
         _ if target.get("oneOf").is_some() => "one of its values".to_owned(),
         _ => "value".to_owned(),
-    };
-    let _ = optional;
-    word
+    }
 }
 
 /// The options of a choice: plain values, and keys of mappings with one key.

@@ -3,7 +3,7 @@
 //! eksctl puts disk, EFA, placement, reservation and pod limit into a launch template, and `describe-nodegroup` does
 //! not report them. gpuc records them as tags when it creates a node group, and reads them back to detect changes of
 //! immutable fields. gpuc did not create a group without these tags, and the script stops before it changes it. The
-//! ownership record of labels, taints and tags is in `memory.rs`.
+//! ownership record of labels, taints and tags is in `ownership.rs`.
 
 use std::collections::BTreeMap;
 

@@ -184,9 +184,7 @@ impl NodeFacts for Azure {
         }]
     }
 
-    /// Sizes without GPUs have `InfiniBand` if they belong to a series for high-performance computing, whose names
-    /// begin with H (MicrosoftDocs/azure-compute-docs `articles/virtual-machines/overview-hb-hc.md`; general
-    /// knowledge). The controller prefixes zones with their location: `eastus2-1`.
+    /// The controller prefixes zones with their location: `eastus2-1`.
     ///
     /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
@@ -205,6 +203,9 @@ impl NodeFacts for Azure {
         labels
     }
 
+    /// Sizes without GPUs have `InfiniBand` if they belong to a series for high-performance computing, whose names
+    /// begin with H (MicrosoftDocs/azure-compute-docs `articles/virtual-machines/overview-hb-hc.md`; general
+    /// knowledge).
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma> {
         if matches!(rdma, Rdma::Roce(_)) {
             return Err(NoRdma {
@@ -225,7 +226,7 @@ impl NodeFacts for Azure {
             _ => return Ok(()),
         };
         let refusal = || NoRdma {
-            why: format!("`{name}` has_infiniband no InfiniBand"),
+            why: format!("`{name}` has no InfiniBand"),
             help: "remove `rdma`, or choose a size with InfiniBand, such as `Standard_ND96isr_H100_v5`",
         };
         has_infiniband.then_some(()).ok_or_else(refusal)
@@ -340,4 +341,22 @@ fn az(config: &GpuCluster, words: &[&str]) -> Command {
         .with(words.iter().copied())
         .with(["--subscription", section.subscription.as_str()])
         .with(["--resource-group", section.resource_group.as_str()])
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuc_syntax::diag::Report;
+
+    use super::testing::{cluster, with_pools};
+
+    #[test]
+    fn size_without_infiniband_is_named() {
+        let pool = "- {name: gpu, machine: Standard_NC24ads_A100_v4, nodes: {count: 1}, network: {rdma: {infiniband: {}}}}";
+        let cluster = cluster(&with_pools(pool), &mut Report::default());
+        let pool = cluster.pools.last().expect("a pool");
+        let rdma = pool.written.network.rdma.as_ref().expect("RDMA");
+        let refusal = cluster.cloud.rdma(pool, &rdma.value);
+        let why = refusal.expect_err("a size without InfiniBand").why;
+        assert_eq!(why, "`Standard_NC24ads_A100_v4` has no InfiniBand");
+    }
 }

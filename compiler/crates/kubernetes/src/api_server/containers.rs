@@ -82,7 +82,7 @@ pub(super) fn one_of(
                     all(&set, "and")
                 )
             },
-            "remove all but one; in a patch, write `null` for remove the others",
+            "remove all but one; in a patch, set the others to `null`",
         );
     }
     // A value that is filled in later can set one.

@@ -16,9 +16,24 @@ pub fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
 pub struct Sum<'c> {
     team: &'c Team,
     spent: Spent,
-    /// The workloads, as the subject of a sentence.
-    subject: String,
+    subject: Subject,
     help: &'static str,
+}
+
+/// The workloads, as the subject of a sentence.
+enum Subject {
+    One(String),
+    Several(String),
+}
+
+impl Subject {
+    /// The subject with the verb that agrees with it.
+    fn needs(&self) -> String {
+        match self {
+            Self::One(title) => format!("{title} needs"),
+            Self::Several(titles) => format!("{titles} need"),
+        }
+    }
 }
 
 impl<'c> Sum<'c> {
@@ -32,7 +47,7 @@ impl<'c> Sum<'c> {
                     .into_iter()
                     .map(|spent| Sum {
                         team,
-                        subject: format!("the services of team `{}`", team.name),
+                        subject: Subject::Several(format!("the services of team `{}`", team.name)),
                         help: match spent.what {
                             What::Storage => "lower the requests, or raise the team's quota",
                             _ => "run fewer pods, or raise the team's quota",
@@ -57,7 +72,7 @@ impl<'c> Sum<'c> {
                 loads: vec![index],
                 ..spent
             },
-            subject: load.title.clone(),
+            subject: Subject::One(load.title.clone()),
             help: "lower the requests, or raise the team's quota",
         };
         found.map(sum).collect()
@@ -81,7 +96,7 @@ impl<'c> Sum<'c> {
                 sums.extend(found.filter(is_new).map(|spent| Sum {
                     team,
                     spent,
-                    subject: format!("the workloads of team `{}`", team.name),
+                    subject: Subject::Several(format!("the workloads of team `{}`", team.name)),
                     help: "lower the requests, raise the team's quota, or set `queueing: kueue`, so that jobs wait for \
                            each other",
                 }));
@@ -94,7 +109,7 @@ impl<'c> Sum<'c> {
             sums.extend(claims.map(|spent| Sum {
                 team,
                 spent,
-                subject: format!("the workloads of team `{}`", team.name),
+                subject: Subject::Several(format!("the workloads of team `{}`", team.name)),
                 help: "lower the requests, or raise the team's quota",
             }));
             for job in jobs {
@@ -104,10 +119,10 @@ impl<'c> Sum<'c> {
                 sums.extend(found.filter(is_new).map(|spent| Sum {
                     team,
                     spent,
-                    subject: format!(
+                    subject: Subject::Several(format!(
                         "the services of team `{}` and {}",
                         team.name, loads[job].title
-                    ),
+                    )),
                     help: "lower the requests, or raise the team's quota: the services leave too little for the job",
                 }));
             }
@@ -144,14 +159,9 @@ impl<'c> Sum<'c> {
             What::Device(_) => has.to_string(),
             what => what.words(*has),
         };
-        let subject = &self.subject;
-        let needs = if self.spent.loads.len() == 1 {
-            "needs"
-        } else {
-            "need"
-        };
         let message = format!(
-            "{subject} {needs} {} at once, but the team's limit is {has}",
+            "{} {} at once, but the team's limit is {has}",
+            self.subject.needs(),
             what.words(*asked)
         );
         let mut builder =
@@ -364,4 +374,17 @@ pub fn diagnostic_stuck<'r>(
         builder = builder.label(grant.span, label);
     }
     builder.help("lower the requests, or raise the `limit` of one pool: Kueue places pods that start together in one pool")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Subject;
+
+    #[test]
+    fn verb_agrees_with_its_subject() {
+        let several = Subject::Several("the services of team `t`".to_owned());
+        assert_eq!(several.needs(), "the services of team `t` need");
+        let one = Subject::One("workload `w`".to_owned());
+        assert_eq!(one.needs(), "workload `w` needs");
+    }
 }

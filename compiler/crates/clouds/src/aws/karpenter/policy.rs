@@ -54,10 +54,20 @@ pub(super) fn policy(cluster: &str) -> Value {
     let here = json!({"StringEquals": {"aws:RequestedRegion": {"Ref": "AWS::Region"}}});
     let to_machines = json!({"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}});
     let statements = [
-        may("UseWhatMachinesNeed", &launch, &json!(used), None),
-        may("UseItsTemplates", &launch, &template, Some(&of_resource)),
         may(
-            "MakeMachinesOfTheCluster",
+            "AllowLaunchFromImagesAndNetworks",
+            &launch,
+            &json!(used),
+            None,
+        ),
+        may(
+            "AllowLaunchFromOwnedTemplates",
+            &launch,
+            &template,
+            Some(&of_resource),
+        ),
+        may(
+            "AllowTaggedInstanceCreation",
             &json!([
                 "ec2:RunInstances",
                 "ec2:CreateFleet",
@@ -67,62 +77,67 @@ pub(super) fn policy(cluster: &str) -> Value {
             Some(&of_request),
         ),
         may(
-            "TagWhatItMakes",
+            "AllowTaggingAtCreation",
             &json!("ec2:CreateTags"),
             &json!(made),
             Some(&tagging),
         ),
         may(
-            "NameItsMachines",
+            "AllowTaggingOwnedInstances",
             &json!("ec2:CreateTags"),
             &instance,
             Some(&naming),
         ),
         may(
-            "RemoveWhatItMade",
+            "AllowDeletionOfOwnedResources",
             &json!(["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]),
             &json!([instance, template]),
             Some(&of_resource),
         ),
-        may("LookAround", &json!(READ_ACTIONS), &json!("*"), Some(&here)),
         may(
-            "FindImages",
+            "AllowRegionalReadActions",
+            &json!(READ_ACTIONS),
+            &json!("*"),
+            Some(&here),
+        ),
+        may(
+            "AllowReadImageParameters",
             &json!("ssm:GetParameter"),
             &arn("ssm", "", "parameter/aws/service/*"),
             None,
         ),
         may(
-            "AskForPrices",
+            "AllowReadPrices",
             &json!("pricing:GetProducts"),
             &json!("*"),
             None,
         ),
         may(
-            "ListInstanceProfiles",
+            "AllowListInstanceProfiles",
             &json!("iam:ListInstanceProfiles"),
             &json!("*"),
             None,
         ),
         may(
-            "LookAtInstanceProfiles",
+            "AllowReadInstanceProfiles",
             &json!("iam:GetInstanceProfile"),
             &json!({"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*"}),
             None,
         ),
         may(
-            "GiveNodesTheirRole",
+            "AllowPassingNodeRole",
             &json!("iam:PassRole"),
             &json!({"Fn::GetAtt": ["NodeRole", "Arn"]}),
             Some(&to_machines),
         ),
         may(
-            "FindTheCluster",
+            "AllowReadCluster",
             &json!("eks:DescribeCluster"),
             &arn("eks", "${AWS::AccountId}", &format!("cluster/{cluster}")),
             None,
         ),
         may(
-            "HearOfInterruptions",
+            "AllowReceiveInterruptionMessages",
             &json!(["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]),
             &json!({"Fn::GetAtt": ["Queue", "Arn"]}),
             None,
@@ -175,6 +190,17 @@ mod tests {
     fn policy_fits_the_limit_of_a_role() {
         let text = policy(&"a".repeat(100)).to_string();
         assert!(text.len() < 10_240, "{}", text.len());
+    }
+
+    #[test]
+    fn statement_ids_name_what_they_allow() {
+        let policy = policy("demo");
+        for statement in policy["Statement"].as_array().expect("statements") {
+            let sid = statement["Sid"].as_str().expect("a statement ID");
+            assert!(sid.starts_with("Allow"), "{sid}");
+            // Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_sid.html (from memory).
+            assert!(sid.bytes().all(|it| it.is_ascii_alphanumeric()), "{sid}");
+        }
     }
 
     #[test]

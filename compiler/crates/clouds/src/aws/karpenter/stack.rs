@@ -243,7 +243,7 @@ fn template(checked: &Checked<'_>) -> Value {
     interruptions(&mut add, cluster);
     json!({
         "AWSTemplateFormatVersion": "2010-09-09",
-        "Description": format!("What Karpenter of EKS cluster {cluster} needs"),
+        "Description": format!("Resources for Karpenter in EKS cluster {cluster}"),
         "Resources": resources,
     })
 }

@@ -132,7 +132,7 @@ impl Settings<'_> {
     pub(super) fn taints(&self) -> Vec<String> {
         let gpuc_taints = (self.pool.taints.iter()).filter(|taint| taint.set_by == SetBy::Gpuc);
         let mut taints: Vec<_> = gpuc_taints
-            .map(|taint| format!("{}={}:{:?}", taint.key, taint.value, taint.effect))
+            .map(|taint| format!("{}={}:{}", taint.key, taint.value, taint.effect.as_str()))
             .collect();
         taints.sort();
         taints

@@ -114,7 +114,7 @@ fn over_time() -> Row {
         recorded(&series::NODE_REQUESTED, "").within("sum by (namespace, resource) ({})");
     let lines = PanelKind::TimeSeries;
     Row {
-        title: "Over over_time",
+        title: "Over time",
         height: 9,
         panels: vec![
             panel(

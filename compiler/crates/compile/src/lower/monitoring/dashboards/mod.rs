@@ -67,3 +67,39 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 pub(super) fn reads() -> BTreeSet<&'static str> {
     all().iter().flat_map(Dashboard::reads).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::all;
+
+    /// Collects the titles and descriptions in a dashboard.
+    fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    match value.as_str() {
+                        Some(text) if key == "title" || key == "description" => found.push(text),
+                        _ => texts(value, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn titles_and_descriptions_contain_no_identifiers() {
+        for dashboard in all() {
+            let json = dashboard.json();
+            let mut found = Vec::new();
+            texts(&json, &mut found);
+            assert!(found.len() > 5, "{}", dashboard.uid);
+            for text in found {
+                assert!(!text.contains('_'), "{}: {text}", dashboard.uid);
+            }
+        }
+    }
+}
