@@ -1,10 +1,20 @@
 //! Every code has the properties that its explanation documents.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use gpuc_syntax::diag::{Edit, FORMER_NAMES, MANIFEST, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, FORMER_NAMES, MANIFEST, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
+
+/// Every code with the outcome of its invalid example, compiled once for all tests.
+fn outcomes() -> &'static [(&'static Code, Outcome)] {
+    static OUTCOMES: LazyLock<Vec<(&'static Code, Outcome)>> = LazyLock::new(|| {
+        let codes = gpuc::codes().into_iter();
+        codes.map(|code| (code, compile_text(code.bad))).collect()
+    });
+    &OUTCOMES
+}
 
 #[test]
 fn ids_and_names_are_unique_and_well_formed() {
@@ -87,10 +97,9 @@ fn fixes_of_examples_are_unambiguous() {
 
 #[test]
 fn bad_examples_raise_only_their_code() {
-    let wrong: Vec<_> = gpuc::codes()
-        .into_iter()
-        .filter_map(|code| {
-            let outcome = compile_text(code.bad);
+    let wrong: Vec<_> = outcomes()
+        .iter()
+        .filter_map(|(code, outcome)| {
             let as_promised = outcome.codes() == [code.id]
                 && outcome
                     .findings
@@ -129,8 +138,8 @@ fn good_examples_raise_nothing_and_build() {
 #[test]
 fn findings_have_help_and_no_full_stop() {
     let mut wrong = Vec::new();
-    for code in gpuc::codes() {
-        for found in compile_text(code.bad).findings {
+    for (code, outcome) in outcomes() {
+        for found in &outcome.findings {
             if found.help.is_none() {
                 wrong.push(format!("{}: no help", code.id));
             }
@@ -145,9 +154,8 @@ fn findings_have_help_and_no_full_stop() {
 #[test]
 fn fixes_resolve_their_finding() {
     let mut wrong = Vec::new();
-    for code in gpuc::codes() {
-        let outcome = compile_text(code.bad);
-        let edits = edits(&outcome);
+    for (code, outcome) in outcomes() {
+        let edits = edits(outcome);
         if edits.is_empty() {
             continue;
         }
@@ -170,10 +178,8 @@ fn fixes_resolve_their_finding() {
 
 #[test]
 fn rendered_findings_match_golden_files() {
-    let rendered = gpuc::codes().into_iter().map(|code| {
-        let text = compile_text(code.bad).text();
-        (format!("{}.txt", code.id), text)
-    });
+    let rendered = outcomes().iter();
+    let rendered = rendered.map(|(code, outcome)| (format!("{}.txt", code.id), outcome.text()));
     expect_files("golden/diagnostics", &rendered.collect());
 }
 

@@ -3,13 +3,10 @@
 mod plan;
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs;
 use std::sync::LazyLock;
 
-use gpuc_model::plan::Delivery;
 use gpuc_syntax::load::{ReadError, World};
-use gpuc_syntax::node::Node;
 
 use crate::support::{Outcome, compile_files, expect_files, repository};
 
@@ -127,16 +124,6 @@ fn what_gitops_tools_are_told_is_committed() {
     expect_files("golden/gitops", &wanted);
 }
 
-/// Outlines of the other examples.
-#[test]
-fn the_outlines_of_all_examples_are_the_committed_ones() {
-    let outlines = compiled_examples().iter().map(|(name, outcome)| {
-        let outline = outline(outcome);
-        (format!("{name}.txt"), outline)
-    });
-    expect_files("golden/outline", &outlines.collect());
-}
-
 /// Plans of the examples whose trees are not committed, and of the clusters with every setting.
 #[test]
 fn plans_are_up_to_date() {
@@ -161,63 +148,4 @@ fn plans_are_up_to_date() {
         (path, text)
     });
     expect_files("golden/plan", &plans.collect());
-}
-
-/// An outline of each cluster: pools with advertised resources, objects, releases, scripts.
-fn outline(outcome: &Outcome) -> String {
-    let mut text = String::new();
-    for compilation in &outcome.compilations {
-        let Some(plan) = &compilation.plan else {
-            continue;
-        };
-        writeln!(text, "cluster {} on {}", plan.cluster, plan.summary.place).unwrap();
-        for pool in &plan.summary.pools {
-            let nodes = format!("{} to {} nodes", pool.min_nodes, pool.max_nodes);
-            writeln!(text, "  pool {}: {}, {nodes}", pool.name, pool.machine).unwrap();
-            for resource in &pool.resources {
-                writeln!(text, "    offers {} x {}", resource.per_node, resource.name).unwrap();
-            }
-            for layout in &pool.layout {
-                writeln!(text, "    {layout}").unwrap();
-            }
-            for taint in &pool.taints {
-                writeln!(text, "    taint {taint}").unwrap();
-            }
-        }
-        for object in &plan.objects {
-            let identity = &object.identity;
-            writeln!(text, "  object {} {}", identity.kind, identity.name).unwrap();
-            let spec = object
-                .node
-                .get("spec")
-                .and_then(|spec| spec.get("template"));
-            let spec = spec.and_then(|template| template.get("spec"));
-            let tolerations = spec.and_then(|spec| spec.get("tolerations"));
-            for toleration in tolerations.map(Node::items).unwrap_or_default() {
-                let part = |key| {
-                    toleration
-                        .get(key)
-                        .and_then(|node| node.text())
-                        .unwrap_or("")
-                };
-                let (key, value, effect) = (part("key"), part("value"), part("effect"));
-                writeln!(text, "    tolerates {key}={value}:{effect}").unwrap();
-            }
-        }
-        for release in &plan.releases {
-            let (name, chart) = (&release.name, release.chart);
-            writeln!(text, "  release {name}: {} {}", chart.name, chart.version).unwrap();
-        }
-        let by = match &plan.delivery {
-            Delivery::Script => "install.sh",
-            Delivery::Gitops { tool, .. } => tool,
-        };
-        let steps: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
-        writeln!(text, "  deployed by {by}: {}", steps.join(", ")).unwrap();
-        for resource in &plan.provisioning.resources {
-            let (kind, name) = (resource.kind.name, &resource.name);
-            writeln!(text, "  script {}: {kind} {name}", resource.script).unwrap();
-        }
-    }
-    text
 }

@@ -120,9 +120,10 @@ fn findings_refer_to_the_cluster_file() {
 /// after the name is corrected.
 const LATER: &[(&str, usize)] = &[("custom.yaml", 1)];
 
+/// The files in `fixed/` are diffs of the files in `mistakes/`. There is none of a file without fixes.
 #[test]
-fn fixed_files_match_golden_files() {
-    let mut mended = BTreeMap::new();
+fn fixes_match_golden_diffs() {
+    let mut diffs = BTreeMap::new();
     for (path, text) in files("mistakes") {
         let (after, count) = mend(&path, &text);
         let before = check(&path, &text).0.findings.len();
@@ -139,9 +140,13 @@ fn fixed_files_match_golden_files() {
         assert_eq!(fixes.count(), 0, "{path}:\n{}", left.text());
         assert_eq!(mend(&path, &after), (after.clone(), 0), "{path} again");
         only_lines_of_findings_differ(&path, &text, &after);
-        mended.insert(path, after);
+        if after != text {
+            let diff = similar::TextDiff::from_lines(&text, &after);
+            let diff = diff.unified_diff().context_radius(1).to_string();
+            diffs.insert(path.replace(".yaml", ".diff"), diff);
+        }
     }
-    expect_files(&format!("{FOLDER}/fixed"), &mended);
+    expect_files(&format!("{FOLDER}/fixed"), &diffs);
 }
 
 /// Every line that no fix replaces is kept, in the same order.

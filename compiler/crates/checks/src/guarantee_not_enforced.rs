@@ -85,21 +85,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TEAMS, check_in};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
-              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
-            {teams}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2164"), expected, "{teams}");
+        check_in(TEAMS, "GPUC2164", teams, expected);
     }
 
     #[test]
@@ -113,7 +103,7 @@ mod tests {
             &["team `a` can use `nvidia.com/gpu.shared` of pool `turns` that is guaranteed to `b`"],
         );
         check(
-            "teams: [{name: a, quota: {gpus: [{pool: turns, shares: 1, limit: 3}]}}, {name: b, quota: {gpus: [{pool: turns, shares: 2}]}}]\n            queueing: kueue",
+            "teams: [{name: a, quota: {gpus: [{pool: turns, shares: 1, limit: 3}]}}, {name: b, quota: {gpus: [{pool: turns, shares: 2}]}}]\nqueueing: kueue",
             &[],
         );
     }

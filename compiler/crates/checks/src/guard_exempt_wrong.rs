@@ -93,18 +93,16 @@ fn problem(cluster: &Cluster, name: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(rest: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
-            {rest}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2211"), expected, "{rest}");
+        let file = "
+            cloud: {onPrem: {context: demo}}
+            nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}]
+            <rest>
+            ";
+        check_in(file, "GPUC2211", rest, expected);
     }
 
     #[test]

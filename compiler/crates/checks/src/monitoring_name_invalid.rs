@@ -82,19 +82,17 @@ fn check_object_name(kind: &str, name: Option<&Spanned<String>>, report: &mut Re
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(prometheus: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}
-            stack: {{devicePlugin: nvidia}}
-            nodePools: [{{name: gpu, machine: g6.xlarge, nodes: {{count: 1}}}}]
-            monitoring: {{prometheus: {prometheus}}}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2073"), expected, "{prometheus}");
+        let file = "
+            cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
+            stack: {devicePlugin: nvidia}
+            nodePools: [{name: gpu, machine: g6.xlarge, nodes: {count: 1}}]
+            monitoring: {prometheus: <rest>}
+            ";
+        check_in(file, "GPUC2073", prometheus, expected);
     }
 
     #[test]

@@ -97,19 +97,17 @@ fn check_profile(cluster: &Cluster, profile: &NotebookProfile, report: &mut Repo
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(profile: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-            notebooks: {{jupyterHub: {{profiles: [{profile}]}}}}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2140"), expected, "{profile}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}
+            notebooks: {jupyterHub: {profiles: [<rest>]}}
+            ";
+        check_in(file, "GPUC2140", profile, expected);
     }
 
     #[test]

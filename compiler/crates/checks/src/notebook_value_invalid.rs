@@ -153,18 +153,16 @@ fn check_object_name(kind: &str, name: Option<&Spanned<String>>, report: &mut Re
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(hub: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools: [{{name: cpu, hosts: [a], nodes: {{count: 1}}}}]
-            notebooks: {{jupyterHub: {{{hub}}}}}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2147"), expected, "{hub}");
+        let file = "
+            cloud: {onPrem: {context: demo}}
+            nodePools: [{name: cpu, hosts: [a], nodes: {count: 1}}]
+            notebooks: {jupyterHub: {<rest>}}
+            ";
+        check_in(file, "GPUC2147", hub, expected);
     }
 
     #[test]

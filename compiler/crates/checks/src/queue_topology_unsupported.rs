@@ -164,22 +164,20 @@ fn check_pool(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(topology: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
+              - {name: train, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}
+              - {name: infer, gpu: {model: L4, perNode: 4}, hosts: [b], nodes: {count: 1}}
             queueing: kueue
-            teams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 1}}]}}}}]
-            kueue: {{topology: {topology}}}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2175"), expected, "{topology}");
+            teams: [{name: a, quota: {gpus: [{pool: train, guaranteed: 1}]}}]
+            kueue: {topology: <rest>}
+            ";
+        check_in(file, "GPUC2175", topology, expected);
     }
 
     #[test]

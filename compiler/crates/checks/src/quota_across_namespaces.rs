@@ -125,21 +125,11 @@ fn report_queued(span: Span, queueing: Span, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TEAMS, check_in};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
-              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
-            {teams}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2159"), expected, "{teams}");
+        check_in(TEAMS, "GPUC2159", teams, expected);
     }
 
     #[test]
@@ -157,11 +147,11 @@ mod tests {
             &["namespace `b` has two quotas"],
         );
         check(
-            "teams: [{name: b, namespaces: [b, c], quota: {cpu: 1, gpus: [{pool: train, guaranteed: 1}]}}]\n            queueing: kueue",
+            "teams: [{name: b, namespaces: [b, c], quota: {cpu: 1, gpus: [{pool: train, guaranteed: 1}]}}]\nqueueing: kueue",
             &[],
         );
         check(
-            "teams: [{name: b, namespaces: [b, c], quota: {storage: 1Ti}, namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: train, guaranteed: 1}]}}]}]\n            queueing: kueue",
+            "teams: [{name: b, namespaces: [b, c], quota: {storage: 1Ti}, namespaceQuotas: [{namespace: b, quota: {gpus: [{pool: train, guaranteed: 1}]}}]}]\nqueueing: kueue",
             &[
                 "the quota of team `b` cannot be enforced across its 2 namespaces",
                 "queues count jobs across all namespaces of a team, not in one namespace",

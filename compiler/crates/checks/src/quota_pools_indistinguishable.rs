@@ -118,21 +118,11 @@ fn check_grant(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Repor
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TEAMS, check_in, messages};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
-              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
-            {teams}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2160"), expected, "{teams}");
+        check_in(TEAMS, "GPUC2160", teams, expected);
     }
 
     #[test]
@@ -146,7 +136,7 @@ mod tests {
             &[],
         );
         check(
-            "teams: [{name: a, quota: {gpus: [{pool: train, guaranteed: 1}]}}]\n            queueing: kueue",
+            "teams: [{name: a, quota: {gpus: [{pool: train, guaranteed: 1}]}}]\nqueueing: kueue",
             &[],
         );
         check(

@@ -87,21 +87,11 @@ fn report_sum(cluster: &Cluster, team: &Team, counted_together: &[&Grant], repor
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TEAMS, check_in};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
-              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
-            {teams}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2161"), expected, "{teams}");
+        check_in(TEAMS, "GPUC2161", teams, expected);
     }
 
     #[test]
@@ -115,7 +105,7 @@ mod tests {
             &["the quota of team `a` is 5 of `nvidia.com/gpu` in any of `train` and `infer`"],
         );
         check(
-            "teams: [{name: a, quota: {gpus: [{pool: train, guaranteed: 1}, {pool: infer, guaranteed: 3}]}}]\n            queueing: kueue",
+            "teams: [{name: a, quota: {gpus: [{pool: train, guaranteed: 1}, {pool: infer, guaranteed: 3}]}}]\nqueueing: kueue",
             &[],
         );
     }

@@ -54,21 +54,19 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}
+        let file = "
+            cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
             nodePools:
-              - {{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}
-              - {{name: four, machine: g6.12xlarge, nodes: {{min: 0, max: 2}}}}
-              - {{name: one, machine: g6.xlarge, nodes: {{min: 1, max: 2}}}}
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2202"), expected, "{workloads}");
+              - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+              - {name: four, machine: g6.12xlarge, nodes: {min: 0, max: 2}}
+              - {name: one, machine: g6.xlarge, nodes: {min: 1, max: 2}}
+            workloads: [<rest>]
+            ";
+        check_in(file, "GPUC2202", workloads, expected);
     }
 
     fn service(name: &str, pool: &str, keys: &str) -> String {

@@ -61,21 +61,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TEAMS, check_in};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: train, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}
-              - {{name: infer, gpu: {{model: L4, perNode: 4}}, hosts: [b], nodes: {{count: 1}}}}
-              - {{name: turns, gpu: {{model: L4, perNode: 1}}, hosts: [c], nodes: {{count: 1}}, sharing: {{timeSlicing: {{replicas: 4, rename: true}}}}}}
-            {teams}
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2154"), expected, "{teams}");
+        check_in(TEAMS, "GPUC2154", teams, expected);
     }
 
     #[test]

@@ -61,3 +61,35 @@ pub(super) fn messages(yaml: &str, id: &str) -> Vec<String> {
     let found = report.diagnostics().iter().filter(|it| it.code.id == id);
     found.map(|it| it.message.clone()).collect()
 }
+
+/// Compares the messages of one code with the expected ones. `rest` replaces `<rest>` in the file.
+#[track_caller]
+pub(super) fn check_in(file: &str, id: &str, rest: &str, expected: &[&str]) {
+    let yaml = file.replace("<rest>", rest);
+    assert_eq!(messages(&yaml, id), expected, "{rest}");
+}
+
+/// A file with three pools. `<rest>` are its other keys.
+pub(super) const TEAMS: &str = "
+cloud: {onPrem: {context: demo}}
+nodePools:
+  - {name: train, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}
+  - {name: infer, gpu: {model: L4, perNode: 4}, hosts: [b], nodes: {count: 1}}
+  - {name: turns, gpu: {model: L4, perNode: 1}, hosts: [c], nodes: {count: 1}, sharing: {timeSlicing: {replicas: 4, rename: true}}}
+<rest>
+";
+
+/// A file with one pool and the workloads `<rest>`.
+pub(super) const WORKLOADS: &str = "
+cloud: {onPrem: {context: demo}}
+nodePools:
+  - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}}
+workloads: [<rest>]
+";
+
+/// A file with one pool of one node and one workload, which has the keys `<rest>`.
+pub(super) const TASK: &str = "
+cloud: {onPrem: {context: demo}}
+nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}]
+workloads: [{name: a, <rest>}]
+";

@@ -93,18 +93,11 @@ pub(super) fn numbers(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TASK, check_in};
 
     #[track_caller]
     fn check(task: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
-            workloads: [{{name: a, {task}}}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2186"), expected, "{task}");
+        check_in(TASK, "GPUC2186", task, expected);
     }
 
     fn job(keys: &str) -> String {

@@ -72,20 +72,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(task: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{zones: [us-east-1a, us-east-1b]}}}}}}}}
+        let file = "
+            cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {zones: [us-east-1a, us-east-1b]}}}}
             nodePools:
-              - {{name: fast, machine: p5.48xlarge, zones: [us-east-1a], nodes: {{count: 2}}, network: {{efa: {{}}}}}}
-              - {{name: slow, machine: g6.12xlarge, nodes: {{count: 2}}}}
-            workloads: [{{name: a, {task}}}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2195"), expected, "{task}");
+              - {name: fast, machine: p5.48xlarge, zones: [us-east-1a], nodes: {count: 2}, network: {efa: {}}}
+              - {name: slow, machine: g6.12xlarge, nodes: {count: 2}}
+            workloads: [{name: a, <rest>}]
+            ";
+        check_in(file, "GPUC2195", task, expected);
     }
 
     #[test]

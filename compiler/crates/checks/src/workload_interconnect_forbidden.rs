@@ -88,22 +88,20 @@ fn privileged_use(network: &Network) -> Option<(Span, &'static str, &'static str
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{check_in, messages};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-              - {{name: fast, gpu: {{model: A30, perNode: 2}}, hosts: [c, d], nodes: {{count: 2}},
-                  network: {{rdma: {{roce: {{}}}}}}}}
-            teams: [{{name: t}}, {{name: p, podSecurity: privileged}}]
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2189"), expected, "{workloads}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}}
+              - {name: fast, gpu: {model: A30, perNode: 2}, hosts: [c, d], nodes: {count: 2},
+                  network: {rdma: {roce: {}}}}
+            teams: [{name: t}, {name: p, podSecurity: privileged}]
+            workloads: [<rest>]
+            ";
+        check_in(file, "GPUC2189", workloads, expected);
     }
 
     #[test]

@@ -132,19 +132,11 @@ fn object_names(cluster: &Cluster, workload: &Workload) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{WORKLOADS, check_in};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2181"), expected, "{workloads}");
+        check_in(WORKLOADS, "GPUC2181", workloads, expected);
     }
 
     #[test]

@@ -81,20 +81,18 @@ fn is_privileged(cluster: &Cluster, workload: &Workload) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}, network: {{rdma: {{roce: {{}}}}}}}}
-            teams: [{{name: t, podSecurity: privileged}}]
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2196"), expected, "{workloads}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}, network: {rdma: {roce: {}}}}
+            teams: [{name: t, podSecurity: privileged}]
+            workloads: [<rest>]
+            ";
+        check_in(file, "GPUC2196", workloads, expected);
     }
 
     #[test]

@@ -275,20 +275,18 @@ fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mu
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{check_in, messages};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            teams: [{{name: l, limits: {{max: {{cpu: 2, memory: 4Gi}}}}}}, {{name: t, quota: {{cpu: 4, memory: 8Gi, gpus: [{{pool: gpu, guaranteed: 2, limit: 3}}]}}}}]
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2187"), expected, "{workloads}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}}
+            teams: [{name: l, limits: {max: {cpu: 2, memory: 4Gi}}}, {name: t, quota: {cpu: 4, memory: 8Gi, gpus: [{pool: gpu, guaranteed: 2, limit: 3}]}}]
+            workloads: [<rest>]
+            ";
+        check_in(file, "GPUC2187", workloads, expected);
     }
 
     #[test]

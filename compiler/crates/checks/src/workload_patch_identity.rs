@@ -59,19 +59,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{WORKLOADS, check_in};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2185"), expected, "{workloads}");
+        check_in(WORKLOADS, "GPUC2185", workloads, expected);
     }
 
     #[test]

@@ -76,21 +76,19 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(workload: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}, dedicatedTo: t}}
-              - {{name: use, gpu: {{model: A30, perNode: 2}}, hosts: [b], nodes: {{count: 1}}, dedicatedTo: batch}}
-            teams: [{{name: t}}, {{name: u}}]
-            workloads: [{{name: a, {workload}}}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2197"), expected, "{workload}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}, dedicatedTo: t}
+              - {name: use, gpu: {model: A30, perNode: 2}, hosts: [b], nodes: {count: 1}, dedicatedTo: batch}
+            teams: [{name: t}, {name: u}]
+            workloads: [{name: a, <rest>}]
+            ";
+        check_in(file, "GPUC2197", workload, expected);
     }
 
     #[test]

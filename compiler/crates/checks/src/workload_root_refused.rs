@@ -86,20 +86,18 @@ fn patches_security(workload: &Workload) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::check_in;
 
     #[track_caller]
     fn check(workload: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
+        let file = "
+            cloud: {onPrem: {context: demo}}
             nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            teams: [{{name: t}}, {{name: r, podSecurity: restricted}}]
-            workloads: [{{name: a, {workload}}}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2194"), expected, "{workload}");
+              - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}}
+            teams: [{name: t}, {name: r, podSecurity: restricted}]
+            workloads: [{name: a, <rest>}]
+            ";
+        check_in(file, "GPUC2194", workload, expected);
     }
 
     #[test]

@@ -146,18 +146,11 @@ pub(super) fn protects_all(budget: &DisruptionBudget, pods: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{TASK, check_in};
 
     #[track_caller]
     fn check(task: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
-            workloads: [{{name: a, {task}}}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2186"), expected, "{task}");
+        check_in(TASK, "GPUC2186", task, expected);
     }
 
     #[test]

@@ -123,19 +123,11 @@ fn help_without_gpus(cluster: &Cluster, workload: &Workload) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::{WORKLOADS, check_in, messages};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
-        let yaml = format!(
-            "
-            cloud: {{onPrem: {{context: demo}}}}
-            nodePools:
-              - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
-            workloads: [{workloads}]
-            "
-        );
-        assert_eq!(messages(&yaml, "GPUC2184"), expected, "{workloads}");
+        check_in(WORKLOADS, "GPUC2184", workloads, expected);
     }
 
     #[test]

@@ -20,3 +20,27 @@ use gpuc_model::cloud::Cloud;
 
 /// Every cloud, by the key it has in the file.
 pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
+
+#[cfg(test)]
+mod tests {
+    use gpuc_model::check::check;
+
+    use super::CLOUDS;
+    use super::testing::{json, resolved};
+
+    /// The ids of all findings for a file.
+    fn ids(yaml: &str) -> Vec<&'static str> {
+        let (cluster, mut report) = resolved(json(yaml));
+        check(&cluster, &mut report);
+        report.diagnostics().iter().map(|it| it.code.id).collect()
+    }
+
+    #[test]
+    fn examples_raise_only_their_code() {
+        for rule in CLOUDS.iter().flat_map(|cloud| cloud.rules()) {
+            let code = &rule.code;
+            assert_eq!(ids(code.bad), [code.id], "{}", code.name);
+            assert_eq!(ids(&code.good()), [""; 0], "{}", code.name);
+        }
+    }
+}

@@ -1,14 +1,11 @@
 //! Clusters for tests, from YAML.
 
-use std::sync::Arc;
-
-use gpuc_schema::config::GpuCluster;
-
 use gpuc_model::Cluster;
 use gpuc_model::check::check;
 use gpuc_model::plan::{Command, Field, Provisioning, Resource, Word};
-use gpuc_model::resolve::{Choices, resolve};
 use gpuc_syntax::diag::Report;
+
+use crate::testing::{json, resolved};
 
 /// The first lines of a file with a new cluster.
 pub(super) const HEAD: &str = r#"
@@ -22,16 +19,7 @@ stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 
 /// The cluster of a file, and the diagnostics of resolving it and of every rule.
 pub(super) fn cluster(yaml: &str) -> (Cluster, Report) {
-    // Through JSON: this YAML reader expects tags for enums, where the file has mappings.
-    let json: serde_json::Value = serde_yaml::from_str(yaml).expect("the test's YAML");
-    let config: GpuCluster = serde_json::from_value(json).expect("the test's file");
-    let mut report = Report::default();
-    let cluster = resolve(
-        Arc::new(config),
-        &crate::testing::REGISTRY,
-        &Choices::default(),
-        &mut report,
-    );
+    let (cluster, mut report) = resolved(json(yaml));
     check(&cluster, &mut report);
     (cluster, report)
 }

@@ -22,15 +22,6 @@ pub(super) fn cluster(yaml: &str, report: &mut Report) -> Cluster {
     )
 }
 
-/// Names of all diagnostics for a file.
-pub(super) fn codes(yaml: &str) -> Vec<&'static str> {
-    let mut report = Report::default();
-    let cluster = cluster(yaml, &mut report);
-    check::check(&cluster, &mut report);
-    let diagnostics = report.diagnostics().iter();
-    diagnostics.map(|diagnostic| diagnostic.code.name).collect()
-}
-
 /// A file with a cluster that gpuc creates, a system pool, and the given pools.
 pub(super) fn with_pools(pools: &str) -> String {
     with_cluster("{create: {}}", pools)

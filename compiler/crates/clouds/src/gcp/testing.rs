@@ -1,15 +1,11 @@
 //! Test clusters.
 
-use std::sync::Arc;
-
-use gpuc_schema::config::GpuCluster;
 use serde_json::{Value, json};
 
-use gpuc_model::Cluster;
 use gpuc_model::check::check;
 use gpuc_model::plan::{Command, Provisioning, Resource, Word};
-use gpuc_model::resolve::{Choices, resolve};
-use gpuc_syntax::diag::Report;
+
+pub(super) use crate::testing::resolved;
 
 /// A cluster in `us-central1-a`, with a system pool and the given pools.
 pub(super) fn cluster(pools: &[Value]) -> Value {
@@ -28,21 +24,6 @@ pub(super) fn cluster(pools: &[Value]) -> Value {
         "stack": {"runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"},
         "nodePools": pools,
     })
-}
-
-/// Resolves a configuration.
-pub(super) fn resolved(config: Value) -> (Cluster, Report) {
-    let config: GpuCluster = serde_json::from_value(config).expect("a configuration");
-    let mut report = Report::default();
-    (
-        resolve(
-            Arc::new(config),
-            &crate::testing::REGISTRY,
-            &Choices::default(),
-            &mut report,
-        ),
-        report,
-    )
 }
 
 /// Provisioning of a configuration without errors.

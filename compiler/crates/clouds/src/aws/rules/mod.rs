@@ -151,22 +151,3 @@ fn control_plane_zones(cluster: &Cluster) -> &[Spanned<String>] {
         AwsCluster::Existing(_) => &[],
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::codes;
-    use super::*;
-
-    #[test]
-    fn examples_match_their_codes() {
-        for rule in RULES {
-            assert_eq!(codes(rule.code.bad), [rule.code.id], "{}", rule.code.name);
-            assert_eq!(codes(&rule.code.good()), [""; 0], "{}", rule.code.name);
-        }
-    }
-
-    #[test]
-    fn rules_are_sorted_by_id() {
-        assert!(RULES.is_sorted_by_key(|rule| rule.code.id));
-    }
-}

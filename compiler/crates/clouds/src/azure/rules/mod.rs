@@ -69,32 +69,3 @@ fn size(pool: &Pool) -> Option<&'static AzureSize> {
         MachineType::Cpu(_) | MachineType::Host => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::RULES;
-    use crate::azure::testing::codes;
-
-    #[test]
-    fn rules_are_sorted() {
-        assert!(RULES.is_sorted_by(|a, b| a.code.id < b.code.id));
-    }
-
-    #[test]
-    fn examples_report_only_their_own_code() {
-        for rule in RULES {
-            assert_eq!(
-                codes(rule.code.bad),
-                [rule.code.name],
-                "bad of {}",
-                rule.code.id
-            );
-            assert!(
-                codes(&rule.code.good()).is_empty(),
-                "good of {}: {:?}",
-                rule.code.id,
-                codes(&rule.code.good())
-            );
-        }
-    }
-}
