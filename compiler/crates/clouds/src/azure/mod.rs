@@ -354,7 +354,7 @@ mod tests {
         let pool = "- {name: gpu, machine: Standard_NC24ads_A100_v4, nodes: {count: 1}, network: {rdma: {infiniband: {}}}}";
         let cluster = cluster(&with_pools(pool), &mut Report::default());
         let pool = cluster.pools.last().expect("a pool");
-        let rdma = pool.written.network.rdma.as_ref().expect("RDMA");
+        let rdma = pool.settings.network.rdma.as_ref().expect("RDMA");
         let refusal = cluster.cloud.rdma(pool, &rdma.value);
         let why = refusal.expect_err("a size without InfiniBand").why;
         assert_eq!(why, "`Standard_NC24ads_A100_v4` has no InfiniBand");

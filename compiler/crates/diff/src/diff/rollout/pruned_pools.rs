@@ -1,7 +1,6 @@
 //! Removed pools whose components the GitOps controller prunes at the push: they are drained before it, or stay in the
 //! input until new pools replace them.
 
-
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids, pool_changes, removed_pool_names};
