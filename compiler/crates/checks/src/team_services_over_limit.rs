@@ -156,6 +156,41 @@ mod tests {
     }
 
     #[test]
+    fn service_beyond_the_quota_of_its_namespace_is_not_reported_twice() {
+        let service = |name: &str, namespace: &str, replicas: u32| {
+            format!(
+                "{{name: {name}, team: t, namespace: {namespace}, deployment: {{image: 'a:1', replicas: {replicas}}}}}"
+            )
+        };
+        let found = |workloads: &str, id: &str| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                nodePools:
+                  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a, b], nodes: {{count: 2}}}}
+                teams: [{{name: t, namespaces: [ra, rb], namespaceQuotas: [{{namespace: ra, quota: {{pods: 2}}}}]}}]
+                workloads: [{workloads}]
+                "
+            );
+            messages(&yaml, id)
+        };
+        let chat = service("chat", "ra", 3);
+        let over = ["workload `chat` exceeds its team's quota of pods"];
+        for workloads in [
+            chat.clone(),
+            format!("{chat}, {}", service("other", "rb", 1)),
+            format!("{chat}, {}", service("other", "ra", 1)),
+        ] {
+            assert_eq!(found(&workloads, "GPUC2187"), over, "{workloads}");
+            let none: [&str; 0] = [];
+            assert_eq!(found(&workloads, "GPUC2200"), none, "{workloads}");
+        }
+        let both = format!("{}, {}", service("a", "ra", 2), service("b", "ra", 1));
+        let over = ["the services of team `t` need 3 pods at once, but the team's limit is 2 pods"];
+        assert_eq!(found(&both, "GPUC2200"), over);
+    }
+
+    #[test]
     fn volumes_beyond_the_storage_quota_are_found() {
         let check = |workloads: &str, expected: &[&str]| {
             let yaml = format!(

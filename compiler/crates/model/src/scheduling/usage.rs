@@ -151,7 +151,7 @@ fn exceeded(limit: Limit<'_>, loads: &[&Load<'_>]) -> Option<Spent> {
     let mut requests: Vec<_> = inside
         .map(|(index, load)| (index, load.asks(&limit.what)))
         .collect();
-    let is_alone = requests.len() == 1;
+    let is_alone = loads.len() == 1;
     requests.retain(|(_, count)| *count > 0 && (*count <= limit.has || is_alone));
     let asked = requests
         .iter()
