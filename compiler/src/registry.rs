@@ -13,13 +13,10 @@ pub static REGISTRY: Registry = Registry {
 
 /// Every kind of finding, by id.
 pub fn codes() -> Vec<&'static Code> {
-    let rules = gpuc_checks::RULES.iter();
-    let of_clouds = CLOUDS.iter().flat_map(|cloud| cloud.rules());
     let mut codes: Vec<&'static Code> = [
         gpuc_syntax::yaml::codes::CODES,
         gpuc_syntax::decode::codes::CODES,
         gpuc_syntax::load::codes::CODES,
-        gpuc_model::resolve::codes::CODES,
         gpuc_compile::fleet::CODES,
         gpuc_compile::compile::CODES,
         gpuc_compile::audit::codes::CODES,
@@ -27,7 +24,7 @@ pub fn codes() -> Vec<&'static Code> {
     ]
     .concat();
     codes.extend(gpuc_manifests::RULES.iter().map(|rule| &rule.code));
-    codes.extend(rules.chain(of_clouds).map(|rule| &rule.code));
+    codes.extend(REGISTRY.codes_of_rules());
     codes.sort_by_key(|code| code.id);
     codes
 }

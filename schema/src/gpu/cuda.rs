@@ -1,8 +1,7 @@
-//! The minimum driver of each CUDA version, the supported GPU architectures, and the end of life of driver branches.
+//! The minimum driver of each CUDA version, and the supported GPU architectures.
 //!
 //! Sources, read 2026-11-21: NVIDIA CUDA 13.2 Update 2 release notes, table 3 (Linux drivers);
-//! docs.nvidia.com/deploy/cuda-compatibility, table 1 (minor-version compatibility);
-//! docs.nvidia.com/datacenter/tesla/drivers (branches).
+//! docs.nvidia.com/deploy/cuda-compatibility, table 1 (minor-version compatibility).
 
 use std::fmt;
 
@@ -53,14 +52,6 @@ impl fmt::Display for DriverVersion {
         write!(f, "{}.{:02}", self.branch, self.minor)?;
         self.patch.map_or(Ok(()), |patch| write!(f, ".{patch:02}"))
     }
-}
-
-/// The driver that supports all features of CUDA `major.minor`: the driver of its first release.
-pub fn min_driver_for(major: u8, minor: u8) -> Option<DriverVersion> {
-    RELEASES
-        .iter()
-        .find(|release| (release.major, release.minor, release.update) == (major, minor, 0))
-        .map(|release| release.driver)
 }
 
 /// The oldest driver branch that can run programs of this CUDA major version (minor-version compatibility). Later
@@ -136,26 +127,6 @@ pub static RELEASES: &[CudaRelease] = &[
     cuda(11, 4, 0, driver(470, 42, 1)),
 ];
 
-/// A driver branch and its end of life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverBranch {
-    /// 580 in R580.
-    pub branch: u16,
-    /// Whether it is a long-term support branch; a production branch otherwise.
-    pub long_term: bool,
-    /// The month in which support ends, as `2028-08`.
-    pub end_of_life: &'static str,
-}
-
-/// The branches with a known end of life.
-pub static BRANCHES: &[DriverBranch] = &[
-    branch(535, true, "2026-06"),
-    branch(570, false, "2026-02"),
-    branch(580, true, "2028-08"),
-    // From a secondary source.
-    branch(595, false, "2027-03"),
-];
-
 const fn cuda(major: u8, minor: u8, update: u8, driver: DriverVersion) -> CudaRelease {
     CudaRelease {
         major,
@@ -173,14 +144,6 @@ const fn driver(branch: u16, minor: u16, patch: u16) -> DriverVersion {
     }
 }
 
-const fn branch(branch: u16, long_term: bool, end_of_life: &'static str) -> DriverBranch {
-    DriverBranch {
-        branch,
-        long_term,
-        end_of_life,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,7 +158,10 @@ mod tests {
             (11, 4, Some("470.42.01")),
             (12, 7, None),
         ] {
-            let found = min_driver_for(major, minor).map(|version| version.to_string());
+            let first = RELEASES
+                .iter()
+                .find(|it| (it.major, it.minor, it.update) == (major, minor, 0));
+            let found = first.map(|release| release.driver.to_string());
             assert_eq!(found.as_deref(), driver);
         }
     }

@@ -29,6 +29,14 @@ impl Registry {
         code.unwrap_or_else(|| unreachable!("no code {id} is registered"))
     }
 
+    /// The codes of resolution and of every rule.
+    pub fn codes_of_rules(&self) -> Vec<&'static Code> {
+        let of_clouds = self.clouds.iter().flat_map(|cloud| cloud.rules());
+        let rules = self.rules.iter().chain(of_clouds);
+        let of_resolution = crate::resolve::codes::CODES.iter().copied();
+        of_resolution.chain(rules.map(|rule| &rule.code)).collect()
+    }
+
     /// The cloud that a section of the file configures.
     ///
     /// # Panics

@@ -40,12 +40,6 @@ impl Control {
         self.send(Some(gpu), NvmlEventKind::Xid { xid, instance });
     }
 
-    /// Sends a correctable memory error.
-    pub fn single_bit_error(&self, gpu: u32) {
-        self.change(gpu, |card| card.single_bit_errors += 1);
-        self.send(Some(gpu), NvmlEventKind::SingleBitEcc);
-    }
-
     /// Sends an uncorrectable memory error.
     pub fn double_bit_error(&self, gpu: u32) {
         self.change(gpu, |card| card.double_bit_errors += 1);
@@ -71,15 +65,6 @@ impl Control {
     pub fn disable_mig(&self, gpu: u32) {
         self.change(gpu, |card| card.cut(None));
         self.send(Some(gpu), NvmlEventKind::MigChanged);
-    }
-
-    /// Sets the MIG mode after the next reset of the GPU.
-    pub fn pend_mig(&self, gpu: u32, pending: bool) {
-        self.change(gpu, |card| {
-            if let Some(mode) = &mut card.info.mig {
-                mode.pending = pending;
-            }
-        });
     }
 
     /// Reports the GPU as unavailable.

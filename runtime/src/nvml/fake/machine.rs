@@ -32,7 +32,6 @@ pub(super) struct Card {
     pub(super) trouble: Option<NvmlError>,
     /// Why it cannot be monitored.
     pub(super) watch_trouble: Option<NvmlError>,
-    pub(super) single_bit_errors: u64,
     pub(super) double_bit_errors: u64,
     /// Number of samples taken.
     pub(super) samples: u64,
@@ -144,7 +143,6 @@ impl Card {
             },
             trouble: None,
             watch_trouble: None,
-            single_bit_errors: 0,
             double_bit_errors: 0,
             samples: 0,
             energy: 0,

@@ -42,7 +42,7 @@ impl Card {
             correctable_remapped_rows: high_bandwidth.then_some(0),
             uncorrectable_remapped_rows: high_bandwidth.then_some(0),
             remap_failure: high_bandwidth.then_some(self.condition.remap_failed),
-            single_bit_errors: Some(self.single_bit_errors),
+            single_bit_errors: Some(0),
             double_bit_errors: Some(self.double_bit_errors),
             slices: self
                 .info

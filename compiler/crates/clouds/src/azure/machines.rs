@@ -75,11 +75,6 @@ pub fn find(name: &str) -> Option<&'static AzureSize> {
     MACHINES.iter().find(|size| size.machine.name == name)
 }
 
-/// The retired size with this name, if its GPU model is not in the catalog; the others are in [`MACHINES`].
-pub fn find_retired(name: &str) -> Option<&'static RetiredSize> {
-    RETIRED.iter().find(|size| size.name == name)
-}
-
 /// All sizes with a GPU model in the catalog, by series, smallest first.
 #[rustfmt::skip] // One row per line, to keep the columns readable.
 pub static MACHINES: &[AzureSize] = &[
@@ -510,10 +505,6 @@ mod tests {
         assert_eq!(
             size("Standard_ND40rs_v2").machine.status,
             Status::PreviousGeneration
-        );
-        assert_eq!(
-            find_retired("Standard_NV12s_v3").map(|size| size.since),
-            Some("2026-09-30")
         );
     }
 

@@ -57,13 +57,6 @@ impl AttachLimit {
     }
 }
 
-/// The attachable GPU model with this name.
-pub fn find_accelerator(name: &str) -> Option<&'static Attachable> {
-    ATTACHABLE
-        .iter()
-        .find(|attachable| attachable.accelerator == name)
-}
-
 /// The N1 machine type with this name.
 pub fn find_n1(name: &str) -> Option<&'static N1Machine> {
     N1_MACHINES.iter().find(|machine| machine.name == name)
@@ -185,12 +178,13 @@ mod tests {
 
     #[test]
     fn limits_refuse_machines_that_are_too_large() {
-        let t4 = find_accelerator("nvidia-tesla-t4").expect("a row");
+        let find = |name: &str| ATTACHABLE.iter().find(|it| it.accelerator == name);
+        let t4 = find("nvidia-tesla-t4").expect("a row");
         let one = t4.limit(1).expect("one T4");
         assert!(one.admits(find_n1("n1-standard-32").expect("a row")));
         assert!(!one.admits(find_n1("n1-standard-64").expect("a row")));
         assert_eq!(t4.limit(3), None);
-        let v100 = find_accelerator("nvidia-tesla-v100").and_then(|attachable| attachable.limit(1));
+        let v100 = find("nvidia-tesla-v100").and_then(|attachable| attachable.limit(1));
         assert!(
             !v100
                 .expect("one V100")

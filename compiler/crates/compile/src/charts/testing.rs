@@ -17,14 +17,9 @@ pub(crate) static REGISTRY: Registry = Registry {
     codes,
 };
 
-/// The codes of every rule and of resolution.
+/// The codes of resolution and of every rule.
 pub(crate) fn codes() -> Vec<&'static Code> {
-    let of_clouds = REGISTRY.clouds.iter().flat_map(|cloud| cloud.rules());
-    let rules = REGISTRY.rules.iter().chain(of_clouds);
-    rules
-        .map(|rule| &rule.code)
-        .chain(gpuc_model::resolve::codes::CODES.iter().copied())
-        .collect()
+    REGISTRY.codes_of_rules()
 }
 
 /// Runs a closure on an on-premises cluster with DRA: a pool `system` without GPUs, and a pool `gpu` with these keys.

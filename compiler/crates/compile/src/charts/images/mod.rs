@@ -116,11 +116,6 @@ impl ChartImage {
         format!("{}:{}", self.repository, self.tag)
     }
 
-    /// Whether it runs with the chart's default values.
-    pub fn runs_by_default(&self) -> bool {
-        self.switch.is_none_or(|(_, by_default)| by_default)
-    }
-
     /// The name without the registry's host.
     fn path(&self) -> &'static str {
         let parts = self.repository.split_once('/');
