@@ -109,8 +109,8 @@ impl TeamResolver<'_> {
         }
     }
 
-    /// Default requests of containers that set none. With a quota of CPU or memory, the API server rejects a pod without
-    /// requests. With only a maximum, Kubernetes uses the maximum as the request of each container.
+    /// Default requests of containers that set none. With a quota of CPU or memory, the API server rejects a pod
+    /// without requests. With only a maximum, Kubernetes uses the maximum as the request of each container.
     ///
     /// Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21.
     fn default_request(&mut self, index: usize, team: &FileTeam) -> Amounts {
