@@ -6,7 +6,7 @@ use gpuc_compile::compile::{Compilation, Options};
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::{Diagnostic, Levels, Report, render};
 use gpuc_syntax::load;
-use gpuc_syntax::load::Files;
+use gpuc_syntax::load::MemoryFiles;
 use gpuc_syntax::source::{Sources, Span};
 use gpuc_syntax::yaml;
 
@@ -41,7 +41,7 @@ pub(crate) fn parse(bytes: &[u8]) {
 /// A document builds, or there is an error; never both, never neither. Every YAML file of a tree is YAML to another
 /// reader, and what is printed of the findings is the same twice.
 pub(crate) fn compile(bytes: &[u8]) {
-    let mut world = Files::default();
+    let mut world = MemoryFiles::default();
     world.insert(FILE, bytes);
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(&world, &[FILE], &mut sources, &mut report);
@@ -81,7 +81,7 @@ fn check_compilation(compilation: &Compilation) {
             assert!(
                 lock.files
                     .keys()
-                    .all(|path| gpuc_compile::lock::is_inside(path))
+                    .all(|path| gpuc_compile::lock::is_valid_path(path))
             );
             for (path, file) in tree.files() {
                 if path

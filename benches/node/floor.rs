@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::pin::Pin;
 
-use gpuc_runtime::kubelet::SOCKET;
+use gpuc_runtime::kubelet::KUBELET_SOCKET;
 use gpuc_runtime::kubelet::api::v1beta1::device_plugin_server::{DevicePlugin, DevicePluginServer};
 use gpuc_runtime::kubelet::api::v1beta1::registration_client::RegistrationClient;
 use gpuc_runtime::kubelet::api::v1beta1::{
@@ -25,18 +25,18 @@ pub(crate) const COMMAND: &str = "floor";
 
 const ENDPOINT: &str = "floor.sock";
 
-struct Floor {
+struct MinimalPlugin {
     devices: Vec<Device>,
 }
 
 /// Serves so many devices until it is killed.
-pub(crate) async fn serve(folder: &Path, count: usize) {
+pub(crate) async fn serve_minimal_plugin(folder: &Path, count: usize) {
     let device = |index| Device {
         id: format!("GPU-00000000-0000-0000-0000-{index:012}"),
         health: "Healthy".to_owned(),
         topology: None,
     };
-    let floor = Floor {
+    let floor = MinimalPlugin {
         devices: (0..count).map(device).collect(),
     };
     let socket = folder.join(ENDPOINT);
@@ -50,7 +50,7 @@ pub(crate) async fn serve(folder: &Path, count: usize) {
             .serve_with_incoming(server, incoming)
             .await
     });
-    let kubelet = folder.join(SOCKET);
+    let kubelet = folder.join(KUBELET_SOCKET);
     let connect = tower::service_fn(move |_| {
         let kubelet = kubelet.clone();
         async move { std::io::Result::Ok(TokioIo::new(UnixStream::connect(kubelet).await?)) }
@@ -70,7 +70,7 @@ pub(crate) async fn serve(folder: &Path, count: usize) {
 }
 
 #[tonic::async_trait]
-impl DevicePlugin for Floor {
+impl DevicePlugin for MinimalPlugin {
     type ListAndWatchStream =
         Pin<Box<dyn Stream<Item = Result<ListAndWatchResponse, Status>> + Send>>;
 

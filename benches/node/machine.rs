@@ -14,7 +14,7 @@ use crate::floor;
 const GPU: &str = "nvidia.com/gpu";
 
 /// A kind of machine.
-pub(crate) struct Machine {
+pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) gpus: u32,
     /// How the configuration says that GPUs are shared.
@@ -26,9 +26,9 @@ pub(crate) struct Machine {
     floor: bool,
 }
 
-impl Machine {
+impl Scenario {
     /// All of them; the first one is what the others are compared with.
-    pub(crate) fn all() -> Vec<Self> {
+    pub(crate) fn scenarios() -> Vec<Self> {
         let whole = |name, gpus| Self {
             name,
             gpus,
@@ -69,10 +69,10 @@ impl Machine {
     }
 
     /// Puts the machine's files into a folder.
-    pub(crate) fn set_up(&self) -> Place {
+    pub(crate) fn set_up(&self) -> ScenarioFiles {
         let folder = tempfile::tempdir().unwrap();
         let words = format!("h100x{}", self.gpus);
-        let fake = Fake::machine(&words).unwrap();
+        let fake = Fake::from_description(&words).unwrap();
         let mut driver = FakeDriver::new("driver = 570.86.15");
         driver.unset("calls");
         driver.set("gpus", &self.gpus.to_string());
@@ -106,8 +106,8 @@ impl Machine {
         let config = folder.path().join("config");
         fs::create_dir(&config).unwrap();
         let config = config.join("node.json");
-        fs::write(&config, self.config(driver.root())).unwrap();
-        Place {
+        fs::write(&config, self.node_config(driver.root())).unwrap();
+        ScenarioFiles {
             plugins,
             config,
             roots,
@@ -116,7 +116,7 @@ impl Machine {
         }
     }
 
-    fn config(&self, driver: &Path) -> String {
+    fn node_config(&self, driver: &Path) -> String {
         let (count, sharing) = (self.gpus, self.sharing);
         let driver = driver.display();
         format!(
@@ -136,7 +136,7 @@ impl Machine {
     }
 
     /// Starts what is measured.
-    pub(crate) fn start(&self, runtime: &Path, place: &Place) -> Child {
+    pub(crate) fn start(&self, runtime: &Path, place: &ScenarioFiles) -> Child {
         let mut command = if self.floor {
             let mut command = Command::new(std::env::current_exe().unwrap());
             let count = self.gpus.to_string();
@@ -161,13 +161,13 @@ impl Machine {
     }
 
     /// Whether it is the plugin that does nothing.
-    pub(crate) fn is_floor(&self) -> bool {
+    pub(crate) fn is_minimal_plugin(&self) -> bool {
         self.floor
     }
 }
 
 /// A machine's files.
-pub(crate) struct Place {
+pub(crate) struct ScenarioFiles {
     /// The kubelet's folder.
     pub(crate) plugins: PathBuf,
     config: PathBuf,
@@ -176,15 +176,15 @@ pub(crate) struct Place {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl ScenarioFiles {
     /// From now on, calls to the driver are written down.
-    pub(crate) fn write_calls_down(&mut self) {
+    pub(crate) fn record_driver_calls(&mut self) {
         let calls = self.driver.root().join("calls").display().to_string();
         self.driver.set("calls", &calls);
     }
 
     /// How many questions the driver was asked since then; waiting for an event is none.
-    pub(crate) fn questions(&self) -> usize {
+    pub(crate) fn driver_call_count(&self) -> usize {
         self.driver.all_calls() - self.driver.calls("nvmlEventSetWait_v2")
     }
 }

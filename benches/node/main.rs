@@ -19,10 +19,10 @@ mod table;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use machine::Machine;
+use machine::Scenario;
 
 /// What is measured, and how often.
-struct Plan {
+struct BenchOptions {
     /// The program.
     runtime: PathBuf,
     /// How often each machine is started.
@@ -42,7 +42,10 @@ fn main() {
     if let [command, folder, count] = words.as_slice()
         && command == floor::COMMAND
     {
-        return runtime.block_on(floor::serve(folder.as_ref(), count.parse().unwrap()));
+        return runtime.block_on(floor::serve_minimal_plugin(
+            folder.as_ref(),
+            count.parse().unwrap(),
+        ));
     }
     let number = |flag: &str, usual: u64| {
         let at = words.iter().position(|word| word == flag);
@@ -50,21 +53,21 @@ fn main() {
         value.map_or(usual, |value| value.parse().unwrap())
     };
     let count = |flag, usual| usize::try_from(number(flag, usual)).unwrap();
-    let plan = Plan {
-        runtime: program(),
+    let plan = BenchOptions {
+        runtime: runtime_path(),
         starts: count("-n", 15),
         allocations: count("-a", 4_000),
         idle: Duration::from_secs(number("-i", 30)),
     };
     let mut columns = Vec::new();
-    for machine in Machine::all() {
+    for machine in Scenario::scenarios() {
         columns.push(runtime.block_on(measure::measure(&plan, &machine)));
     }
     table::print(&plan.runtime, &columns);
 }
 
 /// The daemon that was built with this: examples are in a folder next to the programs.
-fn program() -> PathBuf {
+fn runtime_path() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let program = own.ancestors().nth(2).unwrap().join("gpuc-runtime");
     assert!(program.exists(), "benches/runtime builds it");

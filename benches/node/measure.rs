@@ -9,47 +9,47 @@ use gpuc_runtime::kubelet::api::v1beta1::{
     PreferredAllocationRequest,
 };
 
-use crate::Plan;
-use crate::machine::{Machine, Place};
+use crate::BenchOptions;
+use crate::machine::{Scenario, ScenarioFiles};
 use crate::process::{Memory, Process};
 use crate::simulated_kubelet::{Kubelet, Plugin};
 
 /// How often each size is asked for.
-const PREFERRED: usize = 20;
+const PREFERRED_REPETITIONS: usize = 20;
 
 /// The largest size that is asked for.
-const LARGEST: usize = 16;
+const MAX_PREFERRED_SIZE: usize = 16;
 
 /// What was measured of a machine.
 #[derive(Default)]
-pub(crate) struct Column {
+pub(crate) struct Measurement {
     pub(crate) name: &'static str,
     /// Until the kubelet knew all resources.
     pub(crate) registered: Duration,
     /// The same, of the fastest start: what the others add is waiting for a processor.
-    pub(crate) fastest: Duration,
+    pub(crate) fastest_registration: Duration,
     /// Until it had a list of each.
     pub(crate) listed: Duration,
     /// The processor time until the kubelet knew all resources.
     pub(crate) start_cpu: Duration,
     /// What this process needs to open the same driver and read the GPUs.
-    pub(crate) driver: Duration,
+    pub(crate) driver_read_time: Duration,
     pub(crate) idle: Memory,
     pub(crate) threads: usize,
     /// How often something woke a thread while the daemon was left alone.
-    pub(crate) wakes: u64,
+    pub(crate) wakeups: u64,
     /// All answers, fastest first.
     pub(crate) allocations: Vec<Duration>,
     pub(crate) cpu_per_allocation: Duration,
     /// The median of each size, from 1 on.
     pub(crate) preferred: Vec<Duration>,
     /// What the driver was asked for all these answers.
-    pub(crate) questions: usize,
+    pub(crate) driver_calls: usize,
     pub(crate) loaded: Memory,
 }
 
 /// Measures a machine, from start to load.
-pub(crate) async fn measure(plan: &Plan, machine: &Machine) -> Column {
+pub(crate) async fn measure(plan: &BenchOptions, machine: &Scenario) -> Measurement {
     let mut place = machine.set_up();
     let mut starts = Vec::new();
     let mut last = None;
@@ -57,36 +57,38 @@ pub(crate) async fn measure(plan: &Plan, machine: &Machine) -> Column {
         if let Some((daemon, _)) = last.take() {
             drop::<Daemon>(daemon);
         }
-        let (start, daemon, kubelet) = start(plan, machine, &place).await;
+        let (start, daemon, kubelet) = start_and_measure(plan, machine, &place).await;
         starts.push(start);
         last = Some((daemon, kubelet));
     }
     let (daemon, kubelet) = last.unwrap();
     let process = Process::new(daemon.0.id());
-    let median_of = |part: fn(&Start) -> Duration| median(starts.iter().map(part).collect());
-    let mut column = Column {
+    let median_of =
+        |part: fn(&StartMeasurement) -> Duration| median(starts.iter().map(part).collect());
+    let mut column = Measurement {
         name: machine.name,
         registered: median_of(|it| it.registered),
-        fastest: starts.iter().map(|it| it.registered).min().unwrap(),
+        fastest_registration: starts.iter().map(|it| it.registered).min().unwrap(),
         listed: median_of(|it| it.listed),
         start_cpu: median_of(|it| it.cpu),
-        ..Column::default()
+        ..Measurement::default()
     };
-    if !machine.is_floor() {
-        column.driver = median((0..plan.starts).map(|_| ask_driver(&place)).collect());
+    if !machine.is_minimal_plugin() {
+        column.driver_read_time =
+            median((0..plan.starts).map(|_| measure_driver(&place)).collect());
     }
     // What follows from the start has ended by then.
     tokio::time::sleep(Duration::from_secs(1).min(plan.idle)).await;
-    let before = process.sleeps();
+    let before = process.voluntary_switches();
     tokio::time::sleep(plan.idle).await;
-    let sleeps = process.sleeps().into_iter();
-    column.wakes = sleeps
+    let sleeps = process.voluntary_switches().into_iter();
+    column.wakeups = sleeps
         .map(|(thread, after)| after - before.get(&thread).unwrap_or(&0))
         .sum();
     column.threads = process.threads().len();
     column.idle = process.memory();
 
-    place.write_calls_down();
+    place.record_driver_calls();
     let resource = machine.resources[0];
     let ids: Vec<String> = kubelet
         .met(resource)
@@ -97,13 +99,15 @@ pub(crate) async fn measure(plan: &Plan, machine: &Machine) -> Column {
         .collect();
     let mut plugin = kubelet.plugin(resource).await;
     let cpu = process.cpu();
-    column.allocations = allocate(&mut plugin, &ids, plan.allocations).await;
+    column.allocations = measure_allocations(&mut plugin, &ids, plan.allocations).await;
     let spent = process.cpu().saturating_sub(cpu);
     column.cpu_per_allocation = spent / u32::try_from(plan.allocations).unwrap();
-    for size in 1..=ids.len().min(LARGEST) {
-        column.preferred.push(prefer(&mut plugin, &ids, size).await);
+    for size in 1..=ids.len().min(MAX_PREFERRED_SIZE) {
+        column
+            .preferred
+            .push(measure_preferred(&mut plugin, &ids, size).await);
     }
-    column.questions = place.questions();
+    column.driver_calls = place.driver_call_count();
     column.loaded = process.memory();
     column
 }
@@ -118,13 +122,17 @@ impl Drop for Daemon {
     }
 }
 
-struct Start {
+struct StartMeasurement {
     registered: Duration,
     listed: Duration,
     cpu: Duration,
 }
 
-async fn start(plan: &Plan, machine: &Machine, place: &Place) -> (Start, Daemon, Kubelet) {
+async fn start_and_measure(
+    plan: &BenchOptions,
+    machine: &Scenario,
+    place: &ScenarioFiles,
+) -> (StartMeasurement, Daemon, Kubelet) {
     let mut kubelet = Kubelet::new(&place.plugins);
     kubelet.start().await;
     let begin = Instant::now();
@@ -147,7 +155,7 @@ async fn start(plan: &Plan, machine: &Machine, place: &Place) -> (Start, Daemon,
             machine.resources.iter().all(|it| listed(it, seen))
         })
         .await;
-    let start = Start {
+    let start = StartMeasurement {
         registered,
         listed: begin.elapsed(),
         cpu,
@@ -156,14 +164,14 @@ async fn start(plan: &Plan, machine: &Machine, place: &Place) -> (Start, Daemon,
 }
 
 /// Opens the driver and reads the GPUs, as the daemon does, in this process.
-fn ask_driver(place: &Place) -> Duration {
+fn measure_driver(place: &ScenarioFiles) -> Duration {
     let begin = Instant::now();
     let driver = place.driver.open().unwrap();
     discover(&driver, &place.roots, None).unwrap();
     begin.elapsed()
 }
 
-async fn allocate(plugin: &mut Plugin, ids: &[String], times: usize) -> Vec<Duration> {
+async fn measure_allocations(plugin: &mut Plugin, ids: &[String], times: usize) -> Vec<Duration> {
     let mut took = Vec::with_capacity(times);
     for id in ids.iter().cycle().take(times) {
         let request = AllocateRequest {
@@ -179,9 +187,9 @@ async fn allocate(plugin: &mut Plugin, ids: &[String], times: usize) -> Vec<Dura
     took
 }
 
-async fn prefer(plugin: &mut Plugin, ids: &[String], size: usize) -> Duration {
+async fn measure_preferred(plugin: &mut Plugin, ids: &[String], size: usize) -> Duration {
     let mut took = Vec::new();
-    for _ in 0..PREFERRED {
+    for _ in 0..PREFERRED_REPETITIONS {
         let request = PreferredAllocationRequest {
             container_requests: vec![ContainerPreferredAllocationRequest {
                 available_device_i_ds: ids.to_vec(),

@@ -27,31 +27,37 @@ impl Process {
 
     /// The processor time of all threads that there are now.
     pub(crate) fn cpu(&self) -> Duration {
-        let times = self.threads_say("schedstat", |text| {
+        let times = self.thread_values("schedstat", |text| {
             text.split(' ').next().and_then(|word| word.parse().ok())
         });
         Duration::from_nanos(times.values().sum())
     }
 
     /// How often each thread gave the processor away: each time, something woke it before.
-    pub(crate) fn sleeps(&self) -> BTreeMap<String, u64> {
-        self.threads_say("status", |text| value(text, "voluntary_ctxt_switches:"))
+    pub(crate) fn voluntary_switches(&self) -> BTreeMap<String, u64> {
+        self.thread_values("status", |text| {
+            parse_value(text, "voluntary_ctxt_switches:")
+        })
     }
 
     /// The names of the threads.
     pub(crate) fn threads(&self) -> BTreeMap<String, u64> {
-        self.threads_say("stat", |_| Some(1))
+        self.thread_values("stat", |_| Some(1))
     }
 
     pub(crate) fn memory(&self) -> Memory {
         let text = fs::read_to_string(self.folder.join("smaps_rollup")).unwrap();
         Memory {
-            resident: value(&text, "Rss:").unwrap(),
-            proportional: value(&text, "Pss:").unwrap(),
+            resident: parse_value(&text, "Rss:").unwrap(),
+            proportional: parse_value(&text, "Pss:").unwrap(),
         }
     }
 
-    fn threads_say(&self, file: &str, read: impl Fn(&str) -> Option<u64>) -> BTreeMap<String, u64> {
+    fn thread_values(
+        &self,
+        file: &str,
+        read: impl Fn(&str) -> Option<u64>,
+    ) -> BTreeMap<String, u64> {
         let threads = fs::read_dir(self.folder.join("task")).unwrap();
         let said = threads.filter_map(|thread| {
             let thread = thread.ok()?;
@@ -64,7 +70,7 @@ impl Process {
 }
 
 /// The number behind a key at the start of a line.
-fn value(text: &str, key: &str) -> Option<u64> {
+fn parse_value(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::measure::Column;
+use crate::measure::Measurement;
 
 /// Prints a table with a column for each machine, and below it how the machines compare with the first.
-pub(crate) fn print(runtime: &Path, columns: &[Column]) {
+pub(crate) fn print(runtime: &Path, columns: &[Measurement]) {
     let file = std::fs::metadata(runtime).unwrap().len();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap();
     println!(
@@ -15,30 +15,38 @@ pub(crate) fn print(runtime: &Path, columns: &[Column]) {
         to_f64(file) / 1024.0 / 1024.0
     );
     row("", columns, |it| it.name.to_owned());
-    row("exec to registered, ms", columns, |it| ms(it.registered));
+    row("exec to registered, ms", columns, |it| {
+        format_ms(it.registered)
+    });
     row("  x floor", columns, |it| {
         ratio(it.registered, columns[0].registered)
     });
-    row("  fastest start, ms", columns, |it| ms(it.fastest));
-    row("  driver alone, ms", columns, |it| ms(it.driver));
-    row("  without driver, ms", columns, |it| {
-        ms(it.registered.saturating_sub(it.driver))
+    row("  fastest start, ms", columns, |it| {
+        format_ms(it.fastest_registration)
     });
-    row("exec to first list, ms", columns, |it| ms(it.listed));
-    row("cpu until registered, ms", columns, |it| ms(it.start_cpu));
+    row("  driver alone, ms", columns, |it| {
+        format_ms(it.driver_read_time)
+    });
+    row("  without driver, ms", columns, |it| {
+        format_ms(it.registered.saturating_sub(it.driver_read_time))
+    });
+    row("exec to first list, ms", columns, |it| format_ms(it.listed));
+    row("cpu until registered, ms", columns, |it| {
+        format_ms(it.start_cpu)
+    });
     row("RSS idle, KiB", columns, |it| it.idle.resident.to_string());
     row("PSS idle, KiB", columns, |it| {
         it.idle.proportional.to_string()
     });
     row("threads idle", columns, |it| it.threads.to_string());
-    row("wake-ups while idle", columns, |it| it.wakes.to_string());
+    row("wake-ups while idle", columns, |it| it.wakeups.to_string());
     for (name, part) in [("p50", 50), ("p90", 90), ("p99", 99)] {
         row(&format!("Allocate {name}, us"), columns, |it| {
-            us(it.allocations[it.allocations.len() * part / 100])
+            format_us(it.allocations[it.allocations.len() * part / 100])
         });
     }
     row("cpu per Allocate, us", columns, |it| {
-        us(it.cpu_per_allocation)
+        format_us(it.cpu_per_allocation)
     });
     row("  x floor", columns, |it| {
         ratio(it.cpu_per_allocation, columns[0].cpu_per_allocation)
@@ -48,11 +56,11 @@ pub(crate) fn print(runtime: &Path, columns: &[Column]) {
         row(&format!("preferred {size}, ms"), columns, |it| {
             it.preferred
                 .get(size - 1)
-                .map_or_else(String::new, |it| ms(*it))
+                .map_or_else(String::new, |it| format_ms(*it))
         });
     }
     row("NVML calls for all answers", columns, |it| {
-        it.questions.to_string()
+        it.driver_calls.to_string()
     });
     row("RSS after load, KiB", columns, |it| {
         it.loaded.resident.to_string()
@@ -62,7 +70,7 @@ pub(crate) fn print(runtime: &Path, columns: &[Column]) {
     });
 }
 
-fn row(name: &str, columns: &[Column], cell: impl Fn(&Column) -> String) {
+fn row(name: &str, columns: &[Measurement], cell: impl Fn(&Measurement) -> String) {
     print!("{name:<28}");
     for column in columns {
         print!("{:>11}", cell(column));
@@ -70,11 +78,11 @@ fn row(name: &str, columns: &[Column], cell: impl Fn(&Column) -> String) {
     println!();
 }
 
-fn ms(time: Duration) -> String {
+fn format_ms(time: Duration) -> String {
     format!("{:.2}", time.as_secs_f64() * 1e3)
 }
 
-fn us(time: Duration) -> String {
+fn format_us(time: Duration) -> String {
     format!("{:.0}", time.as_secs_f64() * 1e6)
 }
 

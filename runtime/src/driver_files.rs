@@ -41,7 +41,7 @@ const PROGRAMS: &[&str] = &[
 const FIRMWARE_FOLDERS: &[&str] = &["/lib/firmware/updates", "/lib/firmware"];
 
 /// Settings of the driver's graphics, `OpenCL` and ray tracing parts.
-const SETTINGS: &[&str] = &[
+const SETTINGS_FILES: &[&str] = &[
     "/etc/OpenCL/vendors/nvidia.icd",
     "/etc/vulkan/icd.d/nvidia_icd.json",
     "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
@@ -54,13 +54,13 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Sockets of the driver's daemons.
-const SOCKETS: &[&str] = &[
+const SOCKET_FILES: &[&str] = &[
     "/run/nvidia-persistenced/socket",
     "/run/nvidia-fabricmanager/socket",
 ];
 
 /// Files of GPUDirect Storage.
-const STORAGE: &[&str] = &["/etc/cufile.json", "/run/udev"];
+const STORAGE_FILES: &[&str] = &["/etc/cufile.json", "/run/udev"];
 
 /// Locations of the container toolkit's hook program, in order of preference.
 const HOOK_PROGRAMS: &[&str] = &[
@@ -71,7 +71,7 @@ const HOOK_PROGRAMS: &[&str] = &[
 ];
 
 /// The hooks that gpuc uses.
-const HOOKS: &[&str] = &[
+const USED_HOOKS: &[&str] = &[
     "create-symlinks",
     "enable-cuda-compat",
     "update-ldcache",
@@ -119,57 +119,57 @@ pub struct HookProgram {
 impl DriverFiles {
     /// Finds the files of this driver version below the driver root, as seen by the daemon's container.
     pub fn read(root: &Path, version: &str) -> Self {
-        let there = |paths: &[&str]| -> Vec<String> {
-            let found = paths.iter().filter(|path| below(root, path).exists());
+        let existing = |paths: &[&str]| -> Vec<String> {
+            let found = paths.iter().filter(|path| join_root(root, path).exists());
             found.map(|path| (*path).to_owned()).collect()
         };
         Self {
-            libraries: libraries(root, version),
-            programs: programs(root),
-            firmware: firmware(root, version),
-            settings: there(SETTINGS),
-            sockets: there(SOCKETS),
-            storage: there(STORAGE),
-            hook: hook(root),
+            libraries: find_libraries(root, version),
+            programs: find_programs(root),
+            firmware: find_firmware(root, version),
+            settings: existing(SETTINGS_FILES),
+            sockets: existing(SOCKET_FILES),
+            storage: existing(STORAGE_FILES),
+            hook: find_hook_program(root),
         }
     }
 
     /// Returns the missing file without which no container can compute, if any.
-    pub fn missing(&self, version: &str) -> Option<String> {
+    pub fn missing_file(&self, version: &str) -> Option<String> {
         let name = format!("libcuda.so.{version}");
-        let there = |library: &Library| library.path.ends_with(&format!("/{name}"));
-        (!self.libraries.iter().any(there)).then_some(name)
+        let is_library = |library: &Library| library.path.ends_with(&format!("/{name}"));
+        (!self.libraries.iter().any(is_library)).then_some(name)
     }
 }
 
 /// Finds the driver's libraries by the version in their names. A directory that links to another is read once.
-fn libraries(root: &Path, version: &str) -> Vec<Library> {
+fn find_libraries(root: &Path, version: &str) -> Vec<Library> {
     let mut libraries = Vec::new();
     let mut seen = Vec::new();
     for folder in LIBRARY_FOLDERS {
-        let Ok(real) = fs::canonicalize(below(root, folder)) else {
+        let Ok(real) = fs::canonicalize(join_root(root, folder)) else {
             continue;
         };
         if seen.contains(&real) {
             continue;
         }
-        libraries.extend(libraries_in(root, folder, version));
-        libraries.extend(libraries_in(root, &format!("{folder}/vdpau"), version));
+        libraries.extend(find_libraries_in(root, folder, version));
+        libraries.extend(find_libraries_in(root, &format!("{folder}/vdpau"), version));
         seen.push(real);
     }
     libraries
 }
 
-fn libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
+fn find_libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
     let suffix = format!(".so.{version}");
     let mut files = Vec::new();
     let mut targets: BTreeMap<String, String> = BTreeMap::new();
-    for entry in entries(root, folder) {
-        let Ok(kind) = fs::symlink_metadata(below(root, &format!("{folder}/{entry}"))) else {
+    for entry in sorted_entries(root, folder) {
+        let Ok(kind) = fs::symlink_metadata(join_root(root, &format!("{folder}/{entry}"))) else {
             continue;
         };
         if kind.is_symlink() {
-            let target = fs::read_link(below(root, &format!("{folder}/{entry}")));
+            let target = fs::read_link(join_root(root, &format!("{folder}/{entry}")));
             let target = target.ok().and_then(|path| {
                 let name = path.file_name()?.to_str()?;
                 Some(name.to_owned())
@@ -182,7 +182,7 @@ fn libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
     let library = |file: String| Library {
         links: targets
             .keys()
-            .filter(|link| leads_to(&targets, link, &file))
+            .filter(|link| resolves_to(&targets, link, &file))
             .map(|link| format!("{folder}/{link}"))
             .collect(),
         path: format!("{folder}/{file}"),
@@ -191,7 +191,7 @@ fn libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
 }
 
 /// Whether a link leads to a file in its directory, possibly through other links.
-fn leads_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool {
+fn resolves_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool {
     let mut at = link;
     // A cycle of links leads nowhere.
     for _ in 0..targets.len() {
@@ -206,20 +206,20 @@ fn leads_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool 
     false
 }
 
-fn programs(root: &Path) -> Vec<String> {
+fn find_programs(root: &Path) -> Vec<String> {
     let find = |program: &&str| {
         let mut paths = PROGRAM_FOLDERS
             .iter()
             .map(|folder| format!("{folder}/{program}"));
-        paths.find(|path| below(root, path).is_file())
+        paths.find(|path| join_root(root, path).is_file())
     };
     PROGRAMS.iter().filter_map(find).collect()
 }
 
-fn firmware(root: &Path, version: &str) -> Vec<String> {
+fn find_firmware(root: &Path, version: &str) -> Vec<String> {
     let files = |folder: &&str| {
         let folder = format!("{folder}/nvidia/{version}");
-        let names = entries(root, &folder).into_iter();
+        let names = sorted_entries(root, &folder).into_iter();
         let is_gsp = |name: &String| {
             name.starts_with("gsp") && name.rsplit_once('.').is_some_and(|(_, end)| end == "bin")
         };
@@ -235,13 +235,14 @@ fn firmware(root: &Path, version: &str) -> Vec<String> {
 /// Finds the hook program and its hooks. An unknown hook prevents the start of a container (before toolkit 1.17.7), and
 /// the daemon cannot run programs of the host, so it searches the file for the names. If the toolkit's installer
 /// replaced the program with a script, the program is next to it.
-fn hook(root: &Path) -> Option<HookProgram> {
+fn find_hook_program(root: &Path) -> Option<HookProgram> {
     HOOK_PROGRAMS.iter().find_map(|path| {
-        let found = below(root, path).is_file();
+        let found = join_root(root, path).is_file();
         if !found {
             return None;
         }
-        let named = |file: &str| names_in(&below(root, file), HOOKS).unwrap_or_default();
+        let named =
+            |file: &str| find_names_in_file(&join_root(root, file), USED_HOOKS).unwrap_or_default();
         let mut hooks = named(path);
         if hooks.is_empty() {
             hooks = named(&format!("{path}.real"));
@@ -254,13 +255,13 @@ fn hook(root: &Path) -> Option<HookProgram> {
 }
 
 /// Returns the names that a file contains. The file is large and read in chunks, to limit memory.
-fn names_in(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
-    const PIECE: usize = 64 * 1024;
+fn find_names_in_file(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
+    const CHUNK_SIZE: usize = 64 * 1024;
     let overlap = names.iter().map(|name| name.len()).max().unwrap_or(0);
     let mut file = fs::File::open(path)?;
     let mut found: Vec<String> = Vec::new();
-    let mut window: Vec<u8> = Vec::with_capacity(PIECE + overlap);
-    let mut piece = vec![0; PIECE];
+    let mut window: Vec<u8> = Vec::with_capacity(CHUNK_SIZE + overlap);
+    let mut piece = vec![0; CHUNK_SIZE];
     loop {
         let read = file.read(&mut piece)?;
         if read == 0 {
@@ -269,7 +270,7 @@ fn names_in(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
         window.extend_from_slice(&piece[..read]);
         for name in names {
             let known = found.iter().any(|known| known == name);
-            if !known && contains(&window, name.as_bytes()) {
+            if !known && contains_bytes(&window, name.as_bytes()) {
                 found.push((*name).to_owned());
             }
         }
@@ -278,20 +279,20 @@ fn names_in(path: &Path, names: &[&str]) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-fn contains(text: &[u8], name: &[u8]) -> bool {
+fn contains_bytes(text: &[u8], name: &[u8]) -> bool {
     text.windows(name.len()).any(|part| part == name)
 }
 
 /// Lists the names in a directory, sorted; empty if it does not exist.
-fn entries(root: &Path, folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(below(root, folder)).into_iter().flatten();
+fn sorted_entries(root: &Path, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(join_root(root, folder)).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<_> = names.collect();
     names.sort_unstable();
     names
 }
 
-fn below(root: &Path, path: &str) -> std::path::PathBuf {
+fn join_root(root: &Path, path: &str) -> std::path::PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
@@ -300,20 +301,20 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn put(root: &Path, path: &str, text: &str) {
-        let path = below(root, path);
+    fn write_file(root: &Path, path: &str, text: &str) {
+        let path = join_root(root, path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     #[test]
-    fn the_libraries_of_the_version_are_found_with_their_names() {
+    fn libraries_of_the_version_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        put(root, "/usr/lib64/libcuda.so.570.86.15", "");
-        put(root, "/usr/lib64/libcuda.so.565.57.01", "");
-        put(root, "/usr/lib64/libc.so.6", "");
-        put(root, "/usr/lib64/vdpau/libvdpau_nvidia.so.570.86.15", "");
+        write_file(root, "/usr/lib64/libcuda.so.570.86.15", "");
+        write_file(root, "/usr/lib64/libcuda.so.565.57.01", "");
+        write_file(root, "/usr/lib64/libc.so.6", "");
+        write_file(root, "/usr/lib64/vdpau/libvdpau_nvidia.so.570.86.15", "");
         let lib = root.join("usr/lib64");
         symlink("libcuda.so.570.86.15", lib.join("libcuda.so.1")).unwrap();
         symlink("libcuda.so.1", lib.join("libcuda.so")).unwrap();
@@ -334,13 +335,13 @@ mod tests {
                 },
             ]
         );
-        assert_eq!(files.missing("570.86.15"), None);
+        assert_eq!(files.missing_file("570.86.15"), None);
         let other = DriverFiles::read(root, "570.1");
-        assert_eq!(other.missing("570.1").unwrap(), "libcuda.so.570.1");
+        assert_eq!(other.missing_file("570.1").unwrap(), "libcuda.so.570.1");
     }
 
     #[test]
-    fn programs_firmware_and_settings_are_found_once() {
+    fn other_files_are_found_once() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for path in [
@@ -351,7 +352,7 @@ mod tests {
             "/lib/firmware/nvidia/1.0/gsp_tu10x.bin",
             "/usr/share/nvidia/nvoptix.bin",
         ] {
-            put(root, path, "");
+            write_file(root, path, "");
         }
         let files = DriverFiles::read(root, "570.86.15");
         assert_eq!(files.programs, ["/usr/bin/nvidia-smi"]);
@@ -364,21 +365,21 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_program_is_asked_for_what_it_has_without_running_it() {
+    fn hooks_are_found_without_running_the_program() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         // The second name lies across the border of two pieces.
         let mut program = "create-symlinks".to_owned();
         program.push_str(&"-".repeat(64 * 1024 - program.len() - 5));
         program.push_str("update-ldcache");
-        put(root, "/usr/bin/nvidia-ctk", &program);
+        write_file(root, "/usr/bin/nvidia-ctk", &program);
         let hook = DriverFiles::read(root, "1").hook.unwrap();
         assert_eq!(hook.path, "/usr/bin/nvidia-ctk");
         assert_eq!(hook.hooks, ["create-symlinks", "update-ldcache"]);
         // A script of the toolkit's installer, and the program behind it.
         let script = "/usr/local/nvidia/toolkit/nvidia-cdi-hook";
-        put(root, script, "#!/bin/sh");
-        put(root, &format!("{script}.real"), "update-ldcache");
+        write_file(root, script, "#!/bin/sh");
+        write_file(root, &format!("{script}.real"), "update-ldcache");
         let hook = DriverFiles::read(root, "1").hook.unwrap();
         assert_eq!((hook.path.as_str(), hook.hooks.len()), (script, 1));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gpuc_schema::node_config::NodeConfig;
 
-use crate::device::{Inventory, Offer, Share};
+use crate::device::{AdvertisedResource, Inventory, KubeletDevice};
 use crate::host::HostFiles;
 
 /// A snapshot of the state. It is replaced as a whole and never modified.
@@ -19,19 +19,21 @@ pub struct State {
     /// The driver files and device nodes, as seen by the daemon.
     pub files: Arc<HostFiles>,
     /// The advertised resources.
-    pub offers: Vec<Offer>,
+    pub advertised_resources: Vec<AdvertisedResource>,
     /// The unhealthy devices: UUID of the GPU or MIG device, and the cause.
     pub unhealthy: BTreeMap<String, String>,
 }
 
 impl State {
     /// Returns the advertised resource with this name.
-    pub fn offer(&self, resource: &str) -> Option<&Offer> {
-        self.offers.iter().find(|offer| offer.resource == resource)
+    pub fn advertised_resource(&self, resource: &str) -> Option<&AdvertisedResource> {
+        self.advertised_resources
+            .iter()
+            .find(|offer| offer.resource == resource)
     }
 
     /// Returns why a share must not be used, if it is unhealthy. A MIG device is unhealthy if its GPU is.
-    pub fn trouble(&self, share: &Share) -> Option<&str> {
+    pub fn unhealthy_reason(&self, share: &KubeletDevice) -> Option<&str> {
         let gpu = self.inventory.gpu(share.gpu).map(crate::device::Gpu::id);
         let gpu = gpu.and_then(|id| self.unhealthy.get(&id));
         self.unhealthy.get(&share.part).or(gpu).map(String::as_str)

@@ -43,7 +43,7 @@ impl Span {
 
     /// The empty span at the start of this one.
     #[must_use]
-    pub fn head(self) -> Self {
+    pub fn empty_at_start(self) -> Self {
         Self {
             end: self.start,
             ..self
@@ -67,7 +67,7 @@ impl<T> Spanned<T> {
     }
 
     /// A value without a location.
-    pub fn unwritten(value: T) -> Self {
+    pub fn without_span(value: T) -> Self {
         Self::new(value, Span::NONE)
     }
 
@@ -107,7 +107,7 @@ impl<T: Ord> Ord for Spanned<T> {
 
 impl<T: Default> Default for Spanned<T> {
     fn default() -> Self {
-        Self::unwritten(T::default())
+        Self::without_span(T::default())
     }
 }
 
@@ -156,7 +156,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for SpannedVisitor<T> {
         self,
         deserializer: D,
     ) -> Result<Self::Value, D::Error> {
-        T::deserialize(deserializer).map(Spanned::unwritten)
+        T::deserialize(deserializer).map(Spanned::without_span)
     }
 }
 

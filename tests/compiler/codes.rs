@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use gpuc_syntax::diag::{Code, Correction, Edit, FORMER_NAMES, MANIFEST, Severity};
+use gpuc_syntax::diag::{Code, Correction, Edit, FORMER_NAMES, MANIFEST_SEPARATOR, Severity};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
 
@@ -54,7 +54,7 @@ fn former_names_are_unique_and_belong_to_codes() {
 }
 
 /// The ids that a text names in backticks, by themselves or as a range.
-fn named(text: &str) -> BTreeSet<String> {
+fn ids_in_text(text: &str) -> BTreeSet<String> {
     let words: Vec<_> = text.split('`').collect();
     let id = |word: &str| word.strip_prefix("GPUC")?.parse::<u32>().ok();
     let mut found = BTreeSet::new();
@@ -73,7 +73,10 @@ fn manifests_page_lists_all_findings() {
     let page = std::fs::read_to_string(repository().join("docs/manifests.md")).unwrap();
     let codes = gpuc::codes().into_iter().map(|code| code.id.to_owned());
     let of_manifests: BTreeSet<_> = codes.filter(|id| id.starts_with("GPUC40")).collect();
-    let missing: Vec<_> = of_manifests.difference(&named(&page)).cloned().collect();
+    let missing: Vec<_> = of_manifests
+        .difference(&ids_in_text(&page))
+        .cloned()
+        .collect();
     assert_eq!(missing, Vec::<String>::new());
 }
 
@@ -159,7 +162,7 @@ fn fixes_resolve_their_finding() {
         if edits.is_empty() {
             continue;
         }
-        let mended = compile_text(&apply(code.bad, edits));
+        let mended = compile_text(&apply_edits(code.bad, edits));
         if mended
             .findings
             .iter()
@@ -195,10 +198,12 @@ fn edits(outcome: &Outcome) -> Vec<Edit> {
     edits
 }
 
-fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+fn apply_edits(text: &str, mut edits: Vec<Edit>) -> String {
     let mut text = text.to_owned();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span));
-    let manifest = text.find(MANIFEST).map_or(0, |at| at + MANIFEST.len());
+    let manifest = text
+        .find(MANIFEST_SEPARATOR)
+        .map_or(0, |at| at + MANIFEST_SEPARATOR.len());
     for edit in edits {
         let start = if edit.span.source == 0 { 0 } else { manifest };
         let place = start + edit.span.start as usize..start + edit.span.end as usize;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use crate::support::compile_text;
 
 /// Why a conflict cannot occur.
-enum KeptOut {
+enum Rejection {
     /// A finding with this name and at least this number of locations.
-    Found(&'static str, usize),
+    Reported(&'static str, usize),
     /// gpuc writes consistent files: a file contains one text, and no file contains the other.
-    Written {
+    Resolved {
         /// A text that a file contains.
         has: &'static str,
         /// A text that no file contains.
@@ -18,7 +18,7 @@ enum KeptOut {
     },
 }
 
-use KeptOut::{Found, Written};
+use Rejection::{Reported, Resolved};
 
 const AWS: &str = r#"{aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}"#;
 const AZURE: &str = "{azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, \
@@ -28,12 +28,12 @@ const GCP: &str =
 const LAB: &str = "{onPrem: {context: lab}}";
 
 /// The conflict, the location of its setting, the keys of the pool, and the reason why it cannot occur.
-const TABLE: &[(&str, &str, &str, KeptOut)] = &[
+const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
     (
         "C01: eksctl's device plugin next to the operator's",
         AWS,
         "machine: g6.xlarge, stack: {devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "--install-nvidia-plugin=false",
             lacks: "--install-nvidia-plugin=true",
         },
@@ -42,19 +42,19 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C02: the operator's device plugin next to the one inside Bottlerocket",
         AWS,
         "machine: g6.xlarge, os: {family: Bottlerocket}, stack: {devicePlugin: operator}",
-        Found("device-plugin-conflict", 2),
+        Reported("device-plugin-conflict", 2),
     ),
     (
         "C03: the operator's driver on an image that has one",
         AWS,
         "machine: g6.xlarge, os: {family: AmazonLinux2023}, stack: {driver: operator}",
-        Found("operator-driver-unsupported", 2),
+        Reported("operator-driver-unsupported", 2),
     ),
     (
         "C03: the operator's toolkit on an image that has one",
         AWS,
         "machine: g6.xlarge, stack: {devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "toolkit:\n  enabled: false\n",
             lacks: "toolkit:\n  enabled: true\n",
         },
@@ -63,19 +63,19 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C04: a machine whose GPUs eksctl does not see",
         AWS,
         "machine: p3.8xlarge, stack: {devicePlugin: operator}",
-        Found("gpu-unseen-by-eksctl", 1),
+        Reported("gpu-unseen-by-eksctl", 1),
     ),
     (
         "C05: a part of a GPU that EC2 counts as none",
         AWS,
         "machine: g6f.xlarge, stack: {devicePlugin: operator}",
-        Found("fractional-gpu-uncounted", 1),
+        Reported("fractional-gpu-uncounted", 1),
     ),
     (
         "C06: GKE's device plugin next to the operator's",
         GCP,
         "machine: g2-standard-8, stack: {devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "gke-no-default-nvidia-gpu-device-plugin=true",
             lacks: "gpu-driver-version=default",
         },
@@ -84,7 +84,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C07: GKE's sharing without GKE's device plugin",
         GCP,
         "machine: g2-standard-8, stack: {devicePlugin: operator}, sharing: {timeSlicing: {replicas: 4}}",
-        Written {
+        Resolved {
             has: "timeSlicing:",
             lacks: "gpu-sharing-strategy",
         },
@@ -94,19 +94,19 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         GCP,
         "machine: g2-standard-8, stack: {devicePlugin: operator}, \
          taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]",
-        Found("gke-taint-automatic", 1),
+        Reported("gke-taint-automatic", 1),
     ),
     (
         "C09: AKS's managed GPU pools",
         AZURE,
         "machine: Standard_NC4as_T4_v3, stack: {devicePlugin: cloud}",
-        Found("plugin-unavailable", 1),
+        Reported("plugin-unavailable", 1),
     ),
     (
         "C10: AKS without a driver and without the toolkit",
         AZURE,
         "machine: Standard_NC4as_T4_v3, stack: {driver: operator, devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "toolkit:\n  enabled: true\n",
             lacks: "--gpu-driver Install",
         },
@@ -115,7 +115,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C10: AKS's driver and the operator's",
         AZURE,
         "machine: Standard_NC4as_T4_v3, stack: {driver: preinstalled, devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "driver:\n  enabled: false\n",
             lacks: "--gpu-driver None",
         },
@@ -124,33 +124,33 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         "C11: a taint without a value, which az refuses",
         AZURE,
         "machine: Standard_NC4as_T4_v3, stack: {devicePlugin: operator}, taints: [{key: sku, effect: NoSchedule}]",
-        Found("taint-value-missing", 1),
+        Reported("taint-value-missing", 1),
     ),
     (
         "C12: MPS and MIG on one GPU",
         LAB,
         "gpu: {model: a100-sxm4-40gb, perNode: 1}, hosts: [a], stack: {devicePlugin: operator}, \
          sharing: {mps: {replicas: 4}, mig: {strategy: single, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}",
-        Found("exactly-one-required", 1),
+        Reported("exactly-one-required", 1),
     ),
     (
         "C13: EFA over several zones",
         AWS,
         "machine: p5.48xlarge, zones: [us-east-1a, us-east-1b], network: {efa: {}}, stack: {devicePlugin: operator}",
-        Found("efa-several-zones", 1),
+        Reported("efa-several-zones", 1),
     ),
     (
         "C14: a driver that no longer knows the card",
         LAB,
         "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], \
          stack: {driver: operator, devicePlugin: operator, driverVersion: 595.91.07}",
-        Found("driver-too-new", 2),
+        Reported("driver-too-new", 2),
     ),
     (
         "C14: the newest driver, unasked, for a card that it does not know",
         LAB,
         "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], stack: {driver: operator, devicePlugin: operator}",
-        Written {
+        Resolved {
             has: "580.178.04",
             lacks: "595.91.07",
         },
@@ -160,7 +160,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
         AZURE,
         "machine: Standard_NC24ads_A100_v4, stack: {driver: preinstalled, devicePlugin: operator}, \
          sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.10gb, count: 7}]}]}}",
-        Written {
+        Resolved {
             has: "mig:\n  strategy: single\n",
             lacks: "migStrategy: none\n    sharing",
         },
@@ -170,7 +170,7 @@ const TABLE: &[(&str, &str, &str, KeptOut)] = &[
 #[test]
 fn no_contradiction_reaches_a_tree() {
     let mut wrong = Vec::new();
-    for (what, place, pool, kept_out) in TABLE {
+    for (what, place, pool, kept_out) in CONFLICTS {
         let text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
              kubernetes: {{version: \"1.34\"}}\ncloud: {place}\nnodePools:\n  \
@@ -178,7 +178,7 @@ fn no_contradiction_reaches_a_tree() {
         );
         let outcome = compile_text(&text);
         match kept_out {
-            Found(name, places) => {
+            Reported(name, places) => {
                 let mut found = outcome.findings.iter();
                 let found = found.find(|found| found.code.name == *name);
                 let shown = found.map_or(0, |found| {
@@ -189,7 +189,7 @@ fn no_contradiction_reaches_a_tree() {
                     wrong.push(format!("{what}: {shown} places\n{}", outcome.text()));
                 }
             }
-            Written { has, lacks } => {
+            Resolved { has, lacks } => {
                 let files: BTreeMap<_, _> = outcome.files().into_iter().collect();
                 let any = |text: &str| files.values().any(|file| file.contains(text));
                 if !any(has) || any(lacks) {
@@ -205,7 +205,7 @@ fn no_contradiction_reaches_a_tree() {
 #[test]
 fn known_contradictions_are_in_the_table() {
     let known: Vec<_> = (1..=15).map(|number| format!("C{number:02}")).collect();
-    let mut listed: Vec<_> = TABLE.iter().map(|row| row.0[..3].to_owned()).collect();
+    let mut listed: Vec<_> = CONFLICTS.iter().map(|row| row.0[..3].to_owned()).collect();
     listed.dedup();
     assert_eq!(listed, known);
 }

@@ -58,13 +58,13 @@ pub(crate) fn cases() -> &'static [Case] {
         let repaired = REPAIRED.iter();
         let repaired = repaired.map(|(id, outcome)| ((*id).to_owned(), outcome));
         let all = examples.chain(rich).chain(repaired);
-        all.flat_map(|(name, outcome)| cases_of(&name, outcome))
+        all.flat_map(|(name, outcome)| cases_from(&name, outcome))
             .collect()
     });
     &CASES
 }
 
-fn cases_of(name: &str, outcome: &'static Outcome) -> Vec<Case> {
+fn cases_from(name: &str, outcome: &'static Outcome) -> Vec<Case> {
     let built = outcome.compilations.iter().map(|compilation| {
         let is_built = compilation.plan.is_some();
         assert!(is_built, "{name} does not build:\n{}", outcome.text());

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_kubernetes::api_server::{self, Extent};
+use gpuc_kubernetes::api_server::{self, Completeness};
 
 use crate::corpus::cases;
 use crate::support::compile_text;
 
 /// The findings, as code and message, for a workload with a patch.
-fn found(task: &str, patch: &str) -> Vec<String> {
+fn findings_of(task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -44,9 +44,10 @@ fn generated_objects_are_accepted_by_the_api_server() {
         for object in &case.plan().objects {
             let identity = &object.identity;
             let (version, kind) = (identity.api_version.as_str(), identity.kind.as_str());
-            let found = api_server::look(version, kind, &object.node, Extent::Whole);
+            let found =
+                api_server::validate_object(version, kind, &object.node, Completeness::Complete);
             assert!(found.is_empty(), "{} {kind}: {found:?}", case.name);
-            if api_server::knows(version, kind) {
+            if api_server::is_known_kind(version, kind) {
                 *looked.entry(kind.to_owned()).or_default() += 1;
             }
         }
@@ -71,7 +72,7 @@ fn generated_objects_are_accepted_by_the_api_server() {
 #[test]
 fn crds_match_the_charts() {
     let mut compared = 0;
-    for (_, project) in api_server::definitions() {
+    for (_, project) in api_server::custom_groups() {
         let (project, version) = project.rsplit_once(' ').unwrap();
         let chart = match project {
             "JobSet" => "jobset",
@@ -234,7 +235,7 @@ const PATCHED: &[(&str, &str, &str)] = &[
 #[test]
 fn patched_custom_resources_match_their_crds() {
     for (task, patch, message) in PATCHED {
-        let said = found(task, patch);
+        let said = findings_of(task, patch);
         let expected = match *message {
             "" => Vec::new(),
             message => vec![format!("GPUC3012 {message}")],
@@ -250,12 +251,12 @@ fn patches_have_no_duplicate_names() {
     let set = format!("{{spec: {{replicatedJobs: [{{name: node, template: {env}}}]}}}}");
     let way = "patch.spec.replicatedJobs.template.spec.template.spec.containers.env";
     assert_eq!(
-        found("jobSet", &set),
+        findings_of("jobSet", &set),
         [format!("GPUC3012 `{way}` has `A` twice")]
     );
     let twice = "{spec: {replicatedJobs: [{name: node, replicas: 1}, {name: node, replicas: 2}]}}";
     assert_eq!(
-        found("jobSet", twice),
+        findings_of("jobSet", twice),
         ["GPUC3012 `patch.spec.replicatedJobs` has `node` twice"]
     );
     let mounts = "containers: [{name: main, volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /b}]}], \
@@ -264,9 +265,9 @@ fn patches_have_no_duplicate_names() {
         "{{spec: {{replicatedJobs: [{{name: node, template: {{spec: {{template: {{spec: {{{mounts}}}}}}}}}}}]}}}}"
     );
     assert!(
-        found("jobSet", &mounts).is_empty(),
+        findings_of("jobSet", &mounts).is_empty(),
         "{:?}",
-        found("jobSet", &mounts)
+        findings_of("jobSet", &mounts)
     );
 }
 
@@ -280,16 +281,16 @@ fn volume_claim_templates_can_be_mounted() {
          {{template: {{spec: {{{mount}}}}}}}}}}}]}}}}"
     );
     assert!(
-        found("jobSet", &set).is_empty(),
+        findings_of("jobSet", &set).is_empty(),
         "{:?}",
-        found("jobSet", &set)
+        findings_of("jobSet", &set)
     );
     let none = set.replace("name: data}, spec", "name: other}, spec");
     let message = "the pod has no volume with this name";
-    assert!(found("jobSet", &none)[0].contains(message));
+    assert!(findings_of("jobSet", &none)[0].contains(message));
     let group = format!(
         "{{spec: {{leaderWorkerTemplate: {{volumeClaimTemplates: [{claim}], workerTemplate: {{spec: {{{mount}}}}}}}}}}}"
     );
-    let said = found("leaderWorkerSet", &group);
+    let said = findings_of("leaderWorkerSet", &group);
     assert!(said.is_empty(), "{said:?}");
 }

@@ -14,7 +14,7 @@ use crate::support::{compile_text, repository};
 type Order = BTreeMap<String, BTreeSet<String>>;
 
 /// One cluster with each delivery method.
-struct Ways {
+struct DeliveryVariants {
     name: String,
     script: Tree,
     flux: Tree,
@@ -23,7 +23,7 @@ struct Ways {
 
 /// Every example that is one file and sets no delivery, with every delivery. Notebooks differ: with Argo CD their
 /// secrets are in the file.
-fn ways() -> Vec<Ways> {
+fn delivery_variants() -> Vec<DeliveryVariants> {
     let examples = examples().into_iter();
     let single = examples.filter(|(_, paths)| paths.len() == 1);
     let texts = single.filter_map(|(name, paths)| {
@@ -47,7 +47,7 @@ fn ways() -> Vec<Ways> {
             assert!(outcome.findings.is_empty(), "{}", outcome.text());
             outcome.compilations.remove(0).output.unwrap().0
         };
-        Ways {
+        DeliveryVariants {
             script: built(""),
             flux: built("flux"),
             argocd: built("argocd"),
@@ -58,7 +58,7 @@ fn ways() -> Vec<Ways> {
 }
 
 /// The order of a script: the order of its lines.
-fn of_script(tree: &Tree) -> Order {
+fn script_order(tree: &Tree) -> Order {
     let Some(script) = tree.get("install.sh") else {
         return Order::new();
     };
@@ -80,7 +80,12 @@ fn yaml(tree: &Tree, path: &str) -> Value {
 }
 
 /// The objects of a kind in a folder, by name without the prefix of the cluster.
-fn of_kind(tree: &Tree, folder: &str, kind: &str, cluster: &str) -> BTreeMap<String, Value> {
+fn objects_of_kind(
+    tree: &Tree,
+    folder: &str,
+    kind: &str,
+    cluster: &str,
+) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     for (path, _) in tree.files() {
         let file = path
@@ -100,8 +105,8 @@ fn of_kind(tree: &Tree, folder: &str, kind: &str, cluster: &str) -> BTreeMap<Str
 }
 
 /// The transitive dependencies of each object.
-fn of_flux(tree: &Tree, cluster: &str) -> Order {
-    let objects = of_kind(tree, "flux", "Kustomization", cluster);
+fn flux_order(tree: &Tree, cluster: &str) -> Order {
+    let objects = objects_of_kind(tree, "flux", "Kustomization", cluster);
     let direct = |step: &str| {
         let needs = objects[step]["spec"]["dependsOn"].as_array();
         let names = needs.into_iter().flatten();
@@ -126,8 +131,8 @@ fn of_flux(tree: &Tree, cluster: &str) -> Order {
 }
 
 /// The objects of all earlier sync waves.
-fn of_argocd(tree: &Tree, cluster: &str) -> Order {
-    let objects = of_kind(tree, "argocd/apps", "Application", cluster);
+fn argocd_order(tree: &Tree, cluster: &str) -> Order {
+    let objects = objects_of_kind(tree, "argocd/apps", "Application", cluster);
     let wave = |object: &Value| {
         let wave = &object["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"];
         wave.as_str().unwrap().parse::<i32>().unwrap()
@@ -143,18 +148,18 @@ fn of_argocd(tree: &Tree, cluster: &str) -> Order {
 #[test]
 fn deliveries_deploy_the_same_objects_in_a_valid_order() {
     let mut waited = 0;
-    for Ways {
+    for DeliveryVariants {
         name,
         script,
         flux,
         argocd,
-    } in ways()
+    } in delivery_variants()
     {
-        let flux = of_flux(&flux, &name);
+        let flux = flux_order(&flux, &name);
         waited += flux.values().map(BTreeSet::len).sum::<usize>();
         for (way, order) in [
-            ("install.sh", of_script(&script)),
-            ("Argo CD", of_argocd(&argocd, &name)),
+            ("install.sh", script_order(&script)),
+            ("Argo CD", argocd_order(&argocd, &name)),
         ] {
             let steps = |order: &Order| order.keys().cloned().collect::<Vec<_>>();
             assert_eq!(steps(&order), steps(&flux), "{name}: {way}");
@@ -173,7 +178,7 @@ fn deliveries_deploy_the_same_objects_in_a_valid_order() {
 
 /// The files of kustomizations, from those registered with a GitOps controller: a kustomization's own, those that it
 /// names, and those that these name in turn.
-fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
+fn collect_synced_files(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
     let path = match folder {
         "" => "kustomization.yaml".to_owned(),
         folder => format!("{folder}/kustomization.yaml"),
@@ -192,7 +197,7 @@ fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
         };
         let ends = std::path::Path::new(resource).extension();
         if ends.is_none_or(|ends| ends != "yaml") {
-            synced(tree, &below, found);
+            collect_synced_files(tree, &below, found);
             continue;
         }
         let object = yaml(tree, &below);
@@ -208,7 +213,7 @@ fn synced(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
 }
 
 /// The path, relative to the cluster's folder, that a GitOps controller reads.
-fn below(path: &Value, cluster: &str) -> String {
+fn path_below_cluster(path: &Value, cluster: &str) -> String {
     let path = path.as_str().unwrap().trim_start_matches("./");
     let inside = path.strip_prefix(&format!("fleet/{cluster}/"));
     inside
@@ -218,11 +223,11 @@ fn below(path: &Value, cluster: &str) -> String {
 
 #[test]
 fn gitops_sources_exist_and_are_complete() {
-    for ways in ways() {
+    for ways in delivery_variants() {
         let name = &ways.name;
         for (tree, folder) in [(&ways.flux, "flux"), (&ways.argocd, "argocd")] {
             let mut found = BTreeSet::new();
-            synced(tree, "", &mut found);
+            collect_synced_files(tree, "", &mut found);
             let told: Vec<_> = found.iter().cloned().collect();
             let mut folders = BTreeSet::new();
             let mut waiting = told;
@@ -241,9 +246,9 @@ fn gitops_sources_exist_and_are_complete() {
                     assert!(spec["source"]["chart"].is_string(), "{name}: {object}");
                     continue;
                 }
-                if folders.insert(below(path, name)) {
+                if folders.insert(path_below_cluster(path, name)) {
                     let mut more = BTreeSet::new();
-                    synced(tree, &below(path, name), &mut more);
+                    collect_synced_files(tree, &path_below_cluster(path, name), &mut more);
                     waiting.extend(more.iter().cloned());
                     found.extend(more);
                 }
@@ -275,13 +280,13 @@ fn gitops_sources_exist_and_are_complete() {
 #[test]
 fn objects_follow_their_crds_and_controllers() {
     for case in cases() {
-        objects_fit(&case.name, case.plan());
+        assert_objects_in_order(&case.name, case.plan());
     }
 }
 
 /// Every object comes after the release that installs its kind and the object that creates its namespace, and every
 /// release after its namespace.
-pub(crate) fn objects_fit(name: &str, plan: &Plan) {
+pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
     let place = |step: &str| plan.steps.iter().position(|it| it.name == step).unwrap();
     let made = plan
         .objects
@@ -294,7 +299,11 @@ pub(crate) fn objects_fit(name: &str, plan: &Plan) {
         let own = place(&object.component);
         let group = object.identity.api_version.split('/').next().unwrap();
         let brings = |groups: &[&str]| groups.contains(&group);
-        for release in plan.releases.iter().filter(|it| brings(it.chart.groups)) {
+        for release in plan
+            .releases
+            .iter()
+            .filter(|it| brings(it.chart.api_groups))
+        {
             assert!(
                 place(&release.name) < own,
                 "{}: {:?}",
@@ -317,17 +326,17 @@ pub(crate) fn objects_fit(name: &str, plan: &Plan) {
 }
 
 /// The configuration of a GitOps controller keeps the order of the steps and has no cycles.
-pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
+pub(crate) fn assert_controller_keeps_order(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
     let order = match tool {
-        "flux" => of_flux(tree, cluster),
-        "argocd" => of_argocd(tree, cluster),
-        _ => of_script(tree),
+        "flux" => flux_order(tree, cluster),
+        "argocd" => argocd_order(tree, cluster),
+        _ => script_order(tree),
     };
     for step in &plan.steps {
         let before = order.get(&step.name);
         let before =
             before.unwrap_or_else(|| panic!("{tool} is not configured with {}", step.name));
-        for need in &step.needs {
+        for need in &step.dependencies {
             assert!(
                 before.contains(&need.step),
                 "{tool}: {} needs {}",
@@ -341,7 +350,7 @@ pub(crate) fn tools_fit(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
 #[test]
 fn namespaces_are_kept_by_the_detached_controller() {
     let mut seen = 0;
-    for way in ways() {
+    for way in delivery_variants() {
         for tree in [&way.flux, &way.argocd] {
             let namespaces = tree
                 .files()

@@ -19,7 +19,7 @@ gitops: {gitops}
 }
 
 /// What is found of this code among clusters.
-fn found(code: &str, clusters: &[String]) -> Vec<String> {
+fn findings_among(code: &str, clusters: &[String]) -> Vec<String> {
     let outcome = compile_text(&clusters.join("---\n"));
     let of_code = outcome.findings.iter().filter(|it| it.code.id == code);
     of_code.map(|it| it.message.clone()).collect()
@@ -35,7 +35,7 @@ fn argocd(name: &str, more: &str) -> String {
 
 #[test]
 fn names_in_one_argo_cd_are_distinct() {
-    let found = |clusters: &[String]| found("GPUC2902", clusters);
+    let found = |clusters: &[String]| findings_among("GPUC2902", clusters);
     let elsewhere = ", cluster: x";
     let kueue = "the Application `ml-kueue` would exist for two clusters in one Argo CD";
     // The cluster that Argo CD runs in, and another one that it deploys to.
@@ -64,7 +64,7 @@ fn names_in_one_argo_cd_are_distinct() {
 fn folder_belongs_to_one_cluster() {
     let found = |one: &str, other: &str| {
         let clusters = [cluster("one", one), cluster("two", other)];
-        found("GPUC2903", &clusters)
+        findings_among("GPUC2903", &clusters)
     };
     let flux = |host: &str, branch: &str, path: &str| {
         format!(

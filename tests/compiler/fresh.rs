@@ -9,7 +9,7 @@ use crate::support::expect_file;
 fn config_schema_is_current() {
     expect_file(
         "schema/gpu-cluster.schema.json",
-        &gpuc_syntax::schema::json(),
+        &gpuc_syntax::schema::schema_json(),
     );
 }
 

@@ -31,29 +31,29 @@ fn replay(folder: &str, promise: fn(&[u8]), n: u64) {
 }
 
 #[test]
-fn the_corpus_of_parse_keeps_its_promises() {
+fn parse_corpus_upholds_invariants() {
     replay("fuzz/corpus/parse", promises::parse, 1);
 }
 
 #[test]
-fn the_sample_of_the_corpus_of_compile_keeps_its_promises() {
+fn sampled_compile_corpus_upholds_invariants() {
     replay("fuzz/corpus/compile", promises::compile, ONE_IN);
 }
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_the_corpus_of_compile_keeps_its_promises() {
+fn needs_minutes_compile_corpus_upholds_invariants() {
     replay("fuzz/corpus/compile", promises::compile, 1);
 }
 
 #[test]
-fn a_sample_of_the_examples_of_findings_keeps_them() {
+fn sampled_code_examples_uphold_invariants() {
     replay_examples(ONE_IN);
 }
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_every_example_of_a_finding_keeps_them() {
+fn needs_minutes_code_examples_uphold_invariants() {
     replay_examples(1);
 }
 

@@ -11,7 +11,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// What the script says on a host of this name. It must stop.
-fn said(hostname: &str, flags: &[&str]) -> String {
+fn run_on_host(hostname: &str, flags: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     let program = |name: &str, answer: &str| {
         let path = folder.path().join(name);
@@ -36,7 +36,7 @@ fn said(hostname: &str, flags: &[&str]) -> String {
 
 #[test]
 fn unknown_host_is_unchanged() {
-    let stopped = said("laptop", &[]);
+    let stopped = run_on_host("laptop", &[]);
     assert!(
         stopped.starts_with("error: this host, laptop, is not in pool dgx"),
         "{stopped}"
@@ -51,14 +51,14 @@ fn unknown_host_is_unchanged() {
 fn confirmed_hosts_continue() {
     let next = "this host is pdp11";
     for name in ["dgx-01", "dgx-02"] {
-        let stopped = said(name, &[]);
+        let stopped = run_on_host(name, &[]);
         assert!(
             stopped.contains(next) && !stopped.contains("is not in pool"),
             "{name}: {stopped}"
         );
     }
     for flag in ["--any-host", "--dry-run"] {
-        let stopped = said("laptop", &[flag]);
+        let stopped = run_on_host("laptop", &[flag]);
         let warned = stopped.starts_with("warning: this host, laptop, is not in pool dgx");
         assert!(warned && stopped.contains(next), "{flag}: {stopped}");
     }

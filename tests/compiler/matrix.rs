@@ -72,9 +72,9 @@ const DRIVERS: &[&str] = &["default", "preinstalled", "operator", "daemonSet", "
 
 const SHARINGS: &[&str] = &["none", "timeSlicing", "mps", "mig-single", "mig-mixed"];
 
-const TABLE: &str = "golden/matrix.txt";
+const TABLE_FILE: &str = "golden/matrix.txt";
 
-const HEAD: &str = "# What goes together: cloud, devicePlugin or dra, driver, sharing, os.family. This file is generated.\n\
+const TABLE_HEADER: &str = "# What goes together: cloud, devicePlugin or dra, driver, sharing, os.family. This file is generated.\n\
                     # Below a cell that builds: monitoring and gitops with which the answer is another.\n";
 
 /// A cell of the table.
@@ -109,23 +109,23 @@ fn cells() -> Vec<Cell> {
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_every_combination_is_what_the_table_says() {
+fn needs_minutes_all_combinations_match_the_table() {
     let cells = cells();
     let verdicts: Vec<_> = cells.par_iter().map(|cell| verdict(&cell.text)).collect();
     let rows: Vec<_> = cells
         .iter()
         .zip(&verdicts)
-        .zip(built_before(&verdicts))
+        .zip(builds_before(&verdicts))
         .collect();
     let rows = rows
         .par_iter()
         .map(|((cell, verdict), built)| row(cell, verdict, *built));
     let rows: Vec<_> = rows.collect();
-    expect_file(TABLE, &(HEAD.to_owned() + &rows.concat()));
+    expect_file(TABLE_FILE, &(TABLE_HEADER.to_owned() + &rows.concat()));
 }
 
 /// For each cell, the number of cells before it that build.
-fn built_before<T: AsRef<str>>(verdicts: &[T]) -> Vec<usize> {
+fn builds_before<T: AsRef<str>>(verdicts: &[T]) -> Vec<usize> {
     let mut built = 0;
     let counts = verdicts.iter().map(|verdict| {
         let before = built;
@@ -139,21 +139,21 @@ fn built_before<T: AsRef<str>>(verdicts: &[T]) -> Vec<usize> {
 fn row(cell: &Cell, verdict: &str, built: usize) -> String {
     let mut lines = format!("{}: {verdict}\n", cell.name);
     if verdict.starts_with("builds") {
-        lines += &exceptions(&cell.text, verdict, built);
+        lines += &monitoring_exceptions(&cell.text, verdict, built);
     }
     lines
 }
 
 /// One cell for each verdict of a cloud, and one for each advertiser and sharing method of a cloud.
 #[test]
-fn a_sample_of_the_combinations_is_what_the_table_says() {
+fn sampled_combinations_match_the_table() {
     if blessing() {
-        needs_minutes_every_combination_is_what_the_table_says();
+        needs_minutes_all_combinations_match_the_table();
         return;
     }
-    let table = std::fs::read_to_string(repository().join(TABLE)).unwrap();
+    let table = std::fs::read_to_string(repository().join(TABLE_FILE)).unwrap();
     let mut rows: Vec<String> = Vec::new();
-    for line in table.strip_prefix(HEAD).unwrap().lines() {
+    for line in table.strip_prefix(TABLE_HEADER).unwrap().lines() {
         match rows.last_mut() {
             Some(row) if line.starts_with("  ") => *row += &format!("{line}\n"),
             _ => rows.push(format!("{line}\n")),
@@ -168,10 +168,10 @@ fn a_sample_of_the_combinations_is_what_the_table_says() {
     let listed: Vec<_> = heads.iter().map(|(name, _)| *name).collect();
     assert_eq!(
         listed, names,
-        "{TABLE} has other cells: run UPDATE_EXPECT=1 cargo test"
+        "{TABLE_FILE} has other cells: run UPDATE_EXPECT=1 cargo test"
     );
     let verdicts: Vec<_> = heads.iter().map(|(_, verdict)| *verdict).collect();
-    let built = built_before(&verdicts);
+    let built = builds_before(&verdicts);
     let select = |kind: &dyn Fn(usize) -> String| {
         let all = (0..cells.len()).collect();
         sample::one_of_each(
@@ -190,7 +190,7 @@ fn a_sample_of_the_combinations_is_what_the_table_says() {
         let actual = row(cell, &verdict(&cell.text), built[index]);
         assert_eq!(
             actual, rows[index],
-            "{TABLE} is stale: run UPDATE_EXPECT=1 cargo test"
+            "{TABLE_FILE} is stale: run UPDATE_EXPECT=1 cargo test"
         );
     });
 }
@@ -224,7 +224,7 @@ const GITOPS: &[(&str, &str)] = &[
 
 /// The ways to watch with which a cell has another verdict than without, each with a delivery, which is
 /// another in the next cell that builds.
-fn exceptions(text: &str, alone: &str, built: usize) -> String {
+fn monitoring_exceptions(text: &str, alone: &str, built: usize) -> String {
     let mut lines = String::new();
     let ways: Vec<_> = MONITORING.iter().enumerate().collect();
     let verdicts: Vec<_> = ways
@@ -245,7 +245,7 @@ fn exceptions(text: &str, alone: &str, built: usize) -> String {
 }
 
 #[test]
-fn every_cloud_has_its_column() {
+fn every_cloud_has_a_column() {
     let columns: Vec<_> = COLUMNS.iter().map(|column| column.key).collect();
     let clouds = gpuc_clouds::CLOUDS.iter();
     let mut clouds: Vec<_> = clouds.map(|cloud| cloud.facts().key).collect();
@@ -289,12 +289,12 @@ impl Column {
              stack: {{{plugin}{driver}{image}}}\nnodePools:\n  \
              - {{name: system, {}nodes: {{count: 1}}}}\n  \
              - {{name: gpu, {pool}, nodes: {{count: 1}}, os: {{family: {family}}}, sharing: {sharing}}}\n",
-            system(self.key),
+            system_pool(self.key),
         )
     }
 }
 
-fn system(cloud: &str) -> &'static str {
+fn system_pool(cloud: &str) -> &'static str {
     match cloud {
         "aws" => "machine: m7i.xlarge, ",
         "azure" => "machine: Standard_D4s_v5, ",
@@ -318,8 +318,8 @@ fn families(key: &str) -> Vec<String> {
 
 fn verdict(text: &str) -> String {
     let outcome = compile_text(text);
-    let refused: Vec<_> = names(&outcome.findings, Severity::Error);
-    let warned: Vec<_> = names(&outcome.findings, Severity::Warning);
+    let refused: Vec<_> = finding_names(&outcome.findings, Severity::Error);
+    let warned: Vec<_> = finding_names(&outcome.findings, Severity::Warning);
     let built = outcome.compilations.iter().all(|one| one.output.is_some());
     assert_eq!(built, refused.is_empty(), "{text}\n{}", outcome.text());
     match (built, warned.is_empty()) {
@@ -329,7 +329,10 @@ fn verdict(text: &str) -> String {
     }
 }
 
-fn names(findings: &[gpuc_syntax::diag::Diagnostic], severity: Severity) -> Vec<&'static str> {
+fn finding_names(
+    findings: &[gpuc_syntax::diag::Diagnostic],
+    severity: Severity,
+) -> Vec<&'static str> {
     let found = findings.iter().filter(|found| found.severity == severity);
     let mut names: Vec<_> = found.map(|found| found.code.name).collect();
     names.sort_unstable();

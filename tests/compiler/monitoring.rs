@@ -30,13 +30,13 @@ fn selectors(expression: &Expr) -> Vec<VectorSelector> {
     }
 }
 
-fn parsed(text: &str) -> Vec<VectorSelector> {
+fn parse_selectors(text: &str) -> Vec<VectorSelector> {
     let expression = parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     selectors(&expression)
 }
 
 /// The value that a selector requires for a label.
-fn wanted(selector: &VectorSelector, label: &str) -> Option<String> {
+fn label_matcher_value(selector: &VectorSelector, label: &str) -> Option<String> {
     let matchers = selector.matchers.matchers.iter();
     let mut matchers = matchers.filter(|it| it.name == label && it.op == MatchOp::Equal);
     matchers.next().map(|it| it.value.clone())
@@ -102,13 +102,13 @@ fn queries(dashboard: &Value) -> Vec<String> {
 }
 
 /// The exported metrics of a pool.
-struct Exported {
+struct ExportedMetrics {
     names: BTreeSet<String>,
 }
 
-impl Exported {
+impl ExportedMetrics {
     /// For dcgm-exporter, its list; for gpuc-runtime, its metrics, without GPU metrics if they are disabled.
-    fn of(plan: &Plan, pool: &str) -> Self {
+    fn exported_by_pool(plan: &Plan, pool: &str) -> Self {
         let mut names = BTreeSet::new();
         let release = plan
             .releases
@@ -153,7 +153,7 @@ impl Exported {
 }
 
 /// Metrics that every exporter has.
-fn everywhere() -> BTreeSet<String> {
+fn common_metrics() -> BTreeSet<String> {
     let metrics = METRICS.iter().filter(|metric| {
         let exporters = metric.exporters;
         exporters.contains(&Exporter::KubeStateMetrics) || exporters.contains(&Exporter::Prometheus)
@@ -174,21 +174,25 @@ fn queried_metrics_are_exported() {
         let pools: BTreeSet<_> = rules.iter().filter_map(|(pool, _)| pool.clone()).collect();
         let exported: BTreeMap<_, _> = pools
             .iter()
-            .map(|pool| (pool, Exported::of(plan, pool)))
+            .map(|pool| (pool, ExportedMetrics::exported_by_pool(plan, pool)))
             .collect();
         let mut read: BTreeMap<&String, BTreeSet<String>> = BTreeMap::new();
         for (pool, rule) in &rules {
             rules_seen += 1;
-            for selector in parsed(rule["expr"].as_str().unwrap()) {
+            for selector in parse_selectors(rule["expr"].as_str().unwrap()) {
                 let name = selector.name.clone().unwrap();
                 let whole = format!("{}: {}", case.name, rule["expr"]);
-                if recorded.contains(name.as_str()) || everywhere().contains(&name) {
+                if recorded.contains(name.as_str()) || common_metrics().contains(&name) {
                     continue;
                 }
                 let pool = pool
                     .as_ref()
                     .unwrap_or_else(|| panic!("{whole} reads {name} of no pool"));
-                assert_eq!(wanted(&selector, "pool").as_ref(), Some(pool), "{whole}");
+                assert_eq!(
+                    label_matcher_value(&selector, "pool").as_ref(),
+                    Some(pool),
+                    "{whole}"
+                );
                 assert!(
                     exported[pool].names.contains(&name),
                     "{whole}: no exporter of {name} there"
@@ -201,9 +205,9 @@ fn queried_metrics_are_exported() {
         for dashboard in dashboards(plan) {
             for query in queries(&dashboard) {
                 queries_seen += 1;
-                for selector in parsed(&query) {
+                for selector in parse_selectors(&query) {
                     let name = selector.name.unwrap();
-                    if recorded.contains(name.as_str()) || everywhere().contains(&name) {
+                    if recorded.contains(name.as_str()) || common_metrics().contains(&name) {
                         continue;
                     }
                     for (pool, exported) in &exported {
@@ -309,7 +313,7 @@ fn dashboards_match_the_grid_of_grafana() {
     for case in cases() {
         for dashboard in dashboards(case.plan()) {
             let uid = dashboard["uid"].as_str().unwrap().to_owned();
-            look_at(&dashboard);
+            check_dashboard(&dashboard);
             let first = uids.entry(uid).or_insert_with(|| dashboard.clone());
             assert_eq!(
                 *first, dashboard,
@@ -324,7 +328,7 @@ fn dashboards_match_the_grid_of_grafana() {
     );
 }
 
-fn look_at(dashboard: &Value) {
+fn check_dashboard(dashboard: &Value) {
     let uid = dashboard["uid"].as_str().unwrap();
     let variables = dashboard["templating"]["list"].as_array().unwrap();
     let variables: Vec<_> = variables

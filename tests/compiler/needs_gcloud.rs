@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::needs;
-use crate::needs_clouds::rehearsal::{asked, judge, steps};
+use crate::external_data;
+use crate::needs_clouds::command_batch::{assert_results, cli_steps, driver_input};
 
 #[test]
 #[ignore = "needs gcloud and jq"]
@@ -19,10 +19,10 @@ fn commands_are_accepted_and_show_the_desired_values() {
         "locations": ["us-central1-a", "us-central1-b"],
         "currentMasterVersion": "1.34.1-gke.100",
     });
-    let steps = steps("gcloud", &[observed]);
+    let steps = cli_steps("gcloud", &[observed]);
     let refused = "gcloud container node-pools update n --num-nodes=1";
-    let asked = asked(&steps, &refused.split(' ').collect::<Vec<_>>());
+    let asked = driver_input(&steps, &refused.split(' ').collect::<Vec<_>>());
     // gcloud includes its own libraries; any Python 3 that it supports reads them.
-    let answers = needs::python("python3", "gcloud.py", &asked);
-    judge(&steps, &answers);
+    let answers = external_data::python("python3", "gcloud.py", &asked);
+    assert_results(&steps, &answers);
 }

@@ -24,7 +24,7 @@ fn synced_folders_build_with_kustomize() {
         else {
             continue;
         };
-        let tree = written(case);
+        let tree = write_tree(case);
         let of = |component: &str| {
             let objects = objects.iter().filter(|it| it.component == component);
             let values = objects.map(|it| serde_json::to_value(&it.node).unwrap());
@@ -76,7 +76,7 @@ fn kustomize_output_is_as_expected() {
 
 fn check(cases: &[(&Case, Vec<Value>)]) -> Vec<String> {
     let wrong = cases.iter().filter_map(|(case, meant)| {
-        let built = built(case);
+        let built = kustomize_tree(case);
         (built.as_ref() != Ok(meant)).then(|| {
             let count = built.as_ref().map_or(0, Vec::len);
             let error = built.err().unwrap_or_default();
@@ -98,12 +98,12 @@ fn objects(case: &Case) -> Vec<Value> {
 }
 
 /// The objects that kustomize builds from the tree.
-fn built(case: &Case) -> Result<Vec<Value>, String> {
-    kustomize(&written(case).path().join("manifests"))
+fn kustomize_tree(case: &Case) -> Result<Vec<Value>, String> {
+    kustomize(&write_tree(case).path().join("manifests"))
 }
 
 /// Writes the tree to disk.
-fn written(case: &Case) -> TempDir {
+fn write_tree(case: &Case) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, file) in case.tree().files() {
         let path = folder.path().join(path);

@@ -223,11 +223,11 @@ fn changed_values_name_the_changed_line() {
             // What both have in common at the start says where the change is.
             let same = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b);
             let changed = at + same.count();
-            for (what, text, origin) in parts(plan(&before)) {
-                let now = parts(plan(&after));
+            for (what, text, origin) in plan_parts(plan(&before)) {
+                let now = plan_parts(plan(&after));
                 let now = now.iter().find(|(other, _, _)| *other == what);
                 let is_same = now.is_some_and(|(_, other, _)| *other == text);
-                if !is_same && !names(&origin, changed) {
+                if !is_same && !is_named_by(&origin, changed) {
                     missing.push(format!("{from} -> {to}: {what} does not name it"));
                 }
             }
@@ -244,7 +244,7 @@ fn changed_values_name_the_changed_line() {
 #[test]
 fn plan_values_have_an_origin() {
     for case in CASES {
-        for (what, _, origin) in parts(plan(&compile(case.yaml))) {
+        for (what, _, origin) in plan_parts(plan(&compile(case.yaml))) {
             assert!(!matches!(origin, Origin::Inherited), "{what} has none");
         }
     }
@@ -262,7 +262,7 @@ fn plan(outcome: &Outcome) -> &Plan {
 }
 
 /// Objects and release values: identity, text and origin.
-fn parts(plan: &Plan) -> Vec<(String, String, Origin)> {
+fn plan_parts(plan: &Plan) -> Vec<(String, String, Origin)> {
     let object = |object: &Object| {
         let identity = &object.identity;
         let what = format!("{} {}", identity.kind, identity.name);
@@ -290,10 +290,10 @@ fn parts(plan: &Plan) -> Vec<(String, String, Origin)> {
 }
 
 /// Whether an origin contains the location of this byte.
-fn names(origin: &Origin, byte: usize) -> bool {
+fn is_named_by(origin: &Origin, byte: usize) -> bool {
     let holds = |span: &Span| (span.start as usize..=span.end as usize).contains(&byte);
     match origin {
-        Origin::Made(made) => made.inputs.iter().any(holds),
+        Origin::Generated(made) => made.inputs.iter().any(holds),
         Origin::Written { span, .. } => holds(span),
         Origin::Inherited => false,
     }

@@ -3,7 +3,7 @@
 use crate::support::compile_text;
 
 /// The findings, as code and message, for one workload of a team with these settings on such a pool.
-fn of_team(team: &str, pool: &str, task: &str, patch: &str) -> Vec<String> {
+fn findings_for_team(team: &str, pool: &str, task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -85,7 +85,7 @@ fn patches_respect_pod_security() {
             false,
         ),
     ] {
-        let of = |level: &str| of_team(&format!("podSecurity: {level}"), L4, job, &patch);
+        let of = |level: &str| findings_for_team(&format!("podSecurity: {level}"), L4, job, &patch);
         assert_eq!(of("privileged"), [""; 0], "{patch}");
         let expected: Vec<_> = baseline.iter().map(|it| refused("baseline", it)).collect();
         assert_eq!(of("baseline"), expected, "{patch}");
@@ -115,7 +115,7 @@ fn patches_respect_pod_security() {
             "does not drop all capabilities",
         ),
     ] {
-        let of = |level: &str| of_team(&format!("podSecurity: {level}"), L4, job, &patch);
+        let of = |level: &str| findings_for_team(&format!("podSecurity: {level}"), L4, job, &patch);
         assert_eq!(of("baseline"), [""; 0], "{patch}");
         assert_eq!(of("restricted"), [refused("restricted", what)], "{patch}");
     }
@@ -145,10 +145,10 @@ fn patches_respect_team_limits() {
             ],
         ),
     ] {
-        assert_eq!(of_team(limits, L4, job, &patch(keys)), expected, "{keys}");
+        assert_eq!(findings_for_team(limits, L4, job, &patch(keys)), expected, "{keys}");
     }
     let gpus = patch("limits: {nvidia.com/gpu: '3'}, requests: {nvidia.com/gpu: '3'}");
-    let found = of_team(limits, L4, job, &gpus);
+    let found = findings_for_team(limits, L4, job, &gpus);
     assert!(
         found.iter().any(|it| it.starts_with("GPUC3013")),
         "{found:?}"
@@ -159,11 +159,11 @@ fn patches_respect_team_limits() {
     let side = "podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";
     let roll = "patch: {spec: {strategy: {type: Recreate}}}";
     assert_eq!(
-        of_team(quota, L4, service, &format!("{side}, {roll}")),
+        findings_for_team(quota, L4, service, &format!("{side}, {roll}")),
         [""; 0]
     );
     let three = service.replace("replicas: 2", "replicas: 3");
-    let found = of_team(quota, L4, &three, &format!("{side}, {roll}"));
+    let found = findings_for_team(quota, L4, &three, &format!("{side}, {roll}"));
     assert!(!found.is_empty(), "4.5 cores of 3");
 }
 
@@ -186,6 +186,10 @@ fn replaced_variables_are_reported() {
         ),
     ] {
         let expected: Vec<_> = expected.into_iter().map(undoes).collect();
-        assert_eq!(of_team("", efa, set, &patch(env)), expected, "{env}");
+        assert_eq!(
+            findings_for_team("", efa, set, &patch(env)),
+            expected,
+            "{env}"
+        );
     }
 }

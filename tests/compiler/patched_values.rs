@@ -3,7 +3,7 @@
 use crate::support::compile_text;
 
 /// The findings, as code and message, for a job with this context and such a `podPatch`.
-fn found(beside: &str, patch: &str) -> Vec<String> {
+fn findings_for_patch(beside: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -32,36 +32,40 @@ workloads:
 }
 
 #[track_caller]
-fn check(beside: &str, patch: &str, expected: &[&str]) {
-    assert_eq!(found(beside, patch), expected, "{beside} {patch}");
+fn assert_findings(beside: &str, patch: &str, expected: &[&str]) {
+    assert_eq!(
+        findings_for_patch(beside, patch),
+        expected,
+        "{beside} {patch}"
+    );
 }
 
 #[test]
 fn images_are_valid() {
     let main = |image: &str| format!("containers: [{{name: main, image: {image}}}]");
     let empty = "GPUC3012 the `image` of container `main` is empty";
-    check("", &main("''"), &[empty]);
+    assert_findings("", &main("''"), &[empty]);
     let gone = "GPUC3012 `podPatch.containers.main.image` removes a required field";
-    check("", &main("null"), &[gone]);
+    assert_findings("", &main("null"), &[gone]);
     let spaced = "GPUC3012 `spec.template.spec.containers[0].image` is `r.example.com/m: 1`, but an image name cannot \
                   contain spaces";
-    check("", &main("'r.example.com/m: 1'"), &[spaced]);
+    assert_findings("", &main("'r.example.com/m: 1'"), &[spaced]);
     let side = "containers: [{name: side, image: ''}]";
-    check("", side, &["GPUC3012 container `side` has no image"]);
-    check("", &main("'r.example.com/m:2'"), &[]);
+    assert_findings("", side, &["GPUC3012 container `side` has no image"]);
+    assert_findings("", &main("'r.example.com/m:2'"), &[]);
 }
 
 #[test]
 fn patch_can_name_another_priority_class() {
-    check("priority: prod", "priorityClassName: low", &[]);
-    check(
+    assert_findings("priority: prod", "priorityClassName: low", &[]);
+    assert_findings(
         "priority: prod",
         "priorityClassName: system-node-critical",
         &[],
     );
     let unknown = "GPUC3014 unknown PriorityClass `lwo`";
-    check("priority: prod", "priorityClassName: lwo", &[unknown]);
-    check("", "priorityClassName: prod", &[]);
+    assert_findings("priority: prod", "priorityClassName: lwo", &[unknown]);
+    assert_findings("", "priorityClassName: prod", &[]);
 }
 
 #[test]
@@ -102,6 +106,6 @@ fn priority_numbers_match_their_class() {
         ),
     ] {
         let message: Vec<_> = message.iter().map(String::as_str).collect();
-        check(beside, patch, &message);
+        assert_findings(beside, patch, &message);
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::compile_text;
 
 /// The findings, as code and message, for a workload on two nodes with two GPUs each.
-fn found(task: &str, patch: &str) -> Vec<String> {
+fn findings_for_patch(task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -35,13 +35,13 @@ const SERVICE: &str = "deployment: {image: 'registry.example.com/m:1.0.0'}";
 const CRON: &str = "cronJob: {image: 'registry.example.com/m:1.0.0', schedule: '@daily'}";
 const TORCH: &str = "pytorchJob: {image: 'registry.example.com/m:1.0.0', operator: existing, nodes: 2, gpusPerNode: 1}";
 const TRAIN: &str = "trainJob: {image: 'registry.example.com/m:1.0.0', nodes: 2, gpusPerNode: 1}";
-const SET: &str = "jobSet: {image: 'registry.example.com/m:1.0.0', nodes: 2, gpusPerNode: 1}";
+const JOB_SET: &str = "jobSet: {image: 'registry.example.com/m:1.0.0', nodes: 2, gpusPerNode: 1}";
 const LWS: &str =
     "leaderWorkerSet: {image: 'registry.example.com/m:1.0.0', nodes: 2, gpusPerNode: 1}";
 
 #[track_caller]
-fn check(task: &str, patch: &str, expected: &[&str]) {
-    assert_eq!(found(task, patch), expected, "{task} {patch}");
+fn assert_findings(task: &str, patch: &str, expected: &[&str]) {
+    assert_eq!(findings_for_patch(task, patch), expected, "{task} {patch}");
 }
 
 #[test]
@@ -49,60 +49,60 @@ fn patches_have_the_shape_of_their_target() {
     let gone = |path: &str| format!("GPUC3012 `{path}` removes a required field");
     let shape =
         |path: &str, is: &str, must: &str| format!("GPUC3012 `{path}` is {is}, but must be {must}");
-    check(JOB, "patch: x", &[&shape("patch", "text", "a mapping")]);
-    check(
+    assert_findings(JOB, "patch: x", &[&shape("patch", "text", "a mapping")]);
+    assert_findings(
         JOB,
         "podPatch: [x]",
         &[&shape("podPatch", "a list", "a mapping")],
     );
-    check(
+    assert_findings(
         JOB,
         "patch: {spec: [a]}",
         &[&shape("patch.spec", "a list", "a mapping")],
     );
-    check(JOB, "patch: {metadata: null}", &[&gone("patch.metadata")]);
-    check(JOB, "patch: {spec: null}", &[&gone("patch.spec")]);
-    check(
+    assert_findings(JOB, "patch: {metadata: null}", &[&gone("patch.metadata")]);
+    assert_findings(JOB, "patch: {spec: null}", &[&gone("patch.spec")]);
+    assert_findings(
         SERVICE,
         "patch: {spec: {template: null}}",
         &[&gone("patch.spec.template")],
     );
-    check(
+    assert_findings(
         CRON,
         "patch: {spec: {jobTemplate: {spec: null}}}",
         &[&gone("patch.spec.jobTemplate.spec")],
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: null}",
         &[&gone("podPatch.containers")],
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: x}",
         &[&shape("podPatch.containers", "text", "a list")],
     );
     let empty = "GPUC3012 `podPatch.containers` is empty, but a pod must have a container";
-    check(JOB, "podPatch: {containers: []}", &[empty]);
+    assert_findings(JOB, "podPatch: {containers: []}", &[empty]);
     let item = shape("podPatch.containers", "text", "a mapping");
-    check(JOB, "podPatch: {containers: [x]}", &[&item]);
-    check(
+    assert_findings(JOB, "podPatch: {containers: [x]}", &[&item]);
+    assert_findings(
         JOB,
         "podPatch: {containers: [{image: 'a:1'}]}",
         &["GPUC3012 a container has no name"],
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: [{name: side}]}",
         &["GPUC3012 container `side` has no image"],
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}",
         &[],
     );
-    check(
-        SET,
+    assert_findings(
+        JOB_SET,
         "patch: {spec: {replicatedJobs: [{replicas: 2}]}}",
         &["GPUC3012 the patch removes a pod of the JobSet"],
     );
@@ -111,23 +111,23 @@ fn patches_have_the_shape_of_their_target() {
 #[test]
 fn containers_have_the_names_of_their_kinds() {
     let patch = "podPatch: {containers: [{name: main, workingDir: /a}]}";
-    check(JOB, patch, &[]);
-    check(
+    assert_findings(JOB, patch, &[]);
+    assert_findings(
         TORCH,
         patch,
         &["GPUC3012 the PyTorchJob has no container `main`"],
     );
-    check(
+    assert_findings(
         TRAIN,
         patch,
         &["GPUC3012 the TrainingRuntime has no container `main`"],
     );
-    check(
+    assert_findings(
         TORCH,
         "podPatch: {containers: [{name: pytorch, workingDir: /a}]}",
         &[],
     );
-    check(
+    assert_findings(
         TRAIN,
         "podPatch: {containers: [{name: node, workingDir: /a}]}",
         &[],
@@ -139,49 +139,49 @@ fn fields_are_known_to_kubernetes() {
     let unknown = |path: &str| format!("GPUC3012 Kubernetes has no field `{path}`");
     let runtime = "spec.template.spec.replicatedJobs[0].template.spec.template.spec";
     let of_runtime = unknown(&format!("{runtime}.foo"));
-    check(TRAIN, "podPatch: {foo: bar}", &[&of_runtime]);
-    check(
+    assert_findings(TRAIN, "podPatch: {foo: bar}", &[&of_runtime]);
+    assert_findings(
         JOB,
         "podPatch: {foo: bar}",
         &[&unknown("spec.template.spec.foo")],
     );
-    check(
+    assert_findings(
         LWS,
         "podPatch: {containers: [{name: main, comand: [a]}]}",
         &[&unknown(
             "spec.leaderWorkerTemplate.leaderTemplate.spec.containers[0].comand",
         )],
     );
-    check(
+    assert_findings(
         CRON,
         "patch: {spec: {suspended: true}}",
         &[&unknown("spec.suspended")],
     );
-    check(CRON, "patch: {spec: {suspend: true}}", &[]);
-    let wrong = found(JOB, "patch: {spec: {completions: many}}");
+    assert_findings(CRON, "patch: {spec: {suspend: true}}", &[]);
+    let wrong = findings_for_patch(JOB, "patch: {spec: {completions: many}}");
     assert!(
         wrong[0].starts_with("GPUC3012 invalid value for `spec.completions`: "),
         "{wrong:?}"
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: [{name: main, resources: {limits: {cpu: 2}}}]}",
         &[],
     );
-    check(JOB, "podPatch: {hostnameOverride: a}", &[]);
+    assert_findings(JOB, "podPatch: {hostnameOverride: a}", &[]);
 }
 
 #[test]
 fn selectors_select_their_pods() {
     let labels = "patch: {spec: {template: {metadata: {labels: {gpuc.dev/workload: other}}}}}";
     let message = "GPUC3012 `spec.selector` does not match the labels of its own pod template: `gpuc.dev/workload`";
-    check(SERVICE, labels, &[message]);
-    check(
+    assert_findings(SERVICE, labels, &[message]);
+    assert_findings(
         SERVICE,
         "patch: {spec: {selector: {matchLabels: {gpuc.dev/workload: other}}}}",
         &[message],
     );
-    check(
+    assert_findings(
         SERVICE,
         "patch: {spec: {template: {metadata: {labels: {tier: gold}}}}}",
         &[],
@@ -195,7 +195,7 @@ fn requests_equal_limits() {
         let patch = format!(
             "podPatch: {{containers: [{{name: main, resources: {{limits: {{nvidia.com/gpu: {limit}}}}}}}]}}"
         );
-        let found = found(job, &patch);
+        let found = findings_for_patch(job, &patch);
         assert!(
             found.iter().any(|it| it.starts_with("GPUC3013 ")),
             "{found:?}"
@@ -208,7 +208,7 @@ fn counts_fit_the_nodes() {
     let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
         (
-            SET,
+            JOB_SET,
             "patch: {spec: {replicatedJobs: [{name: node, replicas: 2}]}}",
         ),
         (TRAIN, "patch: {spec: {trainer: {numNodes: 3}}}"),
@@ -218,9 +218,9 @@ fn counts_fit_the_nodes() {
         ),
         (LWS, "patch: {spec: {leaderWorkerTemplate: {size: 3}}}"),
     ] {
-        check(task, patch, &[nowhere]);
+        assert_findings(task, patch, &[nowhere]);
     }
-    check(TRAIN, "patch: {spec: {trainer: {numNodes: 2}}}", &[]);
+    assert_findings(TRAIN, "patch: {spec: {trainer: {numNodes: 2}}}", &[]);
 }
 
 #[test]
@@ -281,34 +281,34 @@ fn counts_are_consistent() {
             Some(least("spec.leaderWorkerTemplate.size", "0", 1)),
         ),
         (
-            SET,
+            JOB_SET,
             "{spec: {replicatedJobs: [{name: node, replicas: -1}]}}",
             Some(least("replicas", "-1", 0)),
         ),
     ] {
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
-        check(task, &format!("patch: {patch}"), &expected);
+        assert_findings(task, &format!("patch: {patch}"), &expected);
     }
 }
 
 #[test]
 fn patched_replicas_fit_the_nodes() {
     let service = "deployment: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
-    check(service, "patch: {spec: {replicas: 4}}", &[]);
+    assert_findings(service, "patch: {spec: {replicas: 4}}", &[]);
     let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
-    check(service, "patch: {spec: {replicas: 5}}", &[over]);
+    assert_findings(service, "patch: {spec: {replicas: 5}}", &[over]);
     let two = "statefulSet: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
-    check(two, "patch: {spec: {replicas: 2}}", &[]);
+    assert_findings(two, "patch: {spec: {replicas: 2}}", &[]);
     let over = "GPUC3011 the services on pool `gpu` need 6 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
-    check(two, "patch: {spec: {replicas: 3}}", &[over]);
-    check(LWS, "patch: {spec: {replicas: 2}}", &[]);
-    check(LWS, "patch: {spec: {replicas: 3}}", &[over]);
+    assert_findings(two, "patch: {spec: {replicas: 3}}", &[over]);
+    assert_findings(LWS, "patch: {spec: {replicas: 2}}", &[]);
+    assert_findings(LWS, "patch: {spec: {replicas: 3}}", &[over]);
     // The other services count too.
     let other = "\n  - name: v\n    deployment: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
     let patch = |count: u32| format!("patch: {{spec: {{replicas: {count}}}}}{other}");
     let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
-    check(service, &patch(2), &[]);
-    check(service, &patch(3), &[over]);
+    assert_findings(service, &patch(2), &[]);
+    assert_findings(service, &patch(3), &[over]);
     // Pods of one job are on nodes of their own.
     let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
@@ -317,14 +317,17 @@ fn patched_replicas_fit_the_nodes() {
             TORCH,
             "{spec: {pytorchReplicaSpecs: {Worker: {replicas: 2}}}}",
         ),
-        (SET, "{spec: {replicatedJobs: [{name: node, replicas: 2}]}}"),
         (
-            SET,
+            JOB_SET,
+            "{spec: {replicatedJobs: [{name: node, replicas: 2}]}}",
+        ),
+        (
+            JOB_SET,
             "{spec: {replicatedJobs: [{name: node, template: {spec: {parallelism: 3, completions: 3}}}]}}",
         ),
         (LWS, "{spec: {leaderWorkerTemplate: {size: 3}}}"),
     ] {
-        check(task, &format!("patch: {patch}"), &[nowhere]);
+        assert_findings(task, &format!("patch: {patch}"), &[nowhere]);
     }
 }
 
@@ -333,7 +336,7 @@ fn patched_replicas_fit_the_quota() {
     let check = |task: &str, patch: &str, expected: &[&str]| {
         let team = "team: t\n    ";
         let teams = "teams: [{name: t, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}]";
-        let said = found(
+        let said = findings_for_patch(
             &format!("{team}{task}"),
             &format!("patch: {patch}\n{teams}"),
         );
@@ -396,22 +399,22 @@ fn variables_have_one_value() {
         format!("podPatch: {{containers: [{{name: main, env: [{{name: A, {entry}}}]}}]}}")
     };
     let from = "valueFrom: {fieldRef: {fieldPath: metadata.name}}";
-    check(task, &env(from), &[twice]);
-    check(task, &env(&format!("value: null, {from}")), &[]);
-    check(task, &env("value: c"), &[]);
-    check(JOB, &env(&format!("value: c, {from}")), &[twice]);
-    check(JOB, &env(&format!("value: '', {from}")), &[]);
+    assert_findings(task, &env(from), &[twice]);
+    assert_findings(task, &env(&format!("value: null, {from}")), &[]);
+    assert_findings(task, &env("value: c"), &[]);
+    assert_findings(JOB, &env(&format!("value: c, {from}")), &[twice]);
+    assert_findings(JOB, &env(&format!("value: '', {from}")), &[]);
 }
 
 #[test]
 fn misspelled_container_names_are_suggested() {
     let gone = "GPUC3012 the Job has no container `Main`";
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: [{name: Main, tty: true}]}",
         &[gone],
     );
-    check(
+    assert_findings(
         JOB,
         "podPatch: {containers: [{name: sidecar, tty: true}]}",
         &["GPUC3012 container `sidecar` has no image"],
@@ -470,15 +473,15 @@ fn patched_objects_are_validated() {
             ),
         ),
     ] {
-        check(task, &format!("patch: {patch}"), &[&expected]);
+        assert_findings(task, &format!("patch: {patch}"), &[&expected]);
     }
 }
 
 #[test]
 fn priority_classes_are_those_of_the_file() {
     let list = "podPatch: {priorityClassName: prodd}\npriorities: [{name: prod, value: 1}]";
-    check(JOB, list, &["GPUC3014 unknown PriorityClass `prodd`"]);
-    check(JOB, &list.replace("prodd}", "prod}"), &[]);
-    check(JOB, &list.replace("prodd}", "system-node-critical}"), &[]);
-    check(JOB, "podPatch: {priorityClassName: prodd}", &[]);
+    assert_findings(JOB, list, &["GPUC3014 unknown PriorityClass `prodd`"]);
+    assert_findings(JOB, &list.replace("prodd}", "prod}"), &[]);
+    assert_findings(JOB, &list.replace("prodd}", "system-node-critical}"), &[]);
+    assert_findings(JOB, "podPatch: {priorityClassName: prodd}", &[]);
 }

@@ -11,26 +11,26 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-use crate::deliveries::{objects_fit, tools_fit};
+use crate::deliveries::{assert_controller_keeps_order, assert_objects_in_order};
 use crate::support::compile_text;
 
 /// A generated pool.
 #[derive(Clone, Debug)]
-struct Drawn {
+struct RandomPool {
     name: String,
     taints: BTreeSet<(usize, usize, usize)>,
     dedicated: bool,
     advertiser: &'static str,
     driver: &'static str,
-    is_cut: bool,
+    has_mig: bool,
     rdma: bool,
 }
 
 /// A generated cluster.
 #[derive(Clone, Debug)]
-struct Cluster {
+struct RandomCluster {
     cloud: &'static str,
-    pools: Vec<Drawn>,
+    pools: Vec<RandomPool>,
     monitoring: &'static str,
     gitops: &'static str,
     own_discovery: bool,
@@ -49,7 +49,7 @@ const MONITORING: [&str; 4] = [
 
 const GITOPS: [&str; 3] = ["", "flux", "argocd"];
 
-fn pool(number: usize) -> impl Strategy<Value = Drawn> {
+fn pool(number: usize) -> impl Strategy<Value = RandomPool> {
     let taint = (0..KEYS.len(), 0..VALUES.len(), 0..EFFECTS.len());
     let advertiser = prop::sample::select(vec!["gpuc", "gpuc", "nvidia", "operator", "dra"]);
     let driver = prop::sample::select(vec!["default", "default", "operator", "daemonSet"]);
@@ -57,33 +57,33 @@ fn pool(number: usize) -> impl Strategy<Value = Drawn> {
     let few = || prop::bool::weighted(0.3);
     let flags = (any::<bool>(), few(), few(), any::<bool>());
     (taints, advertiser, driver, flags).prop_map(
-        move |(taints, advertiser, driver, (dedicated, is_cut, rdma, is_long))| Drawn {
+        move |(taints, advertiser, driver, (dedicated, is_cut, rdma, is_long))| RandomPool {
             // As long as a name may be, so that what is called after it fits too.
             name: format!("p{number}{}", "x".repeat(if is_long { 30 } else { 1 })),
-            taints: one_of_each(taints),
+            taints: unique_taints(taints),
             dedicated,
             advertiser,
             driver,
-            is_cut,
+            has_mig: is_cut,
             rdma,
         },
     )
 }
 
 /// Keeps one taint for each key and effect.
-fn one_of_each(taints: BTreeSet<(usize, usize, usize)>) -> BTreeSet<(usize, usize, usize)> {
+fn unique_taints(taints: BTreeSet<(usize, usize, usize)>) -> BTreeSet<(usize, usize, usize)> {
     let mut seen = BTreeSet::new();
     let first = |(key, _, effect): &(usize, usize, usize)| seen.insert((*key, *effect));
     taints.into_iter().filter(first).collect()
 }
 
-fn cluster() -> impl Strategy<Value = Cluster> {
+fn cluster() -> impl Strategy<Value = RandomCluster> {
     let cloud = prop::sample::select(vec!["aws", "gcp", "onPrem"]);
     let pools = (1..4usize).prop_flat_map(|count| (0..count).map(pool).collect::<Vec<_>>());
     let monitoring = prop::sample::select(MONITORING.to_vec());
     let gitops = prop::sample::select(GITOPS.to_vec());
     (cloud, pools, monitoring, gitops, any::<bool>()).prop_map(
-        |(cloud, pools, monitoring, gitops, own_discovery)| Cluster {
+        |(cloud, pools, monitoring, gitops, own_discovery)| RandomCluster {
             cloud,
             pools,
             monitoring,
@@ -99,7 +99,7 @@ type Taint = (String, String, String);
 /// The startup taint of nodes whose GPUs gpuc-runtime has not partitioned yet.
 const STARTUP: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
 
-impl Cluster {
+impl RandomCluster {
     /// The file. On premises every node has its driver or gets the operator's; in the clouds what is asked for there is
     /// what there is.
     fn text(&self) -> String {
@@ -141,8 +141,8 @@ impl Cluster {
         text
     }
 
-    fn pool(&self, pool: &Drawn) -> String {
-        let machine = match (self.cloud, pool.is_cut) {
+    fn pool(&self, pool: &RandomPool) -> String {
+        let machine = match (self.cloud, pool.has_mig) {
             ("aws", true) => "machine: p4d.24xlarge".to_owned(),
             ("aws", false) => "machine: g6.xlarge".to_owned(),
             ("gcp", true) => "machine: a2-highgpu-1g".to_owned(),
@@ -160,7 +160,7 @@ impl Cluster {
             machine,
             "nodes: {count: 1}".to_owned(),
         ];
-        if pool.is_cut {
+        if pool.has_mig {
             let slices = "{profile: 1g.5gb, count: 7}";
             keys.push(format!(
                 "sharing: {{mig: {{strategy: single, perGpu: [{{layout: [{slices}]}}]}}}}"
@@ -204,7 +204,7 @@ impl Cluster {
 
     /// The taints of a pool's nodes: those written, that of who it is for, and GKE's own, which it puts on every node
     /// with GPUs (<https://cloud.google.com/kubernetes-engine/docs/how-to/gpus>, read 2026-11-21).
-    fn taints(&self, pool: &Drawn) -> Vec<Taint> {
+    fn taints(&self, pool: &RandomPool) -> Vec<Taint> {
         let mut taints = self.written_taints(pool);
         let taint =
             |key: &str, value: &str| (key.to_owned(), value.to_owned(), EFFECTS[0].to_owned());
@@ -218,7 +218,7 @@ impl Cluster {
     }
 
     /// The taints that the file has. GKE's want a value.
-    fn written_taints(&self, pool: &Drawn) -> Vec<Taint> {
+    fn written_taints(&self, pool: &RandomPool) -> Vec<Taint> {
         let written = pool.taints.iter().map(|(key, value, effect)| {
             let value = match (self.cloud, VALUES[*value]) {
                 ("gcp", "") => "c",
@@ -233,14 +233,14 @@ impl Cluster {
         written.collect()
     }
 
-    fn names(&self, wanted: impl Fn(&Drawn) -> bool) -> BTreeSet<String> {
+    fn pool_names(&self, wanted: impl Fn(&RandomPool) -> bool) -> BTreeSet<String> {
         let pools = self.pools.iter().filter(|pool| wanted(pool));
         pools.map(|pool| pool.name.clone()).collect()
     }
 }
 
 /// Pods that run on nodes: their expected pools and their tolerations.
-struct Placed {
+struct PlacedPods {
     what: String,
     pools: BTreeSet<String>,
     tolerations: Vec<Value>,
@@ -248,11 +248,11 @@ struct Placed {
 
 /// All pods of a plan that run on nodes.
 #[expect(clippy::too_many_lines, reason = "a table, one chart after another")]
-fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
+fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
     let mut all = Vec::new();
     let mut place = |what: String, pools: BTreeSet<String>, tolerations: &Value| {
         let tolerations = tolerations.as_array().cloned().unwrap_or_default();
-        all.push(Placed {
+        all.push(PlacedPods {
             what,
             pools,
             tolerations,
@@ -288,7 +288,8 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
         let values = serde_json::to_value(&release.values).unwrap();
         let name = &release.name;
         let own = |prefix: &str| BTreeSet::from([name.strip_prefix(prefix).unwrap().to_owned()]);
-        let by_operator = |pool: &Drawn| pool.advertiser == "operator" || pool.driver == "operator";
+        let by_operator =
+            |pool: &RandomPool| pool.advertiser == "operator" || pool.driver == "operator";
         let worker = "node-feature-discovery";
         match release.chart.name {
             chart @ ("nvidia-device-plugin" | "dcgm-exporter") => {
@@ -299,7 +300,7 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
                 );
             }
             "gpu-operator" => {
-                let pools = cluster.names(by_operator);
+                let pools = cluster.pool_names(by_operator);
                 place(
                     name.clone(),
                     pools.clone(),
@@ -315,7 +316,7 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
             }
             "network-operator" => {
                 if values["nfd"]["enabled"] == true {
-                    let pools = cluster.names(|pool| pool.rdma);
+                    let pools = cluster.pool_names(|pool| pool.rdma);
                     place(
                         format!("{worker} of {name}"),
                         pools,
@@ -326,12 +327,12 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
             "node-feature-discovery" => {
                 place(
                     name.clone(),
-                    cluster.names(|_| true),
+                    cluster.pool_names(|_| true),
                     &values["worker"]["tolerations"],
                 );
             }
             "dra-driver-nvidia-gpu" => {
-                let pools = cluster.names(|pool| pool.advertiser == "dra");
+                let pools = cluster.pool_names(|pool| pool.advertiser == "dra");
                 place(name.clone(), pools, &values["kubeletPlugin"]["tolerations"]);
             }
             "kube-prometheus-stack" => {
@@ -345,11 +346,11 @@ fn placed(cluster: &Cluster, plan: &Plan) -> Vec<Placed> {
                     .into_iter()
                     .partition(|it| *it == tolerated_by_node_exporter());
                 assert_eq!(every.len(), 1, "{name}: {of_pools:?}");
-                let evicting = |pool: &Drawn| {
+                let evicting = |pool: &RandomPool| {
                     let mut taints = cluster.taints(pool).into_iter();
                     taints.any(|(_, _, effect)| effect == "NoExecute")
                 };
-                let pools = cluster.names(evicting);
+                let pools = cluster.pool_names(evicting);
                 if pools.is_empty() {
                     assert!(of_pools.is_empty(), "{name}: {of_pools:?}");
                 } else {
@@ -384,8 +385,8 @@ fn tolerates(toleration: &Value, (key, value, effect): &Taint) -> bool {
     is("key", key) && is("effect", effect) && matches_value
 }
 
-fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Plan) {
-    for placed in placed(cluster, plan) {
+fn assert_tolerations_match(cluster: &RandomCluster, plan: &Plan) {
+    for placed in placed_pods(cluster, plan) {
         let pools = cluster.pools.iter();
         let pools: Vec<_> = pools.filter(|it| placed.pools.contains(&it.name)).collect();
         assert_eq!(pools.len(), placed.pools.len(), "{}", placed.what);
@@ -401,7 +402,7 @@ fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Pla
             );
         }
         for toleration in &placed.tolerations {
-            let starts = toleration["key"] == STARTUP && pools.iter().any(|pool| pool.is_cut);
+            let starts = toleration["key"] == STARTUP && pools.iter().any(|pool| pool.has_mig);
             let anywhere = placed.what.starts_with("node exporter")
                 && *toleration == tolerated_by_node_exporter();
             assert!(
@@ -411,12 +412,16 @@ fn every_pod_tolerates_its_own_nodes_and_no_others(cluster: &Cluster, plan: &Pla
             );
         }
     }
-    must_exist(cluster, plan);
+    assert_required_pods_exist(cluster, plan);
 }
 
 /// Asserts that each pool has the components that it requires.
-fn must_exist(cluster: &Cluster, plan: &Plan) {
-    let runs = |what: &str| placed(cluster, plan).into_iter().any(|it| it.what == what);
+fn assert_required_pods_exist(cluster: &RandomCluster, plan: &Plan) {
+    let runs = |what: &str| {
+        placed_pods(cluster, plan)
+            .into_iter()
+            .any(|it| it.what == what)
+    };
     for pool in &cluster.pools {
         let wanted = match pool.advertiser {
             "gpuc" => format!("gpuc-runtime-{}", pool.name),
@@ -432,7 +437,7 @@ fn must_exist(cluster: &Cluster, plan: &Plan) {
 }
 
 /// Helm's longest name of a release (helm/helm `pkg/chartutil/validate_name.go`), and Kubernetes' of a namespace.
-fn names_fit(plan: &Plan) {
+fn assert_name_lengths(plan: &Plan) {
     for release in &plan.releases {
         assert!(release.name.len() <= 53, "{}", release.name);
         assert!(release.namespace.len() <= 63, "{}", release.namespace);
@@ -459,11 +464,11 @@ fn taints_of_all_kinds_on_all_pools() {
             prop_assert!(refused, "{}\n{}", text, outcome.text());
             return Err(TestCaseError::reject("refused"));
         };
-        every_pod_tolerates_its_own_nodes_and_no_others(&cluster, plan);
-        names_fit(plan);
-        objects_fit("a drawn cluster", plan);
+        assert_tolerations_match(&cluster, plan);
+        assert_name_lengths(plan);
+        assert_objects_in_order("a drawn cluster", plan);
         let tree = &outcome.compilations[0].output.as_ref().unwrap().0;
-        tools_fit(cluster.gitops, "demo", tree, plan);
+        assert_controller_keeps_order(cluster.gitops, "demo", tree, plan);
         seen.set(seen.get() + 1);
         Ok(())
     });

@@ -77,7 +77,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn changed(text: &str, changes: &[Change]) -> String {
+fn apply_changes(text: &str, changes: &[Change]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for change in changes {
         if lines.is_empty() {
@@ -120,7 +120,7 @@ fn replace_scalar(lines: &mut [String], place: &prop::sample::Index, with: &str)
     line.replace_range(start..end, with);
 }
 
-fn few(cases: u32) -> Config {
+fn config_with_cases(cases: u32) -> Config {
     Config {
         cases,
         failure_persistence: None,
@@ -129,7 +129,7 @@ fn few(cases: u32) -> Config {
 }
 
 proptest! {
-    #![proptest_config(few(400))]
+    #![proptest_config(config_with_cases(400))]
 
     #[test]
     fn any_text_builds_or_is_reported(text in "(\\PC|[\\n\\t :{}\\[\\],&*!|>#'\"%@-]){0,200}") {
@@ -145,14 +145,14 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(few(250))]
+    #![proptest_config(config_with_cases(250))]
 
     #[test]
     fn mutated_examples_build_or_are_reported(
         text in prop::sample::select(texts()),
         changes in prop::collection::vec(change(), 1..4),
     ) {
-        let text = changed(&text, &changes);
+        let text = apply_changes(&text, &changes);
         promises::parse(text.as_bytes());
         promises::compile(text.as_bytes());
     }
@@ -162,7 +162,7 @@ proptest! {
         text in prop::sample::select(texts()),
         changes in prop::collection::vec(change(), 0..2),
     ) {
-        let text = changed(&text, &changes);
+        let text = apply_changes(&text, &changes);
         let (one, other) = (compile_text(&text), compile_text(&text));
         prop_assert_eq!(one.files(), other.files());
         prop_assert_eq!(one.text(), other.text());

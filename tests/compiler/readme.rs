@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::cli::Place;
+use crate::cli::Workspace;
 use crate::support::{compile_text, expect_file, repository};
 
 fn read(path: &str) -> String {
@@ -11,13 +11,13 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn the_quickstart_is_shown() {
+fn quickstart_is_current() {
     assert!(read("README.md").contains(&read("examples/quickstart/gpu-cluster.yaml")));
 }
 
 /// One test for both outputs, because `UPDATE_EXPECT=1` writes the file.
 #[test]
-fn outputs_are_fresh() {
+fn outputs_are_current() {
     let invalid = compile_text(&read("tests/compiler/readme/gpu-cluster.yaml")).text();
     let readme = with_output(&read("README.md"), "gpuc check", &invalid);
     let readme = with_output(&readme, "gpuc diff", &quickstart_diff());
@@ -26,17 +26,17 @@ fn outputs_are_fresh() {
 
 #[test]
 fn output_of_why_is_current() {
-    let place = Place::with(&read("examples/quickstart/gpu-cluster.yaml"));
+    let place = Workspace::with(&read("examples/quickstart/gpu-cluster.yaml"));
     place.build();
     let field = "DaemonSet/gpuc-runtime-infer#spec.template.spec.containers[0].image";
-    let output = place.run(&["why", field]).ends_with(0).stdout;
+    let output = place.run(&["why", field]).expect_code(0).stdout;
     let page = with_output(&read("docs/why.md"), &format!("gpuc why {field}"), &output);
     expect_file("docs/why.md", &page);
 }
 
 /// The output of `gpuc diff` after 4 replicas of the quickstart became 8 and the tree was built.
 fn quickstart_diff() -> String {
-    let place = Place::with(&read("examples/quickstart/gpu-cluster.yaml"));
+    let place = Workspace::with(&read("examples/quickstart/gpu-cluster.yaml"));
     git(&place, &["init", "-q"]);
     place.build();
     git(&place, &["add", "-A"]);
@@ -57,14 +57,14 @@ fn quickstart_diff() -> String {
         .replace("replicas: 4", "replicas: 8");
     place.write("gpu-cluster.yaml", &edited);
     place.build();
-    let output = place.run(&["diff"]).ends_with(0).stdout;
+    let output = place.run(&["diff"]).expect_code(0).stdout;
     // The commit's abbreviated hash differs in every run.
     let (before, rest) = output.split_once("since HEAD (").unwrap();
     let (_, after) = rest.split_once(')').unwrap();
     format!("{before}since HEAD (8e5a09cc2a){after}")
 }
 
-fn git(place: &Place, arguments: &[&str]) {
+fn git(place: &Workspace, arguments: &[&str]) {
     let status = Command::new("git")
         .current_dir(place.path("."))
         .args(arguments)

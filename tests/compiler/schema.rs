@@ -4,7 +4,7 @@ use crate::golden::compiled_examples;
 use crate::support::compile_text;
 
 fn validator() -> jsonschema::Validator {
-    jsonschema::validator_for(&gpuc_syntax::schema::value()).unwrap()
+    jsonschema::validator_for(&gpuc_syntax::schema::schema_value()).unwrap()
 }
 
 fn json(text: &str) -> Option<serde_json::Value> {
@@ -87,7 +87,7 @@ fn keys_are_documented() {
         }
     }
     let mut bare = Vec::new();
-    walk(&gpuc_syntax::schema::value(), "", &mut bare);
+    walk(&gpuc_syntax::schema::schema_value(), "", &mut bare);
     // The one key of a choice is documented by the choice.
     bare.retain(|path| !path.contains("oneOf") && !path.contains("/properties/properties"));
     assert!(bare.is_empty(), "{bare:?}");

@@ -26,7 +26,7 @@ fn clouds_have_a_starter() {
 }
 
 /// Replaces the placeholders of a starter by valid values.
-fn filled_in(text: &str) -> String {
+fn fill_in(text: &str) -> String {
     text.replace("000000000000", "123456789012")
         .replace("replace-me", "acme-ml")
 }
@@ -74,13 +74,13 @@ fn starters_compile_and_list_placeholders() {
 #[test]
 fn completed_starters_compile_without_diagnostics() {
     for (name, text) in starters() {
-        let outcome = compile_text(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
+        let outcome = compile_text(&fill_in(&text.replace("CLUSTER_NAME", "my-cluster")));
         assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
     }
 }
 
 /// Uncomments the example lines of a starter.
-fn uncommented(text: &str) -> String {
+fn uncomment_examples(text: &str) -> String {
     let (head, examples) = text.split_once("# Optional sections").expect("examples");
     let (_, examples) = examples.split_once('\n').expect("lines");
     let lines = examples.lines().map(|line| {
@@ -93,7 +93,7 @@ fn uncommented(text: &str) -> String {
 #[test]
 fn starter_examples_compile() {
     for (name, text) in starters() {
-        let text = uncommented(&filled_in(&text.replace("CLUSTER_NAME", "my-cluster")));
+        let text = uncomment_examples(&fill_in(&text.replace("CLUSTER_NAME", "my-cluster")));
         for key in ["teams", "queueing", "workloads"] {
             assert!(text.contains(&format!("\n{key}:")), "{name} shows no {key}");
         }

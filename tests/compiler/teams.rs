@@ -14,7 +14,7 @@ type Pool = (u32, u32, u32, Option<u32>);
 /// The quota of a team for each pool: guaranteed GPUs, and additional GPUs up to the limit.
 type Team = Vec<(u32, u32)>;
 
-fn file(pools: &[Pool], teams: &[Team], overcommit: bool) -> String {
+fn cluster_text(pools: &[Pool], teams: &[Team], overcommit: bool) -> String {
     let mut text = "\
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -57,13 +57,13 @@ nodePools:
     text
 }
 
-fn says(outcome: &Outcome, code: &str) -> usize {
+fn count_findings(outcome: &Outcome, code: &str) -> usize {
     let findings = outcome.findings.iter();
     findings.filter(|found| found.code.name == code).count()
 }
 
 /// The hard limit of a resource in the ResourceQuota of each team's namespace.
-fn quotas(outcome: &Outcome) -> BTreeMap<String, String> {
+fn quota_texts(outcome: &Outcome) -> BTreeMap<String, String> {
     let files = outcome.files().into_iter();
     files
         .filter_map(|(path, text)| {
@@ -88,7 +88,7 @@ proptest! {
         overcommit: bool,
     ) {
         let teams: Vec<Team> = amounts.iter().map(|it| it[..pools.len()].to_vec()).collect();
-        let text = file(&pools, &teams, overcommit);
+        let text = cluster_text(&pools, &teams, overcommit);
         let outcome = compile_text(&text);
         let (mut over, mut beyond, mut idle) = (0, 0, 0);
         for (index, (per_node, least, more, shared)) in pools.iter().enumerate() {
@@ -102,16 +102,16 @@ proptest! {
             beyond += if overcommit { 0 } else { teams.iter().filter(more_than_it_has).count() };
             idle += usize::from(overcommit && all <= holds);
         }
-        prop_assert_eq!(says(&outcome, "quota-overcommitted"), over, "{}", &text);
-        prop_assert_eq!(says(&outcome, "quota-limit-unreachable"), beyond, "{}", &text);
-        prop_assert_eq!(says(&outcome, "overcommit-unused"), idle, "{}", &text);
+        prop_assert_eq!(count_findings(&outcome, "quota-overcommitted"), over, "{}", &text);
+        prop_assert_eq!(count_findings(&outcome, "quota-limit-unreachable"), beyond, "{}", &text);
+        prop_assert_eq!(count_findings(&outcome, "overcommit-unused"), idle, "{}", &text);
         if over == 0 {
             // The pods of all of these pools request the same resource.
             let wanted = teams.iter().enumerate().map(|(index, team)| {
                 let sum: u32 = team.iter().map(|(guaranteed, more)| guaranteed + more).sum();
                 (format!("t{index}"), sum.to_string())
             });
-            prop_assert_eq!(quotas(&outcome), wanted.collect(), "{}", outcome.text());
+            prop_assert_eq!(quota_texts(&outcome), wanted.collect(), "{}", outcome.text());
         }
     }
 }
@@ -119,8 +119,8 @@ proptest! {
 #[test]
 fn resources_outside_the_quota_are_forbidden() {
     let pools = [(1, 1, 0, None), (1, 1, 0, Some(4))];
-    let text =
-        file(&pools, &[vec![(1, 0)]], false).replace("replicas: 4", "replicas: 4, rename: true");
+    let text = cluster_text(&pools, &[vec![(1, 0)]], false)
+        .replace("replicas: 4", "replicas: 4, rename: true");
     let files = compile_text(&text).files();
     let quota = files
         .iter()
@@ -180,14 +180,14 @@ fn gpu_limits_are_not_defaults() {
 /// `check --manifests` finds the quota and the queue of a namespace through its team.
 #[test]
 fn each_namespace_belongs_to_its_own_team() {
-    let mut text = file(&[(1, 1, 1, None)], &[vec![(1, 0)], vec![(0, 1)]], false);
+    let mut text = cluster_text(&[(1, 1, 1, None)], &[vec![(1, 0)], vec![(0, 1)]], false);
     text = text.replace("  - name: t0\n", "  - name: t0\n    namespaces: [a, b]\n");
     text = text.replace("  - name: t1\n", "  - name: t1\n    namespaces: [c, d]\n");
     let outcome = compile_text(&text);
     let cluster = outcome.compilations[0].cluster.as_ref();
     let cluster = cluster.unwrap_or_else(|| panic!("{}", outcome.text()));
     let team_of = |namespace: &str| {
-        let (team, index) = cluster.team_of(namespace)?;
+        let (team, index) = cluster.team_of_namespace(namespace)?;
         let same = &team.namespaces[index].value;
         assert_eq!(same, namespace, "the index is of another namespace");
         Some((team.name.value.as_str(), index))

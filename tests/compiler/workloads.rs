@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_model::scheduling::{Answer, Defaults, Demand, line, verdict};
+use gpuc_model::scheduling::{DefaultRequests, Demand, Feasibility, check_pool, explain_pool};
 use gpuc_model::{Cluster, WORKLOAD_LABEL};
 use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
@@ -52,19 +52,19 @@ fn pods_fit_each_of_their_pools() {
             }
             for spec in pods(&object.node) {
                 let names = pools(&json!(spec));
-                let demand = Demand::of_pod(
+                let demand = Demand::from_pod_spec(
                     spec,
-                    &Defaults::of(
+                    &DefaultRequests::for_namespace(
                         cluster,
                         object.identity.namespace.as_deref().unwrap_or_default(),
                     ),
                 );
                 for name in &names {
                     let pool = cluster.pool(name).unwrap();
-                    let verdict = verdict(&demand, cluster, pool);
+                    let verdict = check_pool(&demand, cluster, pool);
                     looked += 1;
-                    if verdict.answer() == Answer::No {
-                        let (name, why) = (&object.identity.name, line(&verdict));
+                    if verdict.feasibility() == Feasibility::DoesNotFit {
+                        let (name, why) = (&object.identity.name, explain_pool(&verdict));
                         wrong.push(format!("{}: {name}: {why:?}", case.name));
                     }
                 }

@@ -14,17 +14,17 @@ const HOOKS: &[&str] = &[
     "update-application-profile",
 ];
 
-fn of(machine: &Machine, hooks: &[&str]) -> Vec<(Class, Spec)> {
+fn specs_of(machine: &Machine, hooks: &[&str]) -> Vec<(Class, Spec)> {
     let (config, files) = (&machine.config, &machine.files);
     specs(config, &machine.inventory, files, &driver_files(hooks))
 }
 
 fn gpu_spec(machine: &Machine, hooks: &[&str]) -> Value {
-    let (_, spec) = of(machine, hooks).remove(0);
+    let (_, spec) = specs_of(machine, hooks).remove(0);
     serde_json::to_value(spec).unwrap()
 }
 
-fn texts(value: &Value, key: &str) -> Vec<String> {
+fn string_items(value: &Value, key: &str) -> Vec<String> {
     let list = value.as_array().unwrap().iter();
     list.map(|one| one[key].as_str().unwrap().to_owned())
         .collect()
@@ -32,7 +32,7 @@ fn texts(value: &Value, key: &str) -> Vec<String> {
 
 /// The rules of cncf-tags/container-device-interface `SPEC.md` and `schema/schema.json` (read 2026-11) for what is used
 /// here. A container runtime drops a spec with an unknown key or a name that breaks them.
-fn check_rules(spec: &Value) {
+fn assert_valid_spec(spec: &Value) {
     let keys = |value: &Value, allowed: &[&str]| {
         for key in value.as_object().unwrap().keys() {
             assert!(allowed.contains(&key.as_str()), "{key}");
@@ -58,7 +58,7 @@ fn check_rules(spec: &Value) {
     );
     let devices = spec["devices"].as_array().unwrap();
     assert!(!devices.is_empty());
-    let mut names = texts(&spec["devices"], "name");
+    let mut names = string_items(&spec["devices"], "name");
     for name in &names {
         // A digit in front came with 0.5.0.
         assert!(letter_or_digit(name.chars().next()) && letter_or_digit(name.chars().last()));
@@ -114,31 +114,34 @@ fn check_rules(spec: &Value) {
 }
 
 #[test]
-fn every_spec_keeps_the_rules_of_the_format() {
+fn specs_are_valid() {
     let extras = [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex];
     for machine in [
         machine(&[H100; 8]),
-        machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]),
+        machine(&[A100; 8]).with_mig_devices("single", 7, &[A100_1G; 7]),
         machine(&[GB200; 4]).with_extras(&extras),
     ] {
         for hooks in [HOOKS, &[]] {
-            for (class, spec) in of(&machine, hooks) {
+            for (class, spec) in specs_of(&machine, hooks) {
                 let spec = serde_json::to_value(spec).unwrap();
                 assert_eq!(spec["kind"], class.kind());
-                check_rules(&spec);
+                assert_valid_spec(&spec);
             }
         }
     }
 }
 
 #[test]
-fn every_gpu_is_a_device_with_its_node() {
+fn gpus_are_devices_with_nodes() {
     let spec = gpu_spec(&machine(&[H100; 8]), HOOKS);
     assert_eq!(spec["kind"], "k8s.device-plugin.nvidia.com/gpu");
     let wanted: Vec<_> = (0..8).map(uuid).collect();
-    assert_eq!(texts(&spec["devices"], "name"), wanted);
+    assert_eq!(string_items(&spec["devices"], "name"), wanted);
     let edits = &spec["devices"][5]["containerEdits"];
-    assert_eq!(texts(&edits["deviceNodes"], "path"), ["/dev/nvidia5"]);
+    assert_eq!(
+        string_items(&edits["deviceNodes"], "path"),
+        ["/dev/nvidia5"]
+    );
     let common = &spec["containerEdits"];
     assert_eq!(common["env"][0], "NVIDIA_VISIBLE_DEVICES=void");
     assert_eq!(common["deviceNodes"][0]["path"], "/dev/nvidiactl");
@@ -147,13 +150,13 @@ fn every_gpu_is_a_device_with_its_node() {
 }
 
 #[test]
-fn a_mig_device_has_its_gpu_and_its_capabilities() {
-    let mut machine = machine(&[A100; 1]).cut("single", 7, &[A100_1G; 7]);
+fn mig_device_has_gpu_and_capability_nodes() {
+    let mut machine = machine(&[A100; 1]).with_mig_devices("single", 7, &[A100_1G; 7]);
     let spec = gpu_spec(&machine, HOOKS);
     let devices = spec["devices"].as_array().unwrap();
     assert_eq!(devices.len(), 8);
     assert_eq!(devices[1]["name"], slice_uuid(0, 0));
-    let nodes = texts(&devices[1]["containerEdits"]["deviceNodes"], "path");
+    let nodes = string_items(&devices[1]["containerEdits"]["deviceNodes"], "path");
     let wanted = [
         "/dev/nvidia0",
         "/dev/nvidia-caps/nvidia-cap66",
@@ -167,10 +170,10 @@ fn a_mig_device_has_its_gpu_and_its_capabilities() {
 }
 
 #[test]
-fn hooks_are_called_as_the_toolkit_wants_it() {
+fn hook_arguments_match_the_toolkit() {
     let spec = gpu_spec(&machine(&[H100]), HOOKS);
     let hooks = &spec["containerEdits"]["hooks"];
-    assert_eq!(texts(hooks, "path"), ["/usr/bin/nvidia-cdi-hook"; 5]);
+    assert_eq!(string_items(hooks, "path"), ["/usr/bin/nvidia-cdi-hook"; 5]);
     let args: Vec<_> = (0..5).map(|index| hooks[index]["args"].clone()).collect();
     let links = [
         "nvidia-cdi-hook",
@@ -195,31 +198,31 @@ fn hooks_are_called_as_the_toolkit_wants_it() {
 }
 
 #[test]
-fn only_hooks_that_the_toolkit_has_are_called() {
+fn only_supported_hooks_are_used() {
     let spec = gpu_spec(&machine(&[H100]), &["create-symlinks", "update-ldcache"]);
     let hooks = spec["containerEdits"]["hooks"].as_array().unwrap();
     assert_eq!(hooks.len(), 2);
 }
 
 #[test]
-fn without_a_toolkit_libraries_have_the_names_that_loaders_ask_for() {
+fn libraries_have_sonames_without_toolkit() {
     let spec = gpu_spec(&machine(&[H100]), &[]);
     assert!(spec["containerEdits"].get("hooks").is_none());
     let mounts = &spec["containerEdits"]["mounts"];
-    let at = texts(mounts, "containerPath");
-    let from = texts(mounts, "hostPath");
+    let at = string_items(mounts, "containerPath");
+    let from = string_items(mounts, "hostPath");
     let place = at
         .iter()
         .position(|path| path == "/usr/lib64/libcuda.so.1")
         .unwrap();
     assert_eq!(from[place], "/usr/lib64/libcuda.so.570.86.15");
     let with = gpu_spec(&machine(&[H100]), HOOKS);
-    let at = texts(&with["containerEdits"]["mounts"], "containerPath");
+    let at = string_items(&with["containerEdits"]["mounts"], "containerPath");
     assert!(!at.contains(&"/usr/lib64/libcuda.so.1".to_owned()));
 }
 
 #[test]
-fn a_driver_elsewhere_is_mounted_from_there() {
+fn driver_in_another_root_is_mounted() {
     let mut machine = machine(&[H100]);
     machine.config.driver.host_root = "/run/nvidia/driver".to_owned();
     let spec = gpu_spec(&machine, HOOKS);
@@ -232,7 +235,7 @@ fn a_driver_elsewhere_is_mounted_from_there() {
 }
 
 #[test]
-fn nodes_of_a_driver_container_are_found_below_its_root() {
+fn driver_container_nodes_are_below_its_root() {
     let mut machine = machine(&[H100]).with_extras(&[Extra::Gds]);
     machine.files.dev_root = "/run/nvidia/driver".to_owned();
     let spec = gpu_spec(&machine, HOOKS);
@@ -240,27 +243,27 @@ fn nodes_of_a_driver_container_are_found_below_its_root() {
     let wanted = json!({"path": "/dev/nvidia0", "hostPath": "/run/nvidia/driver/dev/nvidia0"});
     assert_eq!(*node, wanted);
     // Those of GPUDirect Storage are the host's.
-    let storage = serde_json::to_value(&of(&machine, HOOKS)[1].1).unwrap();
+    let storage = serde_json::to_value(&specs_of(&machine, HOOKS)[1].1).unwrap();
     let node = &storage["devices"][0]["containerEdits"]["deviceNodes"][0];
     assert_eq!(*node, json!({"path": "/dev/nvidia-fs0"}));
 }
 
 #[test]
-fn extras_have_specs_where_their_nodes_are() {
+fn components_have_specs_if_present() {
     let extras = [Extra::Gds, Extra::Imex];
     let machine = machine(&[GB200; 4]).with_extras(&extras);
-    let specs = of(&machine, HOOKS);
+    let specs = specs_of(&machine, HOOKS);
     let classes: Vec<_> = specs.iter().map(|(class, _)| *class).collect();
     assert_eq!(classes, [Class::Gpu, Class::ImexChannel, Class::Gds]);
     let channels = serde_json::to_value(&specs[1].1).unwrap();
-    assert_eq!(texts(&channels["devices"], "name"), ["0", "1"]);
+    assert_eq!(string_items(&channels["devices"], "name"), ["0", "1"]);
     let storage = serde_json::to_value(&specs[2].1).unwrap();
     assert_eq!(storage["devices"][0]["name"], "all");
     let mounts = &storage["devices"][0]["containerEdits"]["mounts"];
-    assert_eq!(texts(mounts, "hostPath"), ["/etc/cufile.json"]);
+    assert_eq!(string_items(mounts, "hostPath"), ["/etc/cufile.json"]);
 }
 
 #[test]
-fn a_node_without_gpus_has_no_specs() {
-    assert!(of(&machine(&[]), HOOKS).is_empty());
+fn no_gpus_no_specs() {
+    assert!(specs_of(&machine(&[]), HOOKS).is_empty());
 }

@@ -14,7 +14,7 @@ pub(crate) struct Node {
 }
 
 /// How the program ended, and what it said.
-pub(crate) struct Ended {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) log: String,
@@ -25,12 +25,12 @@ impl Node {
     pub(crate) fn new(driver: &Path, sharing: &NodeSharing, resources: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let node = Self { folder };
-        node.configure(driver, sharing, resources);
+        node.write_config(driver, sharing, resources);
         node
     }
 
     /// Another configuration from now on.
-    pub(crate) fn configure(&self, driver: &Path, sharing: &NodeSharing, resources: &Value) {
+    pub(crate) fn write_config(&self, driver: &Path, sharing: &NodeSharing, resources: &Value) {
         let config = json!({
             "apiVersion": "node.gpuc.dev/v1alpha1",
             "kind": "NodeConfig",
@@ -64,12 +64,12 @@ impl Node {
     }
 
     /// Runs the program and waits for its exit.
-    pub(crate) fn run(&self, words: &[&str]) -> Ended {
+    pub(crate) fn run(&self, words: &[&str]) -> CommandOutput {
         self.command(words).output().unwrap().into()
     }
 }
 
-impl From<Output> for Ended {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),

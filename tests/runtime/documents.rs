@@ -11,12 +11,12 @@ use gpuc_schema::node_config::{
 use serde_json::Value;
 
 #[test]
-fn every_key_of_the_configuration_is_described() {
-    let page = page();
+fn configuration_keys_are_documented() {
+    let page = runtime_page();
     let mut keys = BTreeSet::new();
-    for (devices, sharing) in devices().into_iter().zip(sharings()) {
+    for (devices, sharing) in all_device_injections().into_iter().zip(all_sharings()) {
         let config = serde_json::to_value(config(devices, sharing)).unwrap();
-        collect(&config, &mut keys);
+        collect_keys(&config, &mut keys);
     }
     // A resource's name is a key as well, and its users' own.
     keys.remove("nvidia.com/gpu");
@@ -29,9 +29,9 @@ fn every_key_of_the_configuration_is_described() {
 }
 
 #[test]
-fn every_metric_of_the_daemon_is_described() {
+fn metrics_are_documented() {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics");
-    let page = page();
+    let page = runtime_page();
     let mut names = BTreeSet::new();
     for file in ["gpu.rs", "mod.rs", "plugin.rs"] {
         let code = fs::read_to_string(runtime.join(file)).unwrap();
@@ -49,26 +49,26 @@ fn every_metric_of_the_daemon_is_described() {
     assert!(missing.is_empty(), "docs/runtime.md lacks {missing:?}");
 }
 
-fn page() -> String {
+fn runtime_page() -> String {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR"));
     fs::read_to_string(runtime.join("../docs/runtime.md")).unwrap()
 }
 
 /// Keys, and the words of enumerations.
-fn collect(value: &Value, keys: &mut BTreeSet<String>) {
+fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 keys.insert(key.clone());
-                collect(value, keys);
+                collect_keys(value, keys);
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(value, keys)),
+        Value::Array(values) => values.iter().for_each(|value| collect_keys(value, keys)),
         _ => {}
     }
 }
 
-fn devices() -> Vec<DeviceInjection> {
+fn all_device_injections() -> Vec<DeviceInjection> {
     let nodes = || DeviceInjection::DeviceNodes {
         driver_host_path: "/a".to_owned(),
         driver_container_path: "/b".to_owned(),
@@ -80,7 +80,7 @@ fn devices() -> Vec<DeviceInjection> {
     vec![cdi, nodes(), nodes()]
 }
 
-fn sharings() -> Vec<NodeSharing> {
+fn all_sharings() -> Vec<NodeSharing> {
     let slice = MigSlice {
         profile: "1g.10gb".to_owned(),
         start: 0,

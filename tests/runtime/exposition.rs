@@ -13,20 +13,20 @@ pub(crate) struct Exposition {
 
 impl Exposition {
     /// The number of the only series of this name.
-    pub(crate) fn only(&self, name: &str) -> f64 {
-        let all = self.all(name);
+    pub(crate) fn single_value(&self, name: &str) -> f64 {
+        let all = self.all_series(name);
         assert_eq!(all.len(), 1, "{name}: {all:?}");
         all[0].1
     }
 
-    pub(crate) fn all(&self, name: &str) -> Vec<(&Labels, f64)> {
+    pub(crate) fn all_series(&self, name: &str) -> Vec<(&Labels, f64)> {
         let of = self.series.iter().filter(|((it, _), _)| it == name);
         of.map(|((_, labels), number)| (labels, *number)).collect()
     }
 
     /// The series with these labels among others.
-    pub(crate) fn with(&self, name: &str, wanted: &[(&str, &str)]) -> Vec<f64> {
-        let all = self.all(name).into_iter();
+    pub(crate) fn values_with_labels(&self, name: &str, wanted: &[(&str, &str)]) -> Vec<f64> {
+        let all = self.all_series(name).into_iter();
         let fits = |labels: &Labels| {
             let mut wanted = wanted.iter();
             wanted.all(|(key, value)| labels.get(*key).is_some_and(|it| it == value))
@@ -38,7 +38,7 @@ impl Exposition {
 }
 
 /// Reads a page; panics at whatever a scraper would stumble over.
-pub(crate) fn read(text: &str, open_metrics: bool) -> Exposition {
+pub(crate) fn parse(text: &str, open_metrics: bool) -> Exposition {
     assert!(text.ends_with('\n'), "the last line does not end");
     let body = if open_metrics {
         text.strip_suffix("# EOF\n").expect("the end is marked")
@@ -66,7 +66,7 @@ pub(crate) fn read(text: &str, open_metrics: bool) -> Exposition {
             name.clone_into(&mut current);
         } else {
             assert!(!line.starts_with('#') && !line.is_empty(), "{line:?}");
-            let (name, labels, number) = sample(line);
+            let (name, labels, number) = parse_sample(line);
             let suffixes: &[&str] = match (read.types[&current].as_str(), open_metrics) {
                 ("counter", true) => &["_total"],
                 ("info", _) => &["_info"],
@@ -83,7 +83,7 @@ pub(crate) fn read(text: &str, open_metrics: bool) -> Exposition {
     read
 }
 
-fn sample(line: &str) -> (String, Labels, f64) {
+fn parse_sample(line: &str) -> (String, Labels, f64) {
     let end = line.find(['{', ' ']).expect("the name ends");
     let (name, mut rest) = line.split_at(end);
     assert!(is_name(name, true), "{name:?}");
@@ -93,7 +93,7 @@ fn sample(line: &str) -> (String, Labels, f64) {
         while !rest.starts_with('}') {
             let (key, after) = rest.split_once("=\"").expect("a label has a value");
             assert!(is_name(key, false), "{key:?}");
-            let (value, after) = quoted(after);
+            let (value, after) = parse_quoted(after);
             assert_eq!(labels.insert(key.to_owned(), value), None, "{line}");
             rest = after.strip_prefix(',').unwrap_or(after);
         }
@@ -107,7 +107,7 @@ fn sample(line: &str) -> (String, Labels, f64) {
     (name.to_owned(), labels, number)
 }
 
-fn quoted(text: &str) -> (String, &str) {
+fn parse_quoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use gpuc_runtime::allocate::allocate;
 use gpuc_runtime::cdi::specs;
-use gpuc_runtime::device::Offer;
-use gpuc_runtime::labels::labels;
+use gpuc_runtime::device::AdvertisedResource;
+use gpuc_runtime::labels::node_labels;
 use gpuc_runtime::state::State;
 use gpuc_schema::node_config::{DeviceInjection, Extra, NodeSharing};
 use serde_json::{Value, json};
@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use crate::machines::*;
 
 #[test]
-fn the_runtime_makes_of_each_machine_what_is_committed() {
+fn outputs_match_golden_files() {
     let mut stale = Vec::new();
     let mut wanted = Vec::new();
-    for (name, machine) in machines() {
-        for (file, value) in files(machine) {
+    for (name, machine) in named_machines() {
+        for (file, value) in machine_files(machine) {
             let path = folder().join(name).join(file);
             let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
             if fs::read_to_string(&path).is_ok_and(|found| found == text) {
@@ -37,7 +37,7 @@ fn the_runtime_makes_of_each_machine_what_is_committed() {
             wanted.push(path);
         }
     }
-    for (name, _) in machines() {
+    for (name, _) in named_machines() {
         for entry in fs::read_dir(folder().join(name)).into_iter().flatten() {
             let path = entry.unwrap().path();
             if !wanted.contains(&path) {
@@ -56,7 +56,7 @@ fn folder() -> PathBuf {
     runtime.parent().unwrap().join("golden/runtime")
 }
 
-fn machines() -> Vec<(&'static str, Machine)> {
+fn named_machines() -> Vec<(&'static str, Machine)> {
     let extras = [Extra::Gdrcopy, Extra::Gds, Extra::Mofed];
     let mixed = [A100_3G, A100_2G, A100_1G, A100_1G];
     let time_slicing = NodeSharing::TimeSlicing {
@@ -74,25 +74,28 @@ fn machines() -> Vec<(&'static str, Machine)> {
         ("h100x8", machine(&[H100; 8]).with_extras(&extras)),
         (
             "a100x8-mig-single",
-            machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]),
+            machine(&[A100; 8]).with_mig_devices("single", 7, &[A100_1G; 7]),
         ),
         (
             "a100x8-mig-mixed",
-            machine(&[A100; 8]).cut("mixed", 1, &mixed),
+            machine(&[A100; 8]).with_mig_devices("mixed", 1, &mixed),
         ),
-        ("l4x4-time-slicing", machine(&[L4; 4]).shared(time_slicing)),
-        ("l4x4-mps", machine(&[L4; 4]).shared(mps)),
+        (
+            "l4x4-time-slicing",
+            machine(&[L4; 4]).with_sharing(time_slicing),
+        ),
+        ("l4x4-mps", machine(&[L4; 4]).with_sharing(mps)),
         (
             "gb200x4",
             machine(&[GB200; 4])
-                .in_clique(1)
+                .with_clique(1)
                 .with_extras(&[Extra::Imex]),
         ),
         ("mixed-models", machine(&[T4, L4, L4])),
     ]
 }
 
-fn files(mut machine: Machine) -> [(&'static str, Value); 4] {
+fn machine_files(mut machine: Machine) -> [(&'static str, Value); 4] {
     let state = machine.state();
     let hooks = ["create-symlinks", "update-ldcache"];
     let driver = driver_files(&hooks);
@@ -102,20 +105,20 @@ fn files(mut machine: Machine) -> [(&'static str, Value); 4] {
         .map(|(class, spec)| (class.file_name(), json!(spec)));
     let specs: serde_json::Map<_, _> = specs.collect();
     let mut answers = BTreeMap::new();
-    for (way, devices, nodes) in ways() {
+    for (way, devices, nodes) in injection_methods() {
         machine.config.devices = devices;
         machine.config.pass_device_nodes = nodes;
-        answers.insert(way, of_each_offer(&machine.state()));
+        answers.insert(way, allocations_by_resource(&machine.state()));
     }
     [
-        ("devices.json", json!(state.offers)),
+        ("devices.json", json!(state.advertised_resources)),
         ("cdi.json", json!(specs)),
-        ("labels.json", json!(labels(&state, None))),
+        ("labels.json", json!(node_labels(&state, None))),
         ("allocate.json", json!(answers)),
     ]
 }
 
-fn ways() -> Vec<(&'static str, DeviceInjection, bool)> {
+fn injection_methods() -> Vec<(&'static str, DeviceInjection, bool)> {
     let cdi = |annotations| DeviceInjection::Cdi {
         spec_dir: "/var/run/cdi".to_owned(),
         annotations,
@@ -143,16 +146,16 @@ fn ways() -> Vec<(&'static str, DeviceInjection, bool)> {
 }
 
 /// What a container gets with one device of each resource, and with the last two.
-fn of_each_offer(state: &State) -> Value {
-    let answers = state.offers.iter().map(|offer| {
-        let one = grant(state, offer, offer.shares.len() - 1);
-        let two = grant(state, offer, offer.shares.len() - 2);
+fn allocations_by_resource(state: &State) -> Value {
+    let answers = state.advertised_resources.iter().map(|offer| {
+        let one = allocate_as_json(state, offer, offer.shares.len() - 1);
+        let two = allocate_as_json(state, offer, offer.shares.len() - 2);
         (offer.resource.clone(), json!({"one": one, "two": two}))
     });
     Value::Object(answers.collect())
 }
 
-fn grant(state: &State, offer: &Offer, from: usize) -> Value {
+fn allocate_as_json(state: &State, offer: &AdvertisedResource, from: usize) -> Value {
     let ids: Vec<_> = offer.shares[from..]
         .iter()
         .map(|share| share.id.clone())

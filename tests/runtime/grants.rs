@@ -1,6 +1,6 @@
 //! What a container gets, against what NVIDIA's plugin answers (v0.20.0, measured 2026-11).
 
-use gpuc_runtime::allocate::{Grant, Refusal, allocate};
+use gpuc_runtime::allocate::{AllocationError, ContainerAllocation, allocate};
 use gpuc_runtime::device::Gpu;
 use gpuc_runtime::nvml::{NvmlError, NvmlErrorKind};
 use gpuc_schema::node_config::{DeviceInjection, Extra, NodeSharing};
@@ -8,24 +8,28 @@ use proptest::prelude::*;
 
 use crate::machines::*;
 
-fn ask(machine: &Machine, resource: &str, ids: &[&str]) -> Result<Grant, Refusal> {
+fn allocate_resource(
+    machine: &Machine,
+    resource: &str,
+    ids: &[&str],
+) -> Result<ContainerAllocation, AllocationError> {
     let state = machine.state();
     let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
-    allocate(&state, state.offer(resource).unwrap(), &ids)
+    allocate(&state, state.advertised_resource(resource).unwrap(), &ids)
 }
 
-fn gpus(machine: &Machine, ids: &[&str]) -> Result<Grant, Refusal> {
-    ask(machine, "nvidia.com/gpu", ids)
+fn allocate_gpus(machine: &Machine, ids: &[&str]) -> Result<ContainerAllocation, AllocationError> {
+    allocate_resource(machine, "nvidia.com/gpu", ids)
 }
 
-fn cdi(annotations: bool) -> DeviceInjection {
+fn cdi_injection(annotations: bool) -> DeviceInjection {
     DeviceInjection::Cdi {
         spec_dir: "/var/run/cdi".to_owned(),
         annotations,
     }
 }
 
-fn device_nodes() -> DeviceInjection {
+fn device_nodes_injection() -> DeviceInjection {
     DeviceInjection::DeviceNodes {
         driver_host_path: "/home/kubernetes/bin/nvidia".to_owned(),
         driver_container_path: "/usr/local/nvidia".to_owned(),
@@ -49,12 +53,12 @@ fn mps(replicas: u32) -> NodeSharing {
     }
 }
 
-fn paths(grant: &Grant) -> Vec<&str> {
+fn device_paths(grant: &ContainerAllocation) -> Vec<&str> {
     let devices = grant.devices.iter();
     devices.map(|node| node.host_path.as_str()).collect()
 }
 
-fn mounts(grant: &Grant) -> Vec<(&str, &str, bool)> {
+fn mount_paths(grant: &ContainerAllocation) -> Vec<(&str, &str, bool)> {
     let mounts = grant.mounts.iter();
     mounts
         .map(|mount| {
@@ -68,10 +72,10 @@ fn mounts(grant: &Grant) -> Vec<(&str, &str, bool)> {
 }
 
 #[test]
-fn a_variable_names_the_gpus() {
+fn environment_variable_lists_gpus() {
     let machine = machine(&[H100; 8]);
     let (second, fourth) = (uuid(1), uuid(3));
-    let grant = gpus(&machine, &[&fourth, &second]).unwrap();
+    let grant = allocate_gpus(&machine, &[&fourth, &second]).unwrap();
     assert_eq!(grant.envs.len(), 1);
     // In the order of the GPUs, whatever the kubelet's.
     assert_eq!(
@@ -83,19 +87,19 @@ fn a_variable_names_the_gpus() {
 }
 
 #[test]
-fn replicas_of_one_gpu_name_it_once() {
-    let machine = machine(&[L4; 4]).shared(time_slicing(4, false));
+fn replicas_list_their_gpu_once() {
+    let machine = machine(&[L4; 4]).with_sharing(time_slicing(4, false));
     let ids = [3, 0, 2].map(|replica| format!("{}::{replica}", uuid(2)));
-    let grant = gpus(&machine, &[&ids[0], &ids[1], &ids[2]]).unwrap();
+    let grant = allocate_gpus(&machine, &[&ids[0], &ids[1], &ids[2]]).unwrap();
     assert_eq!(grant.envs["NVIDIA_VISIBLE_DEVICES"], uuid(2));
 }
 
 #[test]
-fn mounts_name_the_gpus() {
+fn volume_mounts_list_gpus() {
     let machine = machine(&[GB200; 4])
-        .injecting(DeviceInjection::VolumeMounts)
+        .with_injection(DeviceInjection::VolumeMounts)
         .with_extras(&[Extra::Imex]);
-    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
+    let grant = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
     let folder = "/var/run/nvidia-container-devices";
     assert_eq!(grant.envs["NVIDIA_VISIBLE_DEVICES"], folder);
     assert_eq!(grant.envs.len(), 1);
@@ -105,14 +109,14 @@ fn mounts_name_the_gpus() {
         ("/dev/null", first.as_str(), false),
         ("/dev/null", &second, false),
     ];
-    assert_eq!(mounts(&grant), wanted);
+    assert_eq!(mount_paths(&grant), wanted);
 }
 
 #[test]
-fn the_kubelet_passes_nodes_where_it_is_told_to() {
+fn device_nodes_are_passed_if_configured() {
     let mut machine = machine(&[H100; 8]);
     machine.config.pass_device_nodes = true;
-    let grant = gpus(&machine, &[&uuid(6)]).unwrap();
+    let grant = allocate_gpus(&machine, &[&uuid(6)]).unwrap();
     let nodes = [
         "/dev/nvidiactl",
         "/dev/nvidia-modeset",
@@ -120,29 +124,29 @@ fn the_kubelet_passes_nodes_where_it_is_told_to() {
         "/dev/nvidia-uvm-tools",
         "/dev/nvidia6",
     ];
-    assert_eq!(paths(&grant), nodes);
+    assert_eq!(device_paths(&grant), nodes);
     assert!(grant.devices.iter().all(|node| node.permissions == "rw"));
     assert_eq!(grant.envs["NVIDIA_VISIBLE_DEVICES"], uuid(6));
 }
 
 #[test]
-fn nodes_of_a_driver_container_come_from_below_its_root() {
+fn driver_container_nodes_are_below_its_root() {
     let mut machine = machine(&[H100]);
     machine.config.pass_device_nodes = true;
     machine.files.dev_root = "/run/nvidia/driver".to_owned();
-    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
+    let grant = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
     let last = grant.devices.last().unwrap();
     assert_eq!(last.container_path, "/dev/nvidia0");
     assert_eq!(last.host_path, "/run/nvidia/driver/dev/nvidia0");
 }
 
 #[test]
-fn a_mig_device_is_opened_by_its_gpu_and_two_capabilities() {
-    let mut machine = machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]);
+fn mig_device_has_gpu_and_capability_nodes() {
+    let mut machine = machine(&[A100; 8]).with_mig_devices("single", 7, &[A100_1G; 7]);
     machine.config.pass_device_nodes = true;
     machine.files.control_nodes.truncate(1);
     let id = slice_uuid(1, 0);
-    let grant = gpus(&machine, &[&id]).unwrap();
+    let grant = allocate_gpus(&machine, &[&id]).unwrap();
     // Instance 7 of the second GPU: 3 + 135 + 9 * 7.
     let nodes = [
         "/dev/nvidiactl",
@@ -150,10 +154,10 @@ fn a_mig_device_is_opened_by_its_gpu_and_two_capabilities() {
         "/dev/nvidia-caps/nvidia-cap201",
         "/dev/nvidia-caps/nvidia-cap202",
     ];
-    assert_eq!(paths(&grant), nodes);
+    assert_eq!(device_paths(&grant), nodes);
     assert_eq!(grant.envs["NVIDIA_VISIBLE_DEVICES"], id);
     machine.files.mig_minors.remove("gpu1/gi7/ci0/access");
-    let refusal = gpus(&machine, &[&id]).unwrap_err();
+    let refusal = allocate_gpus(&machine, &[&id]).unwrap_err();
     assert!(
         refusal.to_string().contains("`gpu1/gi7/ci0/access`"),
         "{refusal}"
@@ -161,27 +165,24 @@ fn a_mig_device_is_opened_by_its_gpu_and_two_capabilities() {
 }
 
 #[test]
-fn slices_of_one_gpu_pass_its_node_once() {
+fn mig_devices_pass_their_gpu_once() {
     let machine = machine(&[A100])
-        .cut("mixed", 1, &[A100_3G, A100_1G, A100_1G])
-        .injecting(device_nodes());
+        .with_mig_devices("mixed", 1, &[A100_3G, A100_1G, A100_1G])
+        .with_injection(device_nodes_injection());
     let ids = [slice_uuid(0, 1), slice_uuid(0, 2)];
-    let grant = ask(&machine, "nvidia.com/mig-1g.5gb", &[&ids[0], &ids[1]]).unwrap();
-    let gpu = paths(&grant)
+    let grant = allocate_resource(&machine, "nvidia.com/mig-1g.5gb", &[&ids[0], &ids[1]]).unwrap();
+    let gpu = device_paths(&grant)
         .into_iter()
         .filter(|path| *path == "/dev/nvidia0");
     assert_eq!(gpu.count(), 1);
 }
 
 #[test]
-fn cdi_names_devices_and_nothing_else() {
-    let machine = machine(&[GB200; 4]).injecting(cdi(false)).with_extras(&[
-        Extra::Imex,
-        Extra::Gds,
-        Extra::Mofed,
-        Extra::Gdrcopy,
-    ]);
-    let grant = gpus(&machine, &[&uuid(2)]).unwrap();
+fn cdi_allocation_has_only_device_names() {
+    let machine = machine(&[GB200; 4])
+        .with_injection(cdi_injection(false))
+        .with_extras(&[Extra::Imex, Extra::Gds, Extra::Mofed, Extra::Gdrcopy]);
+    let grant = allocate_gpus(&machine, &[&uuid(2)]).unwrap();
     let vendor = "k8s.device-plugin.nvidia.com";
     let wanted = [
         format!("{vendor}/gpu={}", uuid(2)),
@@ -191,17 +192,17 @@ fn cdi_names_devices_and_nothing_else() {
         format!("{vendor}/imex-channel=0"),
     ];
     assert_eq!(grant.cdi_devices, wanted);
-    let rest = Grant {
+    let rest = ContainerAllocation {
         cdi_devices: grant.cdi_devices.clone(),
-        ..Grant::default()
+        ..ContainerAllocation::default()
     };
     assert_eq!(grant, rest);
 }
 
 #[test]
-fn cdi_annotations_have_a_key_for_every_answer() {
-    let machine = machine(&[H100; 2]).injecting(cdi(true));
-    let one = gpus(&machine, &[&uuid(0)]).unwrap();
+fn cdi_annotation_keys_are_unique() {
+    let machine = machine(&[H100; 2]).with_injection(cdi_injection(true));
+    let one = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
     let (key, value) = one.annotations.first_key_value().unwrap();
     assert_eq!(
         *value,
@@ -213,16 +214,16 @@ fn cdi_annotations_have_a_key_for_every_answer() {
         "{name}"
     );
     assert!(one.envs.is_empty() && one.cdi_devices.is_empty());
-    assert_eq!(gpus(&machine, &[&uuid(0)]).unwrap(), one);
-    let other = gpus(&machine, &[&uuid(1)]).unwrap();
+    assert_eq!(allocate_gpus(&machine, &[&uuid(0)]).unwrap(), one);
+    let other = allocate_gpus(&machine, &[&uuid(1)]).unwrap();
     assert_ne!(other.annotations.first_key_value().unwrap().0, key);
 }
 
 #[test]
-fn extras_are_given_where_they_are_wanted_and_there() {
+fn components_are_injected_if_configured_and_present() {
     let extras = [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex];
     let mut machine = machine(&[GB200; 4]).with_extras(&extras);
-    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
+    let grant = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
     for name in ["NVIDIA_GDRCOPY", "NVIDIA_GDS", "NVIDIA_MOFED"] {
         assert_eq!(grant.envs[name], "enabled");
     }
@@ -230,21 +231,21 @@ fn extras_are_given_where_they_are_wanted_and_there() {
     machine.files.gds_nodes.clear();
     machine.files.imex_channels = vec![1];
     machine.config.extras.retain(|extra| *extra != Extra::Mofed);
-    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
+    let grant = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
     let names: Vec<_> = grant.envs.keys().map(String::as_str).collect();
     assert_eq!(names, ["NVIDIA_GDRCOPY", "NVIDIA_VISIBLE_DEVICES"]);
 }
 
 #[test]
-fn without_nvidias_runtime_the_kubelet_does_everything() {
+fn device_nodes_need_no_nvidia_runtime() {
     let machine = machine(&[L4; 4])
-        .injecting(device_nodes())
+        .with_injection(device_nodes_injection())
         .with_extras(&[Extra::Gdrcopy]);
-    let grant = gpus(&machine, &[&uuid(0)]).unwrap();
-    assert!(paths(&grant).contains(&"/dev/nvidia0"));
-    assert!(paths(&grant).contains(&"/dev/gdrdrv"));
+    let grant = allocate_gpus(&machine, &[&uuid(0)]).unwrap();
+    assert!(device_paths(&grant).contains(&"/dev/nvidia0"));
+    assert!(device_paths(&grant).contains(&"/dev/gdrdrv"));
     let driver = ("/home/kubernetes/bin/nvidia", "/usr/local/nvidia", true);
-    assert_eq!(mounts(&grant), [driver]);
+    assert_eq!(mount_paths(&grant), [driver]);
     assert!(
         grant.envs.is_empty(),
         "a PATH of ours would replace the image's"
@@ -252,105 +253,112 @@ fn without_nvidias_runtime_the_kubelet_does_everything() {
 }
 
 #[test]
-fn mps_gives_pipes_memory_and_a_share_for_each_share() {
-    let machine = machine(&[L4; 2]).shared(mps(4));
+fn mps_sets_pipes_memory_and_limits() {
+    let machine = machine(&[L4; 2]).with_sharing(mps(4));
     let one = format!("{}::0", uuid(0));
-    let grant = gpus(&machine, &[&one]).unwrap();
+    let grant = allocate_gpus(&machine, &[&one]).unwrap();
     let pipe = "/mps/nvidia.com/gpu/pipe";
     assert_eq!(grant.envs["CUDA_MPS_PIPE_DIRECTORY"], pipe);
     let wanted = [
         ("/run/nvidia/mps/nvidia.com/gpu/pipe", pipe, false),
         ("/run/nvidia/mps/shm", "/dev/shm", false),
     ];
-    assert_eq!(mounts(&grant), wanted);
+    assert_eq!(mount_paths(&grant), wanted);
     assert_eq!(grant.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25");
     assert_eq!(grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=5758M");
-    let two = gpus(&machine, &[&one, &format!("{}::3", uuid(0))]).unwrap();
+    let two = allocate_gpus(&machine, &[&one, &format!("{}::3", uuid(0))]).unwrap();
     assert_eq!(two.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "50");
     assert_eq!(two.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "0=11517M");
     let three = [&one, &format!("{}::3", uuid(0)), &format!("{}::1", uuid(1))];
-    let three = gpus(&machine, &three.map(String::as_str)).unwrap();
+    let three = allocate_gpus(&machine, &three.map(String::as_str)).unwrap();
     assert_eq!(three.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25");
-    let both = gpus(&machine, &[&one, &format!("{}::3", uuid(1))]).unwrap();
+    let both = allocate_gpus(&machine, &[&one, &format!("{}::3", uuid(1))]).unwrap();
     assert_eq!(both.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25");
     let limit = &both.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"];
     assert_eq!(limit, "0=5758M,1=5758M");
 }
 
 #[test]
-fn mps_reaches_containers_that_get_their_gpus_by_cdi() {
-    let machine = machine(&[L4; 2]).shared(mps(4)).injecting(cdi(false));
-    let grant = gpus(&machine, &[&format!("{}::0", uuid(0))]).unwrap();
+fn mps_works_with_cdi() {
+    let machine = machine(&[L4; 2])
+        .with_sharing(mps(4))
+        .with_injection(cdi_injection(false));
+    let grant = allocate_gpus(&machine, &[&format!("{}::0", uuid(0))]).unwrap();
     assert!(grant.envs.contains_key("CUDA_MPS_PIPE_DIRECTORY"));
     assert!(!grant.envs.contains_key("NVIDIA_VISIBLE_DEVICES"));
     assert_eq!(grant.mounts.len(), 2);
 }
 
 #[test]
-fn what_is_not_there_is_refused_by_name() {
+fn unknown_devices_are_rejected() {
     let machine = machine(&[H100; 8]);
-    let refusal = gpus(&machine, &[&uuid(0), "GPU-x"]).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Unknown { ids, .. } if *ids == ["GPU-x"]));
+    let refusal = allocate_gpus(&machine, &[&uuid(0), "GPU-x"]).unwrap_err();
+    assert!(matches!(&refusal, AllocationError::Unknown { ids, .. } if *ids == ["GPU-x"]));
     assert!(refusal.to_string().contains("`GPU-x`"), "{refusal}");
-    let refusal = gpus(&machine, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::Empty { .. }));
-    let refusal = gpus(&machine, &[&uuid(0), &uuid(0)]).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Repeated { ids, .. } if *ids == [uuid(0)]));
+    let refusal = allocate_gpus(&machine, &[]).unwrap_err();
+    assert!(matches!(refusal, AllocationError::Empty { .. }));
+    let refusal = allocate_gpus(&machine, &[&uuid(0), &uuid(0)]).unwrap_err();
+    assert!(matches!(&refusal, AllocationError::Duplicate { ids, .. } if *ids == [uuid(0)]));
 }
 
 #[test]
-fn what_is_ill_is_refused_with_the_reason() {
-    let mut machine = machine(&[L4; 4]).shared(time_slicing(4, false));
+fn unhealthy_devices_are_rejected() {
+    let mut machine = machine(&[L4; 4]).with_sharing(time_slicing(4, false));
     machine.unhealthy.insert(uuid(1), "XID 79".to_owned());
     // Any replica of it: NVIDIA's plugin hands out nine of ten.
     for replica in 0..4 {
-        let refusal = gpus(&machine, &[&format!("{}::{replica}", uuid(1))]).unwrap_err();
+        let refusal = allocate_gpus(&machine, &[&format!("{}::{replica}", uuid(1))]).unwrap_err();
         assert!(refusal.to_string().contains("XID 79"), "{refusal}");
     }
-    assert!(gpus(&machine, &[&format!("{}::0", uuid(2))]).is_ok());
+    assert!(allocate_gpus(&machine, &[&format!("{}::0", uuid(2))]).is_ok());
 }
 
 #[test]
-fn a_slice_is_ill_where_its_gpu_is() {
-    let mut machine = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
+fn mig_device_is_unhealthy_with_its_gpu() {
+    let mut machine = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
     machine.unhealthy.insert(uuid(0), "XID 79".to_owned());
     machine
         .unhealthy
         .insert(slice_uuid(1, 3), "XID 94".to_owned());
-    assert!(gpus(&machine, &[&slice_uuid(0, 5)]).is_err());
-    assert!(gpus(&machine, &[&slice_uuid(1, 3)]).is_err());
-    assert!(gpus(&machine, &[&slice_uuid(1, 4)]).is_ok());
+    assert!(allocate_gpus(&machine, &[&slice_uuid(0, 5)]).is_err());
+    assert!(allocate_gpus(&machine, &[&slice_uuid(1, 3)]).is_err());
+    assert!(allocate_gpus(&machine, &[&slice_uuid(1, 4)]).is_ok());
 }
 
 #[test]
-fn a_gpu_that_does_not_answer_is_refused_and_the_others_are_not() {
+fn unresponsive_gpu_is_rejected() {
     let mut machine = machine(&[H100; 8]);
     let last = machine.inventory.gpus[3].info().cloned();
     let error = NvmlError {
         kind: NvmlErrorKind::GpuLost,
         message: "GPU 3 is lost".to_owned(),
     };
-    machine.inventory.gpus[3] = Gpu::Silent {
+    machine.inventory.gpus[3] = Gpu::Unresponsive {
         index: 3,
-        last,
+        last_info: last,
         error,
     };
-    let refusal = gpus(&machine, &[&uuid(3)]).unwrap_err();
+    let refusal = allocate_gpus(&machine, &[&uuid(3)]).unwrap_err();
     assert!(refusal.to_string().contains("GPU 3 is lost"), "{refusal}");
-    assert!(gpus(&machine, &[&uuid(2), &uuid(4)]).is_ok());
+    assert!(allocate_gpus(&machine, &[&uuid(2), &uuid(4)]).is_ok());
 }
 
 #[test]
-fn more_than_one_share_is_refused_where_that_is_wanted() {
+fn several_replicas_are_rejected_if_configured() {
     let ids = [format!("{}::0", uuid(0)), format!("{}::1", uuid(1))];
-    let asking = |sharing| gpus(&machine(&[L4; 4]).shared(sharing), &[&ids[0], &ids[1]]);
+    let asking = |sharing| {
+        allocate_gpus(
+            &machine(&[L4; 4]).with_sharing(sharing),
+            &[&ids[0], &ids[1]],
+        )
+    };
     let refusal = asking(time_slicing(4, true)).unwrap_err();
-    assert!(matches!(refusal, Refusal::MoreThanOne { asked: 2, .. }));
+    assert!(matches!(refusal, AllocationError::TooMany { asked: 2, .. }));
     assert!(refusal.to_string().contains("request `nvidia.com/gpu: 1`"));
     assert!(asking(time_slicing(4, false)).is_ok());
     // Whole GPUs are no shares.
-    let whole = machine(&[L4; 4]).shared(time_slicing(1, true));
-    assert!(gpus(&whole, &[&uuid(0), &uuid(1)]).is_ok());
+    let whole = machine(&[L4; 4]).with_sharing(time_slicing(1, true));
+    assert!(allocate_gpus(&whole, &[&uuid(0), &uuid(1)]).is_ok());
 }
 
 proptest! {
@@ -358,10 +366,10 @@ proptest! {
 
     /// Whatever a kubelet sends, it gets an answer, and one that names exactly what was asked for.
     #[test]
-    fn every_request_has_an_answer(picks in prop::collection::vec(0_usize..18, 0..6)) {
-        let machine = machine(&[L4; 4]).shared(time_slicing(4, false));
+    fn any_request_is_handled(picks in prop::collection::vec(0_usize..18, 0..6)) {
+        let machine = machine(&[L4; 4]).with_sharing(time_slicing(4, false));
         let state = machine.state();
-        let offer = &state.offers[0];
+        let offer = &state.advertised_resources[0];
         let id = |pick: &usize| offer.shares.get(*pick).map_or("?".to_owned(), |share| share.id.clone());
         let ids: Vec<_> = picks.iter().map(id).collect();
         let mut different = ids.clone();

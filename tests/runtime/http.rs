@@ -6,34 +6,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::metrics::http::{Limits, Probes, serve};
-use gpuc_runtime::metrics::{Later, Plugin};
+use gpuc_runtime::metrics::{BoxedFuture, PluginMetrics};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::exposition::read;
+use crate::exposition::parse;
 use crate::machine::{inventory, state};
-use crate::metrics::{Meter, exporter};
+use crate::metrics::{FakeMeter, exporter};
 
 /// Longer than anything here takes, to find what hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-struct Heart {
-    beats: AtomicBool,
-    serves: AtomicBool,
+struct FakeProbes {
+    is_alive: AtomicBool,
+    is_ready: AtomicBool,
 }
 
-impl Probes for Heart {
-    fn liveness(&self) -> Later<()> {
-        if self.beats.load(Ordering::SeqCst) {
+impl Probes for FakeProbes {
+    fn check_liveness(&self) -> BoxedFuture<()> {
+        if self.is_alive.load(Ordering::SeqCst) {
             Box::pin(std::future::ready(()))
         } else {
             Box::pin(std::future::pending())
         }
     }
 
-    fn ready(&self) -> Result<(), String> {
-        if self.serves.load(Ordering::SeqCst) {
+    fn check_readiness(&self) -> Result<(), String> {
+        if self.is_ready.load(Ordering::SeqCst) {
             Ok(())
         } else {
             Err("nvidia.com/gpu is not registered".into())
@@ -41,7 +41,7 @@ impl Probes for Heart {
     }
 }
 
-async fn server() -> (SocketAddr, Arc<Heart>) {
+async fn server() -> (SocketAddr, Arc<FakeProbes>) {
     server_with(Limits {
         header: Duration::from_millis(500),
         connection: Duration::from_secs(2),
@@ -50,12 +50,12 @@ async fn server() -> (SocketAddr, Arc<Heart>) {
     .await
 }
 
-async fn server_with(limits: Limits) -> (SocketAddr, Arc<Heart>) {
+async fn server_with(limits: Limits) -> (SocketAddr, Arc<FakeProbes>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("it is bound");
-    let heart = Arc::new(Heart {
-        beats: true.into(),
-        serves: true.into(),
+    let heart = Arc::new(FakeProbes {
+        is_alive: true.into(),
+        is_ready: true.into(),
     });
     let probes = Arc::clone(&heart);
     tokio::spawn(async move {
@@ -64,8 +64,8 @@ async fn server_with(limits: Limits) -> (SocketAddr, Arc<Heart>) {
             &NodeSharing::Exclusive,
             std::collections::BTreeMap::new(),
         );
-        let meter = Arc::new(Meter::default());
-        let (exporter, _state) = exporter(machine, Vec::new(), meter, Plugin::default());
+        let meter = Arc::new(FakeMeter::default());
+        let (exporter, _state) = exporter(machine, Vec::new(), meter, PluginMetrics::default());
         match serve(listener, Arc::new(exporter), probes, limits).await {}
     });
     (address, heart)
@@ -84,7 +84,7 @@ async fn write(stream: &TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Everything until the server hangs up.
-async fn rest(stream: &TcpStream) -> String {
+async fn read_to_end(stream: &TcpStream) -> String {
     let mut all = Vec::new();
     let reading = async {
         loop {
@@ -100,24 +100,24 @@ async fn rest(stream: &TcpStream) -> String {
             }
         }
     };
-    timeout(PATIENCE, reading).await.expect("it hangs up");
+    timeout(TEST_TIMEOUT, reading).await.expect("it hangs up");
     String::from_utf8_lossy(&all).into_owned()
 }
 
-async fn say(address: SocketAddr, request: &[u8]) -> String {
+async fn send_request(address: SocketAddr, request: &[u8]) -> String {
     let stream = TcpStream::connect(address).await.expect("it listens");
     // A server that has heard enough may hang up before the end.
     drop(write(&stream, request).await);
-    rest(&stream).await
+    read_to_end(&stream).await
 }
 
 /// Status, headers in lower case, and body.
 async fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\n\r\n");
-    parts(&say(address, request.as_bytes()).await)
+    split_response(&send_request(address, request.as_bytes()).await)
 }
 
-fn parts(answer: &str) -> (u16, String, String) {
+fn split_response(answer: &str) -> (u16, String, String) {
     let (head, body) = answer.split_once("\r\n\r\n").expect("the head ends");
     let status = head.split(' ').nth(1).expect("there is a status");
     let status = status.parse().expect("it is a number");
@@ -125,59 +125,59 @@ fn parts(answer: &str) -> (u16, String, String) {
 }
 
 #[tokio::test]
-async fn metrics_are_served_in_the_format_that_is_asked_for() {
+async fn accept_header_selects_the_format() {
     let (address, _) = server().await;
     let (status, head, body) = get(address, "/metrics").await;
     assert_eq!(status, 200);
     assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"));
-    let page = read(&body, false);
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 2);
+    let page = parse(&body, false);
+    assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 2);
     let request =
         "GET /metrics?x=1 HTTP/1.1\r\nHost: node\r\nAccept: application/openmetrics-text\r\n\r\n";
-    let (status, head, body) = parts(&say(address, request.as_bytes()).await);
+    let (status, head, body) = split_response(&send_request(address, request.as_bytes()).await);
     assert_eq!(status, 200);
     assert!(head.contains("content-type: application/openmetrics-text; version=1.0.0"));
-    read(&body, true);
+    parse(&body, true);
 }
 
 #[tokio::test]
-async fn an_event_loop_that_does_not_answer_is_not_alive() {
+async fn blocked_event_loop_fails_liveness() {
     let (address, heart) = server().await;
     assert_eq!(get(address, "/healthz").await.0, 200);
-    heart.beats.store(false, Ordering::SeqCst);
+    heart.is_alive.store(false, Ordering::SeqCst);
     assert_eq!(get(address, "/healthz").await.0, 503);
     assert_eq!(get(address, "/metrics").await.0, 200);
 }
 
 #[tokio::test]
-async fn a_node_that_offers_nothing_is_not_ready_and_says_why() {
+async fn unready_node_returns_its_reason() {
     let (address, heart) = server().await;
     assert_eq!(get(address, "/readyz").await.0, 200);
-    heart.serves.store(false, Ordering::SeqCst);
+    heart.is_ready.store(false, Ordering::SeqCst);
     let (status, _, body) = get(address, "/readyz").await;
     assert_eq!(status, 503);
     assert_eq!(body, "nvidia.com/gpu is not registered\n");
 }
 
 #[tokio::test]
-async fn other_paths_and_methods_are_refused() {
+async fn unknown_paths_and_methods_are_rejected() {
     let (address, _) = server().await;
     for path in ["/", "/metrics/", "/../etc/passwd", "/metric"] {
         assert_eq!(get(address, path).await.0, 404, "{path}");
     }
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "BREW"] {
         let request = format!("{method} /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-        let (status, head, _) = parts(&say(address, request.as_bytes()).await);
+        let (status, head, _) = split_response(&send_request(address, request.as_bytes()).await);
         assert_eq!(status, 405, "{method}");
         assert!(head.contains("allow: get, head"), "{head}");
     }
-    let head = say(address, b"HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    let (status, _, body) = parts(&head);
+    let head = send_request(address, b"HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let (status, _, body) = split_response(&head);
     assert_eq!((status, body.as_str()), (200, ""));
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_refused_and_the_next_is_served() {
+async fn invalid_http_does_not_affect_others() {
     let (address, _) = server().await;
     let long_header = format!(
         "GET /metrics HTTP/1.1\r\nx: {}\r\n\r\n",
@@ -196,7 +196,7 @@ async fn what_is_no_http_is_refused_and_the_next_is_served() {
         long_path.as_bytes(),
     ];
     for request in requests {
-        let answer = say(address, request).await;
+        let answer = send_request(address, request).await;
         let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 4");
         assert!(refused, "{:?}: {answer}", &request[..10]);
         assert_eq!(get(address, "/healthz").await.0, 200);
@@ -205,7 +205,7 @@ async fn what_is_no_http_is_refused_and_the_next_is_served() {
 
 /// Each of the two limits ends it where the other does not.
 #[tokio::test]
-async fn a_request_that_does_not_end_is_given_up() {
+async fn incomplete_request_times_out() {
     let (short, long) = (Duration::from_millis(300), Duration::from_mins(1));
     for (header, connection) in [(short, long), (long, short)] {
         let limits = Limits {
@@ -216,14 +216,14 @@ async fn a_request_that_does_not_end_is_given_up() {
         let (address, _) = server_with(limits).await;
         let stream = TcpStream::connect(address).await.expect("it listens");
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < TEST_TIMEOUT {
             let sent = write(&stream, b"GET /metrics").await;
             if sent.is_err() || stream.try_read(&mut [0]).is_ok() {
                 break;
             }
             sleep(Duration::from_millis(50)).await;
         }
-        assert!(start.elapsed() < PATIENCE, "{limits:?}: it waits on");
+        assert!(start.elapsed() < TEST_TIMEOUT, "{limits:?}: it waits on");
     }
 }
 
@@ -240,20 +240,20 @@ async fn a_probe_does_not_wait_for_silent_clients() {
     for _ in 0..40 {
         silent.push(TcpStream::connect(address).await.expect("it listens"));
     }
-    let served = timeout(PATIENCE, get(address, "/healthz")).await;
+    let served = timeout(TEST_TIMEOUT, get(address, "/healthz")).await;
     assert_eq!(served.expect("it does not wait").0, 200);
     drop(silent);
 }
 
 /// Eight at a time, and each at most half a second without a request.
 #[tokio::test]
-async fn many_silent_clients_do_not_keep_others_away() {
+async fn connections_are_limited() {
     let (address, _) = server().await;
     let mut silent = Vec::new();
     for _ in 0..40 {
         silent.push(TcpStream::connect(address).await.expect("it listens"));
     }
-    let served = timeout(PATIENCE, get(address, "/healthz")).await;
+    let served = timeout(TEST_TIMEOUT, get(address, "/healthz")).await;
     assert_eq!(served.expect("it is served in the end").0, 200);
     drop(silent);
 }

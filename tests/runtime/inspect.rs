@@ -10,18 +10,18 @@ use crate::command::Node;
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn eight_whole_gpus() {
+fn eight_full_gpus() {
     let node = Node::new(
         Path::new("/nonexistent"),
         &NodeSharing::Exclusive,
         &json!({"nvidia.com/gpu": 8}),
     );
     let code = Some(0);
-    assert_eq!(shows(&node, "h100x8", &["--fake", "h100x8"]), code);
+    assert_eq!(assert_output(&node, "h100x8", &["--fake", "h100x8"]), code);
 }
 
 #[test]
-fn slices() {
+fn mig_devices() {
     let sharing = NodeSharing::Mig {
         strategy: gpuc_schema::config::MigStrategy::Mixed,
         apply: true,
@@ -31,20 +31,23 @@ fn slices() {
     let node = Node::new(Path::new("/nonexistent"), &sharing, &resources);
     let machine = "h100x2:mig=3g.40gb,1g.10gb*3";
     // The configuration expects eight GPUs and half as many MIG devices: the differences are reported with exit code 3.
-    assert_eq!(shows(&node, "h100x2-mig", &["--fake", machine]), Some(3));
+    assert_eq!(
+        assert_output(&node, "h100x2-mig", &["--fake", machine]),
+        Some(3)
+    );
 }
 
 #[test]
-fn a_gpu_that_does_not_answer() {
+fn unresponsive_gpu() {
     let driver = FakeDriver::new("gpus = 3\ngpu.model = h100-sxm5-80gb\ngpu.1.lost = 1");
     let resources = json!({"nvidia.com/gpu": 3});
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
-    assert_eq!(shows(&node, "h100x3-one-lost", &[]), Some(3));
+    assert_eq!(assert_output(&node, "h100x3-one-lost", &[]), Some(3));
 }
 
 /// Three GPUs are there as configured, and the command does not end well all the same: one of them cannot be used.
 #[test]
-fn what_is_not_well_is_no_good_end() {
+fn unhealthy_gpu_changes_the_exit_code() {
     for (fault, says) in [
         ("gpu.1.lost = 1", "not responding: GPU 1: "),
         (
@@ -75,7 +78,7 @@ fn what_is_not_well_is_no_good_end() {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
+fn invalid_arguments_get_help() {
     let node = Node::new(
         Path::new("/nonexistent"),
         &NodeSharing::Exclusive,
@@ -95,7 +98,7 @@ fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
     command
         .args(["inspect", "--fake=l4", "--config"])
         .arg(nowhere);
-    let ended: crate::command::Ended = command.output().unwrap().into();
+    let ended: crate::command::CommandOutput = command.output().unwrap().into();
     assert_eq!(ended.code, Some(1), "{}", ended.log);
     let says = "does not exist: pass the node configuration with --config";
     assert!(ended.log.contains(says), "{}", ended.log);
@@ -103,7 +106,7 @@ fn a_command_line_that_cannot_be_meant_is_said_how_to_mend() {
 
 /// Two GPUs of one name would be one to the kubelet, and a container would get either.
 #[test]
-fn a_name_that_two_gpus_have_is_the_firsts() {
+fn duplicate_uuid_is_reported() {
     let driver = FakeDriver::new(
         "gpus = 4\ngpu.model = h100-sxm5-80gb\ngpu.0.uuid = GPU-same\ngpu.2.uuid = GPU-same\ngpu.3.uuid = ",
     );
@@ -121,7 +124,7 @@ fn a_name_that_two_gpus_have_is_the_firsts() {
 }
 
 #[test]
-fn a_resource_of_another_size_is_no_good_end() {
+fn unexpected_count_changes_the_exit_code() {
     let nowhere = Path::new("/nonexistent");
     let resources = json!({"nvidia.com/gpu": 16});
     let node = Node::new(nowhere, &NodeSharing::Exclusive, &resources);
@@ -132,7 +135,7 @@ fn a_resource_of_another_size_is_no_good_end() {
 }
 
 /// Holds both formats against the committed files, and returns how the command ended.
-fn shows(node: &Node, name: &str, words: &[&str]) -> Option<i32> {
+fn assert_output(node: &Node, name: &str, words: &[&str]) -> Option<i32> {
     let table = node.run(&[&["inspect"], words].concat());
     let json = node.run(&[&["inspect", "--format=json"], words].concat());
     serde_json::from_str::<Value>(&json.out)

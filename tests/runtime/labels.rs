@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use gpuc_runtime::device::Gpu;
 use gpuc_runtime::host::{PciFacts, VgpuHost};
-use gpuc_runtime::labels::labels;
+use gpuc_runtime::labels::node_labels;
 use gpuc_runtime::nvml::{NvmlError, NvmlErrorKind};
 use gpuc_schema::node_config::NodeSharing;
 use proptest::prelude::*;
 
 use crate::machines::*;
 
-fn of(machine: &Machine) -> BTreeMap<String, String> {
-    labels(&machine.state(), None)
+fn labels_of(machine: &Machine) -> BTreeMap<String, String> {
+    node_labels(&machine.state(), None)
 }
 
 /// Compares NVIDIA's labels with a table of them, without the vendor.
-fn expect(machine: &Machine, wanted: &[(&str, &str)]) {
-    let found = of(machine);
+fn assert_labels(machine: &Machine, wanted: &[(&str, &str)]) {
+    let found = labels_of(machine);
     for (name, value) in wanted {
         let found = found.get(&format!("nvidia.com/{name}"));
         assert_eq!(found.map(String::as_str), Some(*value), "{name}");
@@ -25,7 +25,7 @@ fn expect(machine: &Machine, wanted: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_node_with_whole_gpus_has_exactly_these() {
+fn full_gpu_node_labels() {
     let wanted = [
         ("cuda.driver-version.full", "570.86.15"),
         ("cuda.driver-version.major", "570"),
@@ -54,23 +54,23 @@ fn a_node_with_whole_gpus_has_exactly_these() {
         ("vgpu.present", "false"),
     ];
     let wanted = wanted.map(|(name, value)| (format!("nvidia.com/{name}"), value.to_owned()));
-    assert_eq!(of(&machine(&[H100; 8])), BTreeMap::from(wanted));
+    assert_eq!(labels_of(&machine(&[H100; 8])), BTreeMap::from(wanted));
 }
 
 #[test]
-fn the_time_is_told_where_it_is_wanted() {
-    let labels = labels(&machine(&[H100; 8]).state(), Some(1_790_000_000));
+fn timestamp_is_optional() {
+    let labels = node_labels(&machine(&[H100; 8]).state(), Some(1_790_000_000));
     assert_eq!(labels["nvidia.com/gfd.timestamp"], "1790000000");
 }
 
 #[test]
-fn shared_gpus_say_so_in_the_product_or_in_the_name() {
+fn shared_gpus_have_a_product_or_resource_suffix() {
     let time_slicing = |rename| NodeSharing::TimeSlicing {
         replicas: 4,
         rename,
         refuse_more_than_one: false,
     };
-    let shared = machine(&[L4; 4]).shared(time_slicing(false));
+    let shared = machine(&[L4; 4]).with_sharing(time_slicing(false));
     let wanted = [
         ("gpu.product", "NVIDIA-L4-SHARED"),
         ("gpu.count", "4"),
@@ -80,9 +80,9 @@ fn shared_gpus_say_so_in_the_product_or_in_the_name() {
         ("mig.capable", "false"),
         ("mps.capable", "false"),
     ];
-    expect(&shared, &wanted);
-    let renamed = machine(&[L4; 4]).shared(time_slicing(true));
-    expect(
+    assert_labels(&shared, &wanted);
+    let renamed = machine(&[L4; 4]).with_sharing(time_slicing(true));
+    assert_labels(
         &renamed,
         &[("gpu.product", "NVIDIA-L4"), ("gpu.replicas", "4")],
     );
@@ -97,12 +97,12 @@ fn shared_gpus_say_so_in_the_product_or_in_the_name() {
         ("gpu.sharing-strategy", "mps"),
         ("mps.capable", "true"),
     ];
-    expect(&machine(&[L4; 4]).shared(mps), &wanted);
+    assert_labels(&machine(&[L4; 4]).with_sharing(mps), &wanted);
 }
 
 #[test]
-fn slices_stand_for_gpus_where_all_are_alike() {
-    let machine = machine(&[A100; 8]).cut("single", 7, &[A100_1G; 7]);
+fn uniform_mig_devices_are_labelled_as_gpus() {
+    let machine = machine(&[A100; 8]).with_mig_devices("single", 7, &[A100_1G; 7]);
     let wanted = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"),
         ("gpu.count", "56"),
@@ -122,11 +122,11 @@ fn slices_stand_for_gpus_where_all_are_alike() {
         ("mig.capable", "true"),
         ("mig.strategy", "single"),
     ];
-    expect(&machine, &wanted);
+    assert_labels(&machine, &wanted);
 }
 
 #[test]
-fn a_layout_that_is_not_single_is_called_invalid() {
+fn nonuniform_mig_devices_are_invalid_for_single() {
     let invalid = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID"),
         ("gpu.count", "0"),
@@ -135,22 +135,22 @@ fn a_layout_that_is_not_single_is_called_invalid() {
         ("gpu.sharing-strategy", ""),
         ("mig.strategy", "single"),
     ];
-    let different = machine(&[A100; 2]).cut("single", 1, &[A100_3G, A100_1G]);
-    expect(&different, &invalid);
-    let mut empty = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
-    empty.infos().last().unwrap().slices.clear();
-    expect(&empty, &invalid);
-    let mut uncut = machine(&[A100; 2]).cut("single", 7, &[A100_1G; 7]);
-    let last = uncut.infos().last().unwrap();
+    let different = machine(&[A100; 2]).with_mig_devices("single", 1, &[A100_3G, A100_1G]);
+    assert_labels(&different, &invalid);
+    let mut empty = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
+    empty.gpus_mut().last().unwrap().slices.clear();
+    assert_labels(&empty, &invalid);
+    let mut uncut = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
+    let last = uncut.gpus_mut().last().unwrap();
     last.slices.clear();
     last.mig.as_mut().unwrap().enabled = false;
-    expect(&uncut, &invalid);
+    assert_labels(&uncut, &invalid);
 }
 
 #[test]
-fn single_without_a_gpu_in_mig_mode_is_as_without_mig() {
-    let mut machine = machine(&[A100; 2]).cut("single", 7, &[]);
-    for info in machine.infos() {
+fn single_strategy_without_mig_mode() {
+    let mut machine = machine(&[A100; 2]).with_mig_devices("single", 7, &[]);
+    for info in machine.gpus_mut() {
         info.mig.as_mut().unwrap().enabled = false;
     }
     let wanted = [
@@ -159,13 +159,13 @@ fn single_without_a_gpu_in_mig_mode_is_as_without_mig() {
         ("gpu.replicas", "1"),
         ("mig.strategy", "single"),
     ];
-    expect(&machine, &wanted);
+    assert_labels(&machine, &wanted);
 }
 
 #[test]
-fn each_profile_has_its_labels_where_they_are_mixed() {
+fn mixed_strategy_labels_each_profile() {
     let profiles = [A100_3G, A100_2G, A100_1G, A100_1G];
-    let machine = machine(&[A100; 8]).cut("mixed", 1, &profiles);
+    let machine = machine(&[A100; 8]).with_mig_devices("mixed", 1, &profiles);
     let wanted = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB"),
         ("gpu.count", "8"),
@@ -187,14 +187,15 @@ fn each_profile_has_its_labels_where_they_are_mixed() {
         ("mig-3g.20gb.engines.decoder", "2"),
         ("mig-3g.20gb.engines.ofa", "0"),
     ];
-    expect(&machine, &wanted);
+    assert_labels(&machine, &wanted);
 }
 
 #[test]
-fn media_profiles_lose_the_plus() {
-    let machine = machine(&[A100]).cut("mixed", 7, &[("1g.5gb+me", 4_864, 14, 1, 1, 1)]);
+fn plus_is_dropped_from_profiles() {
+    let machine =
+        machine(&[A100]).with_mig_devices("mixed", 7, &[("1g.5gb+me", 4_864, 14, 1, 1, 1)]);
     let product = "NVIDIA-A100-SXM4-40GB-MIG-1g.5gbme";
-    expect(
+    assert_labels(
         &machine,
         &[
             ("mig-1g.5gb.me.product", product),
@@ -204,48 +205,48 @@ fn media_profiles_lose_the_plus() {
 }
 
 #[test]
-fn several_models_always_give_the_same_labels() {
+fn labels_of_several_models_are_stable() {
     let most = machine(&[T4, L4, L4]);
     let wanted = [
         ("gpu.product", "NVIDIA-L4"),
         ("gpu.count", "2"),
         ("gpu.memory", "23034"),
     ];
-    expect(&most, &wanted);
-    let labels = of(&most);
+    assert_labels(&most, &wanted);
+    let labels = labels_of(&most);
     assert_eq!(labels["gpuc.dev/gpu-model.NVIDIA-L4"], "2");
     assert_eq!(labels["gpuc.dev/gpu-model.Tesla-T4"], "1");
     // As many of each: the first by name, in whatever order they sit.
     for cards in [[T4, L4], [L4, T4]] {
-        expect(
+        assert_labels(
             &machine(&cards),
             &[("gpu.product", "NVIDIA-L4"), ("gpu.count", "1")],
         );
     }
-    let alike = of(&machine(&[L4; 2]));
+    let alike = labels_of(&machine(&[L4; 2]));
     assert!(!alike.keys().any(|key| key.starts_with("gpuc.dev/")));
 }
 
 #[test]
-fn a_rack_has_one_clique_or_none() {
-    let machine = machine(&[GB200; 4]).in_clique(7);
+fn clique_is_set_if_unique() {
+    let machine = machine(&[GB200; 4]).with_clique(7);
     let clique = "3c5f9f3a-9b0a-4b8e-8f0c-1d2e3f405162.7";
-    expect(
+    assert_labels(
         &machine,
         &[("gpu.clique", clique), ("gpu.family", "blackwell")],
     );
     let mut torn = machine;
-    torn.infos().last().unwrap().clique = None;
-    assert!(!of(&torn).contains_key("nvidia.com/gpu.clique"));
+    torn.gpus_mut().last().unwrap().clique = None;
+    assert!(!labels_of(&torn).contains_key("nvidia.com/gpu.clique"));
 }
 
 #[test]
-fn the_mode_is_that_of_the_pci_class() {
+fn mode_follows_the_pci_class() {
     let mut machine = machine(&[T4; 2]);
     let mut mode = |classes: [Option<u16>; 2]| {
         let pci = machine.files.pci.values_mut().zip(classes);
         pci.for_each(|(facts, class)| facts.class = class);
-        of(&machine)["nvidia.com/gpu.mode"].clone()
+        labels_of(&machine)["nvidia.com/gpu.mode"].clone()
     };
     assert_eq!(mode([Some(0x0302); 2]), "compute");
     assert_eq!(mode([Some(0x0300); 2]), "graphics");
@@ -254,7 +255,7 @@ fn the_mode_is_that_of_the_pci_class() {
 }
 
 #[test]
-fn a_virtual_gpu_names_the_driver_of_its_host() {
+fn vgpu_host_driver_is_labelled() {
     let mut machine = machine(&[T4]);
     let host = VgpuHost {
         version: "535.54".to_owned(),
@@ -274,48 +275,48 @@ fn a_virtual_gpu_names_the_driver_of_its_host() {
         ("vgpu.host-driver-version", "535.54"),
         ("vgpu.host-driver-branch", "r536_22"),
     ];
-    expect(&machine, &wanted);
+    assert_labels(&machine, &wanted);
 }
 
 #[test]
-fn one_bad_gpu_takes_no_label_away() {
+fn unresponsive_gpu_keeps_labels() {
     let error = NvmlError {
         kind: NvmlErrorKind::GpuLost,
         message: "GPU is lost".to_owned(),
     };
     let well = machine(&[H100; 8]);
     let mut lost = machine(&[H100; 8]);
-    lost.inventory.gpus[3] = Gpu::Silent {
+    lost.inventory.gpus[3] = Gpu::Unresponsive {
         index: 3,
-        last: well.inventory.gpus[3].info().cloned(),
+        last_info: well.inventory.gpus[3].info().cloned(),
         error: error.clone(),
     };
-    assert_eq!(of(&lost), of(&well));
+    assert_eq!(labels_of(&lost), labels_of(&well));
     // One that never answered is not counted, and that is all.
-    lost.inventory.gpus[3] = Gpu::Silent {
+    lost.inventory.gpus[3] = Gpu::Unresponsive {
         index: 3,
-        last: None,
+        last_info: None,
         error,
     };
-    let mut wanted = of(&well);
+    let mut wanted = labels_of(&well);
     wanted.insert("nvidia.com/gpu.count".to_owned(), "7".to_owned());
-    assert_eq!(of(&lost), wanted);
+    assert_eq!(labels_of(&lost), wanted);
 }
 
 #[test]
-fn a_node_without_gpus_has_no_gpu_but_a_machine() {
+fn node_without_gpus_has_machine_label() {
     let mut machine = machine(&[]);
     machine.files.machine = None;
-    let labels = of(&machine);
+    let labels = labels_of(&machine);
     assert_eq!(labels["nvidia.com/gpu.machine"], "unknown");
     assert!(!labels.contains_key("nvidia.com/gpu.count"));
 }
 
 #[test]
-fn a_driver_of_two_numbers_has_no_revision() {
+fn two_part_driver_version_has_no_revision() {
     let mut machine = machine(&[T4]);
     machine.inventory.driver.version = "550.54".to_owned();
-    expect(
+    assert_labels(
         &machine,
         &[
             ("cuda.driver.rev", ""),
@@ -339,7 +340,7 @@ fn is_label(key: &str, value: &str) -> bool {
 }
 
 /// Anything at all, or something long that a label could nearly hold.
-fn text() -> impl Strategy<Value = String> {
+fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[-a-zA-Z0-9._ ]{0,90}"]
 }
 
@@ -348,20 +349,20 @@ proptest! {
 
     /// One label that is none makes the API server refuse all of them.
     #[test]
-    fn whatever_the_driver_says_every_label_is_one(
-        names in prop::collection::vec(text(), 1..4),
-        version in text(),
-        text in text(),
+    fn any_driver_text_gives_valid_labels(
+        names in prop::collection::vec(any_text(), 1..4),
+        version in any_text(),
+        text in any_text(),
         mixed in any::<bool>(),
     ) {
         let strategy = if mixed { "mixed" } else { "single" };
-        let mut machine = machine(&[A100; 3]).cut(strategy, 1, &[A100_3G, A100_1G]);
-        for (info, name) in machine.infos().zip(&names) {
+        let mut machine = machine(&[A100; 3]).with_mig_devices(strategy, 1, &[A100_3G, A100_1G]);
+        for (info, name) in machine.gpus_mut().zip(&names) {
             info.name.clone_from(name);
         }
         machine.inventory.driver.version = version;
         machine.files.machine = Some(text);
-        for (key, value) in of(&machine) {
+        for (key, value) in labels_of(&machine) {
             prop_assert!(is_label(&key, &value), "{key} = {value}");
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpuc_runtime::device::{Gpu, Inventory, Topology, offers};
+use gpuc_runtime::device::{Gpu, Inventory, Topology, advertised_resources};
 use gpuc_runtime::host::HostFiles;
 use gpuc_runtime::nvml::{
-    DriverInfo, Engines, GpuInfo, MigMode, NvmlError, NvmlErrorKind, SliceInfo,
+    DriverInfo, Engines, GpuInfo, MigDeviceInfo, MigMode, NvmlError, NvmlErrorKind,
 };
 use gpuc_runtime::state::State;
 use gpuc_schema::node_config::{NodeConfig, NodeSharing};
@@ -16,24 +16,24 @@ pub(crate) fn uuid(index: u32) -> String {
 }
 
 /// The MIG device in GPU instance `gi`.
-pub(crate) fn slice(index: u32, gi: u32) -> String {
+pub(crate) fn slice_uuid(index: u32, gi: u32) -> String {
     format!("MIG-00000000-0000-0000-{index:04}-{gi:012}")
 }
 
-pub(crate) fn error(kind: NvmlErrorKind, message: &str) -> NvmlError {
+pub(crate) fn nvml_error(kind: NvmlErrorKind, message: &str) -> NvmlError {
     let message = message.to_owned();
     NvmlError { kind, message }
 }
 
-pub(crate) fn lost() -> NvmlError {
-    error(NvmlErrorKind::GpuLost, "nvmlDeviceGetUUID: GPU is lost")
+pub(crate) fn lost_gpu_error() -> NvmlError {
+    nvml_error(NvmlErrorKind::GpuLost, "nvmlDeviceGetUUID: GPU is lost")
 }
 
 /// A GPU, with MIG devices in the GPU instances 7 to 13 if it is partitioned.
-pub(crate) fn info(index: u32, cut: bool) -> GpuInfo {
-    let slices = (7..14).filter(|_| cut).map(|gi| SliceInfo {
+pub(crate) fn gpu_info(index: u32, cut: bool) -> GpuInfo {
+    let slices = (7..14).filter(|_| cut).map(|gi| MigDeviceInfo {
         index: gi - 7,
-        uuid: slice(index, gi),
+        uuid: slice_uuid(index, gi),
         gi,
         ci: 0,
         profile: "1g.10gb".into(),
@@ -63,8 +63,8 @@ pub(crate) fn info(index: u32, cut: bool) -> GpuInfo {
 }
 
 pub(crate) fn inventory(count: u32, cut: bool) -> Inventory {
-    let gpu = |index| Gpu::Known {
-        info: info(index, cut),
+    let gpu = |index| Gpu::Responding {
+        info: gpu_info(index, cut),
         numa: Some(index / 4),
     };
     Inventory {
@@ -78,14 +78,14 @@ pub(crate) fn inventory(count: u32, cut: bool) -> Inventory {
 }
 
 /// The same machine while a GPU does not answer.
-pub(crate) fn without(inventory: &Inventory, index: u32) -> Inventory {
+pub(crate) fn with_unresponsive_gpu(inventory: &Inventory, index: u32) -> Inventory {
     let mut silent = inventory.clone();
     for gpu in &mut silent.gpus {
         if gpu.index() == index {
-            *gpu = Gpu::Silent {
+            *gpu = Gpu::Unresponsive {
                 index,
-                last: gpu.info().cloned(),
-                error: lost(),
+                last_info: gpu.info().cloned(),
+                error: lost_gpu_error(),
             };
         }
     }
@@ -131,7 +131,7 @@ pub(crate) fn state(
         config: Arc::new(config),
         inventory: Arc::new(inventory.clone()),
         files: Arc::new(HostFiles::default()),
-        offers: offers(inventory, sharing),
+        advertised_resources: advertised_resources(inventory, sharing),
         unhealthy,
     }
 }

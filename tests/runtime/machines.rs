@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gpuc_runtime::device::{Gpu, Inventory, Topology, offers};
+use gpuc_runtime::device::{Gpu, Inventory, Topology, advertised_resources};
 use gpuc_runtime::driver_files::{DriverFiles, HookProgram, Library};
 use gpuc_runtime::host::{HostFiles, PciFacts};
-use gpuc_runtime::nvml::{Clique, DriverInfo, Engines, GpuInfo, MigMode, SliceInfo};
+use gpuc_runtime::nvml::{Clique, DriverInfo, Engines, GpuInfo, MigDeviceInfo, MigMode};
 use gpuc_runtime::state::State;
 use gpuc_schema::node_config::{DeviceInjection, Extra, NodeConfig, NodeSharing};
 
 /// The properties of a GPU model that the runtime uses.
 #[derive(Clone, Copy)]
-pub(crate) struct Card {
+pub(crate) struct TestGpu {
     name: &'static str,
     memory_mib: u64,
     compute_capability: (u32, u32),
@@ -20,35 +20,35 @@ pub(crate) struct Card {
     has_mig: bool,
 }
 
-pub(crate) const H100: Card = Card {
+pub(crate) const H100: TestGpu = TestGpu {
     name: "NVIDIA H100 80GB HBM3",
     memory_mib: 81_559,
     compute_capability: (9, 0),
     pci_id: 0x2330_10DE,
     has_mig: true,
 };
-pub(crate) const A100: Card = Card {
+pub(crate) const A100: TestGpu = TestGpu {
     name: "NVIDIA A100-SXM4-40GB",
     memory_mib: 40_960,
     compute_capability: (8, 0),
     pci_id: 0x20B0_10DE,
     has_mig: true,
 };
-pub(crate) const L4: Card = Card {
+pub(crate) const L4: TestGpu = TestGpu {
     name: "NVIDIA L4",
     memory_mib: 23_034,
     compute_capability: (8, 9),
     pci_id: 0x27B8_10DE,
     has_mig: false,
 };
-pub(crate) const T4: Card = Card {
+pub(crate) const T4: TestGpu = TestGpu {
     name: "Tesla T4",
     memory_mib: 15_360,
     compute_capability: (7, 5),
     pci_id: 0x1EB8_10DE,
     has_mig: false,
 };
-pub(crate) const GB200: Card = Card {
+pub(crate) const GB200: TestGpu = TestGpu {
     name: "NVIDIA GB200",
     memory_mib: 189_471,
     compute_capability: (10, 0),
@@ -73,7 +73,7 @@ pub(crate) struct Machine {
 }
 
 /// A machine with these GPUs, without sharing.
-pub(crate) fn machine(cards: &[Card]) -> Machine {
+pub(crate) fn machine(cards: &[TestGpu]) -> Machine {
     let gpus: Vec<_> = (0..)
         .zip(cards)
         .map(|(index, card)| gpu(index, card))
@@ -98,7 +98,7 @@ pub(crate) fn machine(cards: &[Card]) -> Machine {
         pci: pci.collect(),
         ..HostFiles::default()
     };
-    let known = |info: GpuInfo| Gpu::Known {
+    let known = |info: GpuInfo| Gpu::Responding {
         numa: Some(u32::from(
             info.index * 2 >= u32::try_from(cards.len()).unwrap(),
         )),
@@ -121,13 +121,13 @@ pub(crate) fn machine(cards: &[Card]) -> Machine {
 
 impl Machine {
     /// Shares its GPUs.
-    pub(crate) fn shared(mut self, sharing: NodeSharing) -> Self {
+    pub(crate) fn with_sharing(mut self, sharing: NodeSharing) -> Self {
         self.config.sharing = sharing;
         self
     }
 
     /// Hands out devices so.
-    pub(crate) fn injecting(mut self, devices: DeviceInjection) -> Self {
+    pub(crate) fn with_injection(mut self, devices: DeviceInjection) -> Self {
         self.config.devices = devices;
         self
     }
@@ -150,8 +150,8 @@ impl Machine {
     }
 
     /// Puts its GPUs in one NVLink partition.
-    pub(crate) fn in_clique(mut self, id: u32) -> Self {
-        for info in self.infos() {
+    pub(crate) fn with_clique(mut self, id: u32) -> Self {
+        for info in self.gpus_mut() {
             info.clique = Some(Clique {
                 cluster: "3c5f9f3a-9b0a-4b8e-8f0c-1d2e3f405162".to_owned(),
                 id,
@@ -161,14 +161,19 @@ impl Machine {
     }
 
     /// Partitions every GPU into these MIG devices, with instance IDs from `first` on.
-    pub(crate) fn cut(mut self, strategy: &str, first: u32, profiles: &[Profile]) -> Self {
+    pub(crate) fn with_mig_devices(
+        mut self,
+        strategy: &str,
+        first: u32,
+        profiles: &[Profile],
+    ) -> Self {
         self.config.sharing = NodeSharing::Mig {
             strategy: serde_json::from_value(strategy.into()).unwrap(),
             apply: false,
             gpus: Vec::new(),
         };
         let mut minors = BTreeMap::new();
-        for info in self.infos() {
+        for info in self.gpus_mut() {
             info.mig = Some(MigMode {
                 enabled: true,
                 pending: true,
@@ -193,17 +198,17 @@ impl Machine {
     }
 
     /// What its GPUs are, to be changed.
-    pub(crate) fn infos(&mut self) -> impl Iterator<Item = &mut GpuInfo> {
+    pub(crate) fn gpus_mut(&mut self) -> impl Iterator<Item = &mut GpuInfo> {
         self.inventory.gpus.iter_mut().filter_map(|gpu| match gpu {
-            Gpu::Known { info, .. } => Some(info),
-            Gpu::Silent { .. } => None,
+            Gpu::Responding { info, .. } => Some(info),
+            Gpu::Unresponsive { .. } => None,
         })
     }
 
     /// What the daemon would know of it.
     pub(crate) fn state(&self) -> State {
         State {
-            offers: offers(&self.inventory, &self.config.sharing),
+            advertised_resources: advertised_resources(&self.inventory, &self.config.sharing),
             config: Arc::new(self.config.clone()),
             inventory: Arc::new(self.inventory.clone()),
             files: Arc::new(self.files.clone()),
@@ -252,7 +257,7 @@ pub(crate) fn driver_files(hooks: &[&str]) -> DriverFiles {
     }
 }
 
-fn gpu(index: u32, card: &Card) -> GpuInfo {
+fn gpu(index: u32, card: &TestGpu) -> GpuInfo {
     let mode = MigMode {
         enabled: false,
         pending: false,
@@ -272,9 +277,9 @@ fn gpu(index: u32, card: &Card) -> GpuInfo {
     }
 }
 
-fn slice(gpu: u32, index: u32, gi: u32, profile: &Profile) -> SliceInfo {
+fn slice(gpu: u32, index: u32, gi: u32, profile: &Profile) -> MigDeviceInfo {
     let (name, memory_mib, multiprocessors, slices, copy, decoder) = *profile;
-    SliceInfo {
+    MigDeviceInfo {
         index,
         uuid: slice_uuid(gpu, index),
         gi,

@@ -14,7 +14,7 @@ use gpuc_runtime::args::{Cli, Command, MigCommand, NodeArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_schema::node_config::{DeviceInjection, NodeSharing, STARTUP_TAINT};
 use gpuc_syntax::diag::{Levels, Report};
-use gpuc_syntax::load::{self, Files};
+use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::source::Sources;
 use serde_yaml::Value;
 
@@ -22,7 +22,7 @@ use serde_yaml::Value;
 pub(crate) struct Pool {
     pub(crate) name: String,
     /// Whether the cloud makes its nodes with the startup taint.
-    pub(crate) declares_startup: bool,
+    pub(crate) has_startup_taint: bool,
     pub(crate) pod: Value,
     pub(crate) config_map: String,
     pub(crate) config: NodeConfig,
@@ -36,8 +36,8 @@ pub(crate) struct Container<'p> {
 }
 
 #[test]
-fn there_is_a_pool_of_every_kind() {
-    let pools = pools();
+fn every_kind_of_pool_is_covered() {
+    let pools = runtime_pools();
     let count = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().filter(|p| is(&p.config)).count();
     assert!(pools.len() >= 10, "{}", pools.len());
     let devices: [&dyn Fn(&DeviceInjection) -> bool; 3] = [
@@ -61,8 +61,8 @@ fn there_is_a_pool_of_every_kind() {
 }
 
 #[test]
-fn every_pod_runs_what_its_configuration_asks_for() {
-    for pool in pools() {
+fn pods_run_the_configured_commands() {
+    for pool in runtime_pools() {
         let commands: Vec<_> = pool.containers().iter().map(Container::command).collect();
         let wanted = match &pool.config.sharing {
             NodeSharing::Mps { .. } => vec!["serve", "mps"],
@@ -81,11 +81,11 @@ fn every_pod_runs_what_its_configuration_asks_for() {
 }
 
 #[test]
-fn every_container_finds_its_configuration() {
-    for pool in pools() {
+fn containers_mount_their_configuration() {
+    for pool in runtime_pools() {
         for container in pool.containers() {
             let path = &container.node().config;
-            let (volume, mount) = container.seen(path);
+            let (volume, mount) = container.mount_of(path);
             assert!(
                 mount["subPath"].is_null(),
                 "{container}: such a file is never updated"
@@ -105,8 +105,8 @@ fn every_container_finds_its_configuration() {
 }
 
 #[test]
-fn every_container_sees_what_its_command_opens() {
-    for pool in pools() {
+fn containers_mount_all_opened_paths() {
+    for pool in runtime_pools() {
         for container in pool.containers() {
             let driver = Path::new(&pool.config.driver.container_root);
             assert_eq!(
@@ -114,7 +114,7 @@ fn every_container_sees_what_its_command_opens() {
                 Path::new(&pool.config.driver.host_root),
                 "{container}"
             );
-            let propagation = container.seen(driver).1["mountPropagation"].as_str();
+            let propagation = container.mount_of(driver).1["mountPropagation"].as_str();
             assert_eq!(
                 propagation,
                 Some("HostToContainer"),
@@ -123,18 +123,18 @@ fn every_container_sees_what_its_command_opens() {
             // The root of the image is written to by nothing.
             let security = &container.value["securityContext"];
             assert_eq!(security["readOnlyRootFilesystem"].as_bool(), Some(true));
-            container.environment();
+            container.assert_environment();
             match &container.cli.command {
                 Command::Serve(args) => {
-                    container.writes_as_the_host(&args.device_plugins);
+                    container.assert_same_path_on_host(&args.device_plugins);
                     let socket_folder = args.pod_resources.parent().unwrap();
                     container.host_path(socket_folder);
                     if let DeviceInjection::Cdi { spec_dir, .. } = &pool.config.devices {
-                        container.writes_as_the_host(Path::new(spec_dir));
+                        container.assert_same_path_on_host(Path::new(spec_dir));
                     }
-                    container.probes(pool.config.metrics.port);
+                    container.assert_probes(pool.config.metrics.port);
                 }
-                Command::Mps(_) => container.shares_memory(),
+                Command::Mps(_) => container.assert_shared_memory(),
                 _ => {}
             }
             if let NodeSharing::Mps {
@@ -143,7 +143,7 @@ fn every_container_sees_what_its_command_opens() {
                 ..
             } = &pool.config.sharing
             {
-                container.writes_as_the_host(Path::new(root));
+                container.assert_same_path_on_host(Path::new(root));
                 // The daemon limits every client to one share, so that no container gets more of a GPU by asking for
                 // two, nor by changing its environment.
                 assert!(refuse_more_than_one, "{container}");
@@ -153,8 +153,8 @@ fn every_container_sees_what_its_command_opens() {
 }
 
 #[test]
-fn every_container_may_do_what_its_command_does() {
-    for pool in pools() {
+fn containers_have_required_privileges() {
+    for pool in runtime_pools() {
         for container in pool.containers() {
             let security = &container.value["securityContext"];
             let privileged = security["privileged"].as_bool().unwrap_or(false);
@@ -232,7 +232,7 @@ impl<'p> Container<'p> {
     }
 
     /// The volume and the mount that a path in the container is on: the longest that it begins with.
-    pub(crate) fn seen(&self, path: &Path) -> (&Value, &Value) {
+    pub(crate) fn mount_of(&self, path: &Path) -> (&Value, &Value) {
         let mounts = self.value["volumeMounts"].as_sequence().unwrap().iter();
         let at = |mount: &Value| PathBuf::from(mount["mountPath"].as_str().unwrap());
         let mount = mounts
@@ -248,7 +248,7 @@ impl<'p> Container<'p> {
 
     /// What a path in the container is on the host.
     pub(crate) fn host_path(&self, path: &Path) -> PathBuf {
-        let (volume, mount) = self.seen(path);
+        let (volume, mount) = self.mount_of(path);
         let host = volume["hostPath"]["path"].as_str();
         let host = Path::new(host.unwrap_or_else(|| panic!("{self}: {}", path.display())));
         let below = path
@@ -259,9 +259,9 @@ impl<'p> Container<'p> {
     }
 
     /// A folder that the kubelet, a container runtime or another container finds under the same name.
-    pub(crate) fn writes_as_the_host(&self, path: &Path) {
+    pub(crate) fn assert_same_path_on_host(&self, path: &Path) {
         assert_eq!(self.host_path(path), path, "{self}");
-        let (_, mount) = self.seen(path);
+        let (_, mount) = self.mount_of(path);
         assert!(
             !mount["readOnly"].as_bool().unwrap_or(false),
             "{self}: {} is written to",
@@ -270,7 +270,7 @@ impl<'p> Container<'p> {
     }
 
     /// The control daemon's `/dev/shm` is the folder that its clients get as theirs.
-    fn shares_memory(&self) {
+    fn assert_shared_memory(&self) {
         let NodeSharing::Mps { root, .. } = &self.pool.config.sharing else {
             panic!("{self}: nothing is shared by MPS");
         };
@@ -280,7 +280,7 @@ impl<'p> Container<'p> {
         assert_eq!(capabilities["value"].as_str(), Some("compute,utility"));
     }
 
-    fn probes(&self, port: u16) {
+    fn assert_probes(&self, port: u16) {
         let ports = self.value["ports"].as_sequence().unwrap();
         for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
             let get = &self.value[probe]["httpGet"];
@@ -291,7 +291,7 @@ impl<'p> Container<'p> {
         }
     }
 
-    fn environment(&self) {
+    fn assert_environment(&self) {
         let name = self.variable("NODE_NAME");
         let field = &name["valueFrom"]["fieldRef"]["fieldPath"];
         assert_eq!(field.as_str(), Some("spec.nodeName"), "{self}");
@@ -319,10 +319,10 @@ impl std::fmt::Display for Container<'_> {
 }
 
 /// The pools that the runtime serves.
-pub(crate) fn pools() -> Vec<Pool> {
+pub(crate) fn runtime_pools() -> Vec<Pool> {
     let mut pools = Vec::new();
     for (path, text) in clusters() {
-        let compiled = compiled(&path, &text);
+        let compiled = compile_cluster(&path, &text);
         let objects = &compiled.objects;
         let config_maps: BTreeMap<String, &Value> = objects
             .iter()
@@ -342,7 +342,7 @@ pub(crate) fn pools() -> Vec<Pool> {
             let config = config.unwrap_or_else(|error| panic!("{path}: {error}"));
             pools.push(Pool {
                 name: format!("{path}: {}", name(set)),
-                declares_startup: compiled.declares_startup(&config.pool),
+                has_startup_taint: compiled.has_startup_taint(&config.pool),
                 config,
                 config_map,
                 pod,
@@ -357,13 +357,13 @@ fn name(object: &Value) -> String {
 }
 
 /// The directory with the Karpenter settings of the nodes that it creates.
-pub(crate) const KARPENTER: &str = "karpenter-node-pools";
+pub(crate) const KARPENTER_FOLDER: &str = "karpenter-node-pools";
 
 /// The field of a `NodePool` with the startup taints.
-pub(crate) const STARTUP: &str = "startupTaints";
+pub(crate) const STARTUP_TAINTS_FIELD: &str = "startupTaints";
 
 /// What is made of a cluster.
-pub(crate) struct Compiled {
+pub(crate) struct CompiledCluster {
     /// The runtime's manifests, as a second reader of YAML sees them.
     pub(crate) objects: Vec<Value>,
     /// Every file's path and contents.
@@ -371,21 +371,21 @@ pub(crate) struct Compiled {
     pub(crate) plan: Plan,
 }
 
-impl Compiled {
+impl CompiledCluster {
     /// Whether the cloud's resources of a pool say that its nodes have the startup taint.
-    fn declares_startup(&self, pool: &str) -> bool {
+    fn has_startup_taint(&self, pool: &str) -> bool {
         let script = format!("pool-{pool}");
         let resources = self.plan.provisioning.resources.iter();
         let mut fields = resources
             .filter(|resource| resource.script == script)
             .flat_map(|resource| &resource.fields);
         let by_cloud = fields.any(|field| {
-            field.kind.name == "taints" && field.want.to_string().contains(STARTUP_TAINT)
+            field.kind.name == "taints" && field.desired.to_string().contains(STARTUP_TAINT)
         });
         let mut karpenters = self.node_pools().filter(|it| name(it) == pool);
         by_cloud
             || karpenters.any(|it| {
-                let taints = &it["spec"]["template"]["spec"][STARTUP];
+                let taints = &it["spec"]["template"]["spec"][STARTUP_TAINTS_FIELD];
                 let taints = taints.as_sequence().into_iter().flatten();
                 let mut keys = taints.map(|taint| taint["key"].as_str());
                 keys.any(|key| key == Some(STARTUP_TAINT))
@@ -394,7 +394,7 @@ impl Compiled {
 
     /// The Karpenter settings of the nodes that it creates.
     fn node_pools(&self) -> impl Iterator<Item = Value> {
-        let folder = format!("manifests/{KARPENTER}/");
+        let folder = format!("manifests/{KARPENTER_FOLDER}/");
         let files = self.files.iter();
         let files = files.filter(move |(path, _)| path.starts_with(&folder));
         let objects = files.map(|(_, text)| serde_yaml::from_str(text).unwrap());
@@ -402,9 +402,9 @@ impl Compiled {
     }
 }
 
-pub(crate) fn compiled(path: &str, text: &str) -> Compiled {
+pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one(path, text);
+    let world = MemoryFiles::with_file(path, text);
     let choices = |_: &str| Choices::default();
     let options = Options {
         registry: &gpuc::REGISTRY,
@@ -425,7 +425,7 @@ pub(crate) fn compiled(path: &str, text: &str) -> Compiled {
         path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
     });
     let objects = of_runtime.map(|(_, text)| serde_yaml::from_str(text).unwrap());
-    Compiled {
+    CompiledCluster {
         objects: objects.collect(),
         plan,
         files,
@@ -452,7 +452,7 @@ pub(crate) fn clusters() -> BTreeMap<String, String> {
 
 /// Alerts call fatal what the daemon waits for a reset after, and count for nothing what the daemon counts for nothing.
 #[test]
-fn alerts_and_the_daemon_agree_on_errors() {
+fn alerts_match_the_xid_table() {
     use gpuc_compile::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
     use gpuc_runtime::health::xid::{Effect, XIDS};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gpuc_runtime::device::Inventory;
 use gpuc_runtime::health::{HealthEvent, Monitoring, Reaction, WatchReport};
-use gpuc_runtime::metrics::{Exporter, Plugin, PodDevices, Sources};
+use gpuc_runtime::metrics::{Exporter, MetricSources, PluginMetrics, PodDevices};
 use gpuc_runtime::nvml::{
     Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
     Sample, Watch,
@@ -16,62 +16,65 @@ use gpuc_runtime::state::State;
 use gpuc_schema::node_config::NodeSharing;
 use tokio::sync::watch;
 
-use crate::exposition::{Exposition, read};
-use crate::machine::{error, inventory, lost, mig, slice, state, time_slicing, uuid, without};
+use crate::exposition::{Exposition, parse};
+use crate::machine::{
+    inventory, lost_gpu_error, mig, nvml_error, slice_uuid, state, time_slicing, uuid,
+    with_unresponsive_gpu,
+};
 
 /// A driver that measures, but not the GPUs that it hangs at.
 #[derive(Default)]
-pub(crate) struct Meter {
+pub(crate) struct FakeMeter {
     hangs_at: Mutex<Vec<u32>>,
     released: Condvar,
     slices: bool,
     /// Whether it measures the values of optional alerts.
-    thorough: bool,
-    asked: AtomicUsize,
+    has_all_sensors: bool,
+    call_count: AtomicUsize,
 }
 
-impl Meter {
+impl FakeMeter {
     fn hang(&self, gpus: &[u32]) {
         *self.hangs_at.lock().expect("no test panicked") = gpus.to_vec();
         self.released.notify_all();
     }
 }
 
-fn unasked() -> NvmlError {
-    error(NvmlErrorKind::Other, "not queried")
+fn unexpected_call() -> NvmlError {
+    nvml_error(NvmlErrorKind::Other, "not queried")
 }
 
-impl Nvml for Meter {
+impl Nvml for FakeMeter {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn gpu_count(&self) -> Result<u32, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn gpu(&self, _: u32) -> Result<GpuInfo, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn link(&self, _: u32, _: u32) -> Result<Link, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn condition(&self, _: u32) -> Result<Condition, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
-        Err(unasked())
+        Err(unexpected_call())
     }
     fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.call_count.fetch_add(1, Ordering::SeqCst);
         let hangs_at = self.hangs_at.lock().expect("no test panicked");
         let waited = self
             .released
             .wait_while(hangs_at, |hangs_at| hangs_at.contains(&index));
         drop(waited.expect("no test panicked"));
         if index == 7 {
-            return Err(lost());
+            return Err(lost_gpu_error());
         }
-        let slices = (7..14).map(|gi| (slice(index, gi), 100 * u64::from(gi), 9_000));
-        let thorough = self.thorough;
+        let slices = (7..14).map(|gi| (slice_uuid(index, gi), 100 * u64::from(gi), 9_000));
+        let thorough = self.has_all_sensors;
         Ok(Sample {
             sm_clock: thorough.then_some(1_980),
             pcie_replays: thorough.then_some(3),
@@ -91,21 +94,21 @@ impl Nvml for Meter {
 }
 
 /// A made-up node with everything that is measured on it.
-struct Bench {
+struct TestExporter {
     exporter: Exporter,
-    plugin: Plugin,
-    meter: Arc<Meter>,
+    plugin: PluginMetrics,
+    meter: Arc<FakeMeter>,
     _state: watch::Sender<Arc<State>>,
 }
 
 pub(crate) fn exporter(
     state: State,
     pods: Vec<PodDevices>,
-    meter: Arc<Meter>,
-    plugin: Plugin,
+    meter: Arc<FakeMeter>,
+    plugin: PluginMetrics,
 ) -> (Exporter, watch::Sender<Arc<State>>) {
     let (sender, receiver) = watch::channel(Arc::new(state));
-    let sources = Sources {
+    let sources = MetricSources {
         state: receiver,
         nvml: meter,
         pods: Box::new(move || {
@@ -118,15 +121,15 @@ pub(crate) fn exporter(
     (Exporter::start(sources, plugin, limit, keep), sender)
 }
 
-impl Bench {
+impl TestExporter {
     fn new(inventory: &Inventory, sharing: &NodeSharing, pods: Vec<PodDevices>) -> Self {
         let mut unhealthy = BTreeMap::new();
         unhealthy.insert(uuid(1), "Xid 79".to_owned());
-        let meter = Arc::new(Meter {
+        let meter = Arc::new(FakeMeter {
             slices: matches!(sharing, NodeSharing::Mig { .. }),
-            ..Meter::default()
+            ..FakeMeter::default()
         });
-        let plugin = Plugin::default();
+        let plugin = PluginMetrics::default();
         let state = state(inventory, sharing, unhealthy);
         let (exporter, state) = exporter(state, pods, Arc::clone(&meter), plugin.clone());
         Self {
@@ -143,7 +146,7 @@ impl Bench {
             page.content_type,
             "text/plain; version=0.0.4; charset=utf-8"
         );
-        read(&page.text, false)
+        parse(&page.text, false)
     }
 }
 
@@ -173,19 +176,19 @@ fn xid(gpu: u32, xid: u64) -> HealthEvent {
 }
 
 #[tokio::test]
-async fn both_formats_can_be_read_and_say_the_same() {
+async fn formats_have_the_same_values() {
     let machine = inventory(8, false);
-    let bench = Bench::new(
+    let bench = TestExporter::new(
         &machine,
         &NodeSharing::Exclusive,
         vec![pod("a", &[uuid(0)])],
     );
     let plugin = &bench.plugin;
-    plugin.registered("nvidia.com/gpu");
-    plugin.allocated("nvidia.com/gpu", Duration::from_micros(70));
-    plugin.refused("nvidia.com/gpu", "unwell", Duration::from_micros(20));
-    plugin.happened(&machine, &xid(3, 79));
-    plugin.config_loaded("0123abcd");
+    plugin.count_registration("nvidia.com/gpu");
+    plugin.record_allocation("nvidia.com/gpu", Duration::from_micros(70));
+    plugin.record_refusal("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.record_health_event(&machine, &xid(3, 79));
+    plugin.set_config_hash("0123abcd");
     // The first scrape fills what counts scrapes.
     bench.read().await;
     let open = bench
@@ -194,7 +197,7 @@ async fn both_formats_can_be_read_and_say_the_same() {
         .await;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!(open.content_type, kind);
-    let open = read(&open.text, true);
+    let open = parse(&open.text, true);
     let own = bench.read().await;
     let missed = |(name, _): &(String, _)| {
         !name.starts_with("gpuc_missed") && !name.starts_with("gpuc_nvml")
@@ -214,15 +217,15 @@ async fn both_formats_can_be_read_and_say_the_same() {
 }
 
 #[tokio::test]
-async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
+async fn gpu_metrics_have_dcgm_names() {
     let machine = inventory(8, false);
-    let bench = Bench::new(
+    let bench = TestExporter::new(
         &machine,
         &NodeSharing::Exclusive,
         vec![pod("a", &[uuid(2)])],
     );
     let page = bench.read().await;
-    let temperatures = page.all("DCGM_FI_DEV_GPU_TEMP");
+    let temperatures = page.all_series("DCGM_FI_DEV_GPU_TEMP");
     assert_eq!(temperatures.len(), 7, "the eighth is lost");
     let (labels, number) = temperatures
         .iter()
@@ -253,55 +256,61 @@ async fn gpus_are_measured_under_the_names_of_dcgm_exporter() {
 
 /// What the compiler's rules count on, by name and type.
 #[tokio::test]
-async fn everything_that_alerts_read_is_there() {
+async fn metrics_of_alerts_are_exported() {
     use gpuc_compile::lower::monitoring::metrics;
 
     let pods = vec![pod("a", &[uuid(2)])];
-    let meter = Arc::new(Meter {
-        thorough: true,
-        ..Meter::default()
+    let meter = Arc::new(FakeMeter {
+        has_all_sensors: true,
+        ..FakeMeter::default()
     });
     let node = state(
         &inventory(8, false),
         &NodeSharing::Exclusive,
         BTreeMap::new(),
     );
-    let (exporter, _state) = exporter(node, pods, meter, Plugin::default());
-    let page = read(&exporter.scrape(None).await.text, false);
+    let (exporter, _state) = exporter(node, pods, meter, PluginMetrics::default());
+    let page = parse(&exporter.scrape(None).await.text, false);
     let of_runtime = metrics::METRICS.iter();
     let of_runtime = of_runtime.filter(|it| it.exporters.contains(&metrics::Exporter::Runtime));
     for metric in of_runtime {
         let kind = page.types.get(metric.name).map(String::as_str);
-        assert_eq!(kind, Some(metric.kind.word()), "{}", metric.name);
+        assert_eq!(kind, Some(metric.kind.as_str()), "{}", metric.name);
     }
 }
 
 #[tokio::test]
-async fn the_last_xid_stays() {
+async fn last_xid_is_kept() {
     let machine = inventory(8, false);
-    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
     let well = bench.read().await;
     let name = "DCGM_FI_DEV_XID_ERRORS";
     let none = [("gpu", "3"), ("err_code", "0"), ("err_msg", "No Error")];
-    assert_eq!(well.with(name, &none), [0.0]);
+    assert_eq!(well.values_with_labels(name, &none), [0.0]);
     for number in [48, 79, 79] {
-        bench.plugin.happened(&machine, &xid(3, number));
+        bench.plugin.record_health_event(&machine, &xid(3, number));
     }
     for _ in 0..2 {
         let page = bench.read().await;
-        assert_eq!(page.with(name, &[("gpu", "3"), ("err_code", "79")]), [79.0]);
-        assert_eq!(page.with(name, &[("gpu", "3")]).len(), 1);
+        assert_eq!(
+            page.values_with_labels(name, &[("gpu", "3"), ("err_code", "79")]),
+            [79.0]
+        );
+        assert_eq!(page.values_with_labels(name, &[("gpu", "3")]).len(), 1);
         let counted = [("gpu", uuid(3)), ("xid", "79".to_owned())];
         let counted = counted
             .each_ref()
             .map(|(key, value)| (*key, value.as_str()));
-        assert_eq!(page.with("gpuc_xid_errors_total", &counted), [2.0]);
+        assert_eq!(
+            page.values_with_labels("gpuc_xid_errors_total", &counted),
+            [2.0]
+        );
     }
 }
 
 /// dcgm-exporter names one of them, or repeats the number for each.
 #[tokio::test]
-async fn a_shared_gpu_is_counted_once_and_its_users_are_told() {
+async fn shared_gpu_has_one_series() {
     let machine = inventory(2, false);
     let replica = |gpu, number| format!("{}::{number}", uuid(gpu));
     let pods = vec![
@@ -309,28 +318,28 @@ async fn a_shared_gpu_is_counted_once_and_its_users_are_told() {
         pod("b", &[replica(0, 2)]),
         pod("c", &[replica(1, 3), "GPU-of-another-time".into()]),
     ];
-    let bench = Bench::new(&machine, &time_slicing(10), pods);
+    let bench = TestExporter::new(&machine, &time_slicing(10), pods);
     let page = bench.read().await;
-    let power = page.all("DCGM_FI_DEV_POWER_USAGE");
+    let power = page.all_series("DCGM_FI_DEV_POWER_USAGE");
     assert_eq!(power.len(), 2);
     assert!(!power[0].0.contains_key("pod"), "two use it");
     assert_eq!(power[1].0["pod"], "c");
-    let shares = |pod| page.with("gpuc_container_shares", &[("pod", pod)]);
+    let shares = |pod| page.values_with_labels("gpuc_container_shares", &[("pod", pod)]);
     assert_eq!(shares("a"), [2.0]);
     assert_eq!(shares("b"), [1.0]);
     assert_eq!(shares("c"), [1.0]);
     let sick = [("resource", "nvidia.com/gpu"), ("health", "unhealthy")];
-    assert_eq!(page.with("gpuc_devices", &sick), [10.0]);
+    assert_eq!(page.values_with_labels("gpuc_devices", &sick), [10.0]);
     let sound = [("resource", "nvidia.com/gpu"), ("health", "healthy")];
-    assert_eq!(page.with("gpuc_devices", &sound), [10.0]);
+    assert_eq!(page.values_with_labels("gpuc_devices", &sound), [10.0]);
 }
 
 #[tokio::test]
-async fn memory_is_told_by_mig_device_and_everything_else_by_gpu() {
+async fn mig_devices_have_memory_metrics() {
     let machine = inventory(2, true);
-    let bench = Bench::new(&machine, &mig(), vec![pod("a", &[slice(0, 8)])]);
+    let bench = TestExporter::new(&machine, &mig(), vec![pod("a", &[slice_uuid(0, 8)])]);
     let page = bench.read().await;
-    let used = page.all("DCGM_FI_DEV_FB_USED");
+    let used = page.all_series("DCGM_FI_DEV_FB_USED");
     assert_eq!(used.len(), 14);
     let sum: f64 = used.iter().map(|(_, number)| number).sum();
     assert!((sum - 2.0 * 7_000.0).abs() < 1e-9, "{sum}");
@@ -340,123 +349,149 @@ async fn memory_is_told_by_mig_device_and_everything_else_by_gpu() {
         ("UUID", &uuid(0)),
         ("pod", "a"),
     ];
-    assert_eq!(page.with("DCGM_FI_DEV_FB_USED", &wanted), [800.0]);
-    assert_eq!(page.all("DCGM_FI_DEV_POWER_USAGE").len(), 2);
-    let attributed = page.with("DCGM_FI_DEV_POWER_USAGE", &[("pod", "a")]);
+    assert_eq!(
+        page.values_with_labels("DCGM_FI_DEV_FB_USED", &wanted),
+        [800.0]
+    );
+    assert_eq!(page.all_series("DCGM_FI_DEV_POWER_USAGE").len(), 2);
+    let attributed = page.values_with_labels("DCGM_FI_DEV_POWER_USAGE", &[("pod", "a")]);
     assert_eq!(attributed, [0.0; 0], "it has a seventh of it");
 }
 
 #[tokio::test]
-async fn gpus_that_do_not_answer_are_not_asked() {
-    let machine = without(&inventory(4, false), 2);
-    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+async fn unresponsive_gpus_are_not_measured() {
+    let machine = with_unresponsive_gpu(&inventory(4, false), 2);
+    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
     let page = bench.read().await;
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3);
-    assert_eq!(page.all("DCGM_FI_DEV_XID_ERRORS").len(), 4);
-    assert_eq!(bench.meter.asked.load(Ordering::SeqCst), 3);
+    assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 3);
+    assert_eq!(page.all_series("DCGM_FI_DEV_XID_ERRORS").len(), 4);
+    assert_eq!(bench.meter.call_count.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
-async fn where_dcgm_exporter_runs_gpus_are_not_measured() {
+async fn dcgm_exporter_disables_measurement() {
     let machine = inventory(4, false);
     let mut quiet = state(&machine, &NodeSharing::Exclusive, BTreeMap::new());
     let mut config = (*quiet.config).clone();
     config.metrics.gpus = false;
     quiet.config = Arc::new(config);
-    let meter = Arc::new(Meter::default());
-    let (exporter, _state) = exporter(quiet, Vec::new(), Arc::clone(&meter), Plugin::default());
+    let meter = Arc::new(FakeMeter::default());
+    let (exporter, _state) = exporter(
+        quiet,
+        Vec::new(),
+        Arc::clone(&meter),
+        PluginMetrics::default(),
+    );
     let text = exporter.scrape(None).await.text;
     assert!(!text.contains("DCGM_") && text.contains("gpuc_devices"));
-    assert_eq!(meter.asked.load(Ordering::SeqCst), 0);
+    assert_eq!(meter.call_count.load(Ordering::SeqCst), 0);
 }
 
 /// The limit of a round is a second here.
 #[tokio::test]
-async fn a_driver_that_hangs_at_one_gpu_costs_the_numbers_of_that_gpu() {
-    let bench = Bench::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+async fn hanging_gpu_loses_only_its_samples() {
+    let bench = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
     bench.meter.hang(&[2]);
     let start = Instant::now();
     let page = bench.read().await;
     assert!(start.elapsed() < Duration::from_secs(5), "it hangs");
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 2, "those before it");
+    assert_eq!(
+        page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
+        2,
+        "those before it"
+    );
     let late = uuid(2);
     let late = [("gpu", late.as_str()), ("reason", "late")];
     tokio::time::sleep(Duration::from_millis(400)).await;
     let page = bench.read().await;
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3, "all others");
-    assert_eq!(page.with("gpuc_missed_samples_total", &late), [2.0]);
-    let asked = bench.meter.asked.load(Ordering::SeqCst);
+    assert_eq!(
+        page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
+        3,
+        "all others"
+    );
+    assert_eq!(
+        page.values_with_labels("gpuc_missed_samples_total", &late),
+        [2.0]
+    );
+    let asked = bench.meter.call_count.load(Ordering::SeqCst);
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_millis(400)).await;
         bench.read().await;
     }
-    let more = bench.meter.asked.load(Ordering::SeqCst) - asked;
+    let more = bench.meter.call_count.load(Ordering::SeqCst) - asked;
     assert_eq!(more, 9, "the one that hangs is not asked again");
     bench.meter.hang(&[]);
     tokio::time::sleep(Duration::from_millis(400)).await;
     let page = bench.read().await;
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 4, "it is back");
+    assert_eq!(
+        page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
+        4,
+        "it is back"
+    );
 }
 
 #[tokio::test]
-async fn scrapes_at_one_time_measure_once() {
-    let bench = Bench::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+async fn concurrent_scrapes_share_a_measurement() {
+    let bench = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
     bench.meter.hang(&[3]);
     let (one, other, third) = tokio::join!(bench.read(), bench.read(), bench.read());
     for page in [one, other, third] {
-        assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 3);
+        assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 3);
     }
-    assert_eq!(bench.meter.asked.load(Ordering::SeqCst), 4);
-    assert!((bench.read().await.only("gpuc_missed_samples_total") - 1.0).abs() < 1e-9);
+    assert_eq!(bench.meter.call_count.load(Ordering::SeqCst), 4);
+    assert!((bench.read().await.single_value("gpuc_missed_samples_total") - 1.0).abs() < 1e-9);
     bench.meter.hang(&[]);
 }
 
 #[tokio::test]
-async fn a_kubelet_that_does_not_say_who_has_what_is_not_waited_for() {
+async fn hanging_kubelet_does_not_delay_scrapes() {
     let machine = inventory(1, false);
     let (_sender, receiver) = watch::channel(Arc::new(state(
         &machine,
         &NodeSharing::Exclusive,
         BTreeMap::new(),
     )));
-    let sources = Sources {
+    let sources = MetricSources {
         state: receiver,
-        nvml: Arc::new(Meter::default()),
+        nvml: Arc::new(FakeMeter::default()),
         pods: Box::new(|| Box::pin(std::future::pending())),
         hostname: "a".into(),
     };
     let second = Duration::from_secs(1);
-    let exporter = Exporter::start(sources, Plugin::default(), second, second);
+    let exporter = Exporter::start(sources, PluginMetrics::default(), second, second);
     let start = Instant::now();
-    let page = read(&exporter.scrape(None).await.text, false);
+    let page = parse(&exporter.scrape(None).await.text, false);
     assert!(start.elapsed() < Duration::from_secs(8), "it hangs");
-    assert_eq!(page.all("DCGM_FI_DEV_GPU_TEMP").len(), 1);
+    assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 1);
 }
 
 #[tokio::test]
-async fn the_daemon_counts_what_it_does() {
+async fn daemon_counters_are_exported() {
     let machine = inventory(8, false);
-    let bench = Bench::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
     let plugin = &bench.plugin;
-    plugin.registration_failed("nvidia.com/gpu");
-    plugin.allocated("nvidia.com/gpu", Duration::from_micros(70));
-    plugin.allocated("nvidia.com/gpu", Duration::from_secs(5));
-    plugin.refused("nvidia.com/gpu", "unwell", Duration::from_micros(20));
-    plugin.preferred(Duration::from_micros(10));
-    plugin.rescanned(true);
-    plugin.rescanned(false);
-    plugin.config_loaded("aaaa");
-    plugin.config_loaded("bbbb");
-    plugin.config_refused();
-    plugin.happened(&machine, &event(0, NvmlEventKind::SingleBitEcc));
-    plugin.happened(&machine, &HealthEvent::Watch(WatchReport::Failed(lost())));
+    plugin.count_registration_failure("nvidia.com/gpu");
+    plugin.record_allocation("nvidia.com/gpu", Duration::from_micros(70));
+    plugin.record_allocation("nvidia.com/gpu", Duration::from_secs(5));
+    plugin.record_refusal("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.record_preferred_allocation(Duration::from_micros(10));
+    plugin.count_rescan(true);
+    plugin.count_rescan(false);
+    plugin.set_config_hash("aaaa");
+    plugin.set_config_hash("bbbb");
+    plugin.count_rejected_config();
+    plugin.record_health_event(&machine, &event(0, NvmlEventKind::SingleBitEcc));
+    plugin.record_health_event(
+        &machine,
+        &HealthEvent::Watch(WatchReport::Failed(lost_gpu_error())),
+    );
     let reaction = Reaction {
-        fell: vec![(uuid(1), "Xid 79".into())],
+        became_unhealthy: vec![(uuid(1), "Xid 79".into())],
         recovered: vec![uuid(2)],
         ..Reaction::default()
     };
     let unwatched = [(6, "refused".to_owned())].into();
-    plugin.reacted(&reaction, &Monitoring::Up { unwatched });
+    plugin.record_reaction(&reaction, &Monitoring::Up { unwatched });
     let page = bench.read().await;
     let numbers = [
         ("gpuc_registration_failures_total", 1.0),
@@ -476,12 +511,15 @@ async fn the_daemon_counts_what_it_does() {
         ("gpuc_build_info", 1.0),
     ];
     for (name, number) in numbers {
-        assert!((page.only(name) - number).abs() < 1e-9, "{name}");
+        assert!((page.single_value(name) - number).abs() < 1e-9, "{name}");
     }
-    assert_eq!(page.with("gpuc_config_hash", &[("hash", "bbbb")]), [1.0]);
-    let to = |to| page.with("gpuc_health_transitions_total", &[("to", to)]);
+    assert_eq!(
+        page.values_with_labels("gpuc_config_hash", &[("hash", "bbbb")]),
+        [1.0]
+    );
+    let to = |to| page.values_with_labels("gpuc_health_transitions_total", &[("to", to)]);
     assert_eq!((to("unwell"), to("well")), (vec![1.0], vec![1.0]));
-    let buckets = page.all("gpuc_allocate_duration_seconds_bucket");
+    let buckets = page.all_series("gpuc_allocate_duration_seconds_bucket");
     let below = |bound| buckets.iter().find(|(labels, _)| labels["le"] == bound);
     assert_eq!(below("0.00005").map(|it| it.1), Some(1.0));
     assert_eq!(below("+Inf").map(|it| it.1), Some(3.0));

@@ -4,7 +4,7 @@ use gpuc_runtime::nvml::{MigControl, Nvml};
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
 use serde_json::json;
 
-use crate::command::{Ended, Node};
+use crate::command::{CommandOutput, Node};
 use crate::fake_driver::FakeDriver;
 
 const H100: &str = "gpus = 8\ngpu.model = h100-sxm5-80gb\n";
@@ -16,10 +16,10 @@ const HALVES: Layout = &[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)];
 const UNEVEN: Layout = &[("3g.40gb", 0, 4), ("2g.20gb", 4, 2), ("1g.10gb", 6, 1)];
 
 #[test]
-fn every_gpu_is_cut_as_the_configuration_says() {
+fn gpus_are_partitioned_as_configured() {
     let driver = FakeDriver::new(H100);
     // One GPU is unlike the others, and one stays whole.
-    let layouts = layouts(HALVES, &[(6, UNEVEN), (7, &[])]);
+    let layouts = layouts_with_exceptions(HALVES, &[(6, UNEVEN), (7, &[])]);
     let ended = apply(&driver, &layouts);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert!(
@@ -30,7 +30,7 @@ fn every_gpu_is_cut_as_the_configuration_says() {
         ended.log
     );
     for (gpu, layout) in (0..).zip(&layouts) {
-        assert_eq!(cut(&driver, gpu), sorted(layout), "GPU {gpu}");
+        assert_eq!(mig_devices(&driver, gpu), sorted(layout), "GPU {gpu}");
         assert_eq!(
             driver.open().unwrap().gpu(gpu).unwrap().slices.len(),
             layout.len(),
@@ -40,15 +40,15 @@ fn every_gpu_is_cut_as_the_configuration_says() {
 }
 
 #[test]
-fn what_is_cut_as_wanted_is_not_touched_even_in_use() {
+fn matching_gpus_in_use_are_unchanged() {
     let mut driver = FakeDriver::new(H100);
-    let layouts = layouts(HALVES, &[]);
+    let layouts = layouts_with_exceptions(HALVES, &[]);
     apply(&driver, &layouts);
     driver.set("gpu.processes", "2");
-    let before = changes(&driver);
+    let before = change_calls(&driver);
     let ended = apply(&driver, &layouts);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert_eq!(changes(&driver), before, "{}", ended.log);
+    assert_eq!(change_calls(&driver), before, "{}", ended.log);
     assert_eq!(
         ended
             .log
@@ -59,20 +59,20 @@ fn what_is_cut_as_wanted_is_not_touched_even_in_use() {
 }
 
 #[test]
-fn another_layout_changes_only_what_differs() {
+fn new_layout_changes_only_differences() {
     let driver = FakeDriver::new(H100);
-    apply(&driver, &layouts(HALVES, &[]));
+    apply(&driver, &layouts_with_exceptions(HALVES, &[]));
     let ids = |gpu| -> Vec<u32> {
         let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
         let first = instances.iter().filter(|instance| instance.place.0 == 0);
         first.map(|instance| instance.id).collect()
     };
-    let (kept, before) = (ids(3), changes(&driver));
-    let ended = apply(&driver, &layouts(HALVES, &[(3, UNEVEN)]));
+    let (kept, before) = (ids(3), change_calls(&driver));
+    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[(3, UNEVEN)]));
     assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert_eq!(cut(&driver, 3), sorted(UNEVEN));
+    assert_eq!(mig_devices(&driver, 3), sorted(UNEVEN));
     assert_eq!(ids(3), kept, "the half that is wanted as it is");
-    let done: Vec<usize> = changes(&driver)
+    let done: Vec<usize> = change_calls(&driver)
         .iter()
         .zip(&before)
         .map(|(after, before)| after - before)
@@ -82,10 +82,10 @@ fn another_layout_changes_only_what_differs() {
 }
 
 #[test]
-fn a_gpu_in_use_is_left_and_the_others_are_cut() {
+fn gpu_in_use_is_skipped() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.2.processes", "1");
-    let ended = apply(&driver, &layouts(HALVES, &[]));
+    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
     assert_eq!(ended.code, Some(3), "{}", ended.log);
     assert!(
         ended
@@ -94,19 +94,22 @@ fn a_gpu_in_use_is_left_and_the_others_are_cut() {
         "{}",
         ended.log
     );
-    assert_eq!(cut(&driver, 2), []);
-    assert_eq!(cut(&driver, 3), sorted(HALVES));
+    assert_eq!(mig_devices(&driver, 2), []);
+    assert_eq!(mig_devices(&driver, 3), sorted(HALVES));
     driver.set("gpu.2.processes", "0");
-    assert_eq!(apply(&driver, &layouts(HALVES, &[])).code, Some(0));
-    assert_eq!(cut(&driver, 2), sorted(HALVES));
+    assert_eq!(
+        apply(&driver, &layouts_with_exceptions(HALVES, &[])).code,
+        Some(0)
+    );
+    assert_eq!(mig_devices(&driver, 2), sorted(HALVES));
 }
 
 #[test]
-fn a_card_that_needs_a_reset_says_what_to_do() {
+fn pending_reset_has_help() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.mig_needs_reset", "1");
     for _ in 0..2 {
-        let ended = apply(&driver, &layouts(HALVES, &[]));
+        let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
         assert_eq!(ended.code, Some(3), "{}", ended.log);
         assert!(ended.log.contains("reboot the node"), "{}", ended.log);
     }
@@ -114,31 +117,34 @@ fn a_card_that_needs_a_reset_says_what_to_do() {
 }
 
 #[test]
-fn a_lost_gpu_is_left_out_and_the_others_serve() {
+fn lost_gpu_is_skipped() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.5.lost", "1");
-    let ended = apply(&driver, &layouts(HALVES, &[]));
+    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert!(ended.log.contains("GPU 5 is lost"), "{}", ended.log);
     for gpu in [0, 4, 6, 7] {
-        assert_eq!(cut(&driver, gpu), sorted(HALVES), "GPU {gpu}");
+        assert_eq!(mig_devices(&driver, gpu), sorted(HALVES), "GPU {gpu}");
     }
 }
 
 #[test]
-fn what_a_gpu_was_cut_into_is_gone_after_a_reboot_and_made_again() {
+fn reboot_recreates_mig_devices() {
     let driver = FakeDriver::new(H100);
-    apply(&driver, &layouts(HALVES, &[]));
+    apply(&driver, &layouts_with_exceptions(HALVES, &[]));
     driver.reboot();
-    assert_eq!(cut(&driver, 0), []);
-    assert_eq!(apply(&driver, &layouts(HALVES, &[])).code, Some(0));
-    assert_eq!(cut(&driver, 0), sorted(HALVES));
+    assert_eq!(mig_devices(&driver, 0), []);
+    assert_eq!(
+        apply(&driver, &layouts_with_exceptions(HALVES, &[])).code,
+        Some(0)
+    );
+    assert_eq!(mig_devices(&driver, 0), sorted(HALVES));
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+fn dry_run_changes_nothing() {
     let driver = FakeDriver::new(H100);
-    let node = node(&driver, &layouts(HALVES, &[]), true);
+    let node = node(&driver, &layouts_with_exceptions(HALVES, &[]), true);
     let ended = node.run(&["mig", "apply", "--dry-run"]);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     assert!(
@@ -146,13 +152,13 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
         "{}",
         ended.log
     );
-    assert_eq!(changes(&driver), [0; 5]);
+    assert_eq!(change_calls(&driver), [0; 5]);
 }
 
 #[test]
-fn gpus_that_the_cloud_cuts_are_not_even_looked_at() {
+fn cloud_partitioned_gpus_are_not_read() {
     let driver = FakeDriver::new(H100);
-    let ended = node(&driver, &layouts(HALVES, &[]), false).run(&["mig", "apply"]);
+    let ended = node(&driver, &layouts_with_exceptions(HALVES, &[]), false).run(&["mig", "apply"]);
     assert_eq!(ended.code, Some(0), "{}", ended.log);
     let other = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
     assert_eq!(other.run(&["mig", "apply"]).code, Some(0));
@@ -160,7 +166,7 @@ fn gpus_that_the_cloud_cuts_are_not_even_looked_at() {
 }
 
 /// How often each call was made that changes a GPU: mode, instances made and taken away.
-fn changes(driver: &FakeDriver) -> [usize; 5] {
+fn change_calls(driver: &FakeDriver) -> [usize; 5] {
     [
         "nvmlDeviceSetMigMode",
         "nvmlDeviceCreateGpuInstanceWithPlacement",
@@ -172,7 +178,7 @@ fn changes(driver: &FakeDriver) -> [usize; 5] {
 }
 
 /// The same layout for eight GPUs, but for some.
-fn layouts(most: Layout, others: &[(usize, Layout)]) -> Vec<Layout> {
+fn layouts_with_exceptions(most: Layout, others: &[(usize, Layout)]) -> Vec<Layout> {
     let mut layouts = vec![most; 8];
     for (gpu, layout) in others {
         layouts[*gpu] = layout;
@@ -201,12 +207,12 @@ fn node(driver: &FakeDriver, layouts: &[Layout], apply: bool) -> Node {
     Node::new(driver.root(), &sharing, &json!({}))
 }
 
-fn apply(driver: &FakeDriver, layouts: &[Layout]) -> Ended {
+fn apply(driver: &FakeDriver, layouts: &[Layout]) -> CommandOutput {
     node(driver, layouts, true).run(&["mig", "apply"])
 }
 
 /// The MIG devices of a GPU, as another process sees them.
-fn cut(driver: &FakeDriver, gpu: u32) -> Vec<(String, u32, u32)> {
+fn mig_devices(driver: &FakeDriver, gpu: u32) -> Vec<(String, u32, u32)> {
     let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
     let instances = instances
         .into_iter()

@@ -32,12 +32,12 @@ const UUIDS: &str =
     "GPU-00000000-0000-0000-0000-0123456789ab,GPU-00000001-0000-0000-0000-0123456789ab";
 
 /// A node whose GPUs are shared, and the folder that containers meet in.
-struct Shared {
+struct MpsNode {
     node: Node,
     root: PathBuf,
 }
 
-impl Shared {
+impl MpsNode {
     fn new(driver: &FakeDriver, replicas: u32, refuse_more_than_one: bool) -> Self {
         let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
         let root = node.folder().join("mps");
@@ -47,7 +47,7 @@ impl Shared {
             refuse_more_than_one,
             root: root.display().to_string(),
         };
-        node.configure(
+        node.write_config(
             driver.root(),
             &sharing,
             &json!({"nvidia.com/gpu": 2 * replicas}),
@@ -63,11 +63,11 @@ impl Shared {
         Running(command.stderr(Stdio::null()).spawn().unwrap())
     }
 
-    fn ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         gpuc_runtime::mps::is_ready(&self.root, "nvidia.com/gpu")
     }
 
-    fn told(&self) -> Vec<String> {
+    fn logged_commands(&self) -> Vec<String> {
         let told = fs::read_to_string(self.root.join("nvidia.com/gpu/pipe/told"));
         told.unwrap().lines().map(str::to_owned).collect()
     }
@@ -80,7 +80,7 @@ impl Running {
     fn terminate(&mut self) -> Option<i32> {
         let id = self.0.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status().unwrap();
-        until(|| self.0.try_wait().unwrap().is_some());
+        wait_until(|| self.0.try_wait().unwrap().is_some());
         self.0.wait().unwrap().code()
     }
 }
@@ -93,12 +93,12 @@ impl Drop for Running {
 }
 
 #[test]
-fn clients_are_limited_before_it_is_ready_and_gpus_are_given_back() {
+fn limits_precede_readiness() {
     let driver = driver();
-    let shared = Shared::new(&driver, 4, true);
-    put_program(&shared.node.folder().join("bin"));
+    let shared = MpsNode::new(&driver, 4, true);
+    install_program(&shared.node.folder().join("bin"));
     let mut running = shared.start(&shared.node.folder().join("bin"));
-    until(|| shared.ready());
+    wait_until(|| shared.is_ready());
     let told = [
         format!("start {UUIDS} libraries none"),
         // 81,559 MiB of an H100, less what four do not divide.
@@ -106,7 +106,7 @@ fn clients_are_limited_before_it_is_ready_and_gpus_are_given_back() {
         "set_default_device_pinned_mem_limit 1 20389M".to_owned(),
         "set_default_active_thread_percentage 25".to_owned(),
     ];
-    assert_eq!(shared.told(), told);
+    assert_eq!(shared.logged_commands(), told);
     // EXCLUSIVE_PROCESS is 3 in nvml.h.
     assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("3"));
     assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("3"));
@@ -118,67 +118,73 @@ fn clients_are_limited_before_it_is_ready_and_gpus_are_given_back() {
     );
 
     assert_eq!(running.terminate(), Some(0));
-    assert!(!shared.ready());
-    assert_eq!(shared.told().last().map(String::as_str), Some("quit"));
+    assert!(!shared.is_ready());
+    assert_eq!(
+        shared.logged_commands().last().map(String::as_str),
+        Some("quit")
+    );
     assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("0"));
     assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("0"));
 }
 
 /// A client's own limit can only be tighter than the daemon's, so the daemon has none here.
 #[test]
-fn containers_that_may_have_several_shares_are_limited_by_their_environment_alone() {
+fn several_replicas_have_no_daemon_limits() {
     let driver = driver();
-    let shared = Shared::new(&driver, 4, false);
-    put_program(&shared.node.folder().join("bin"));
+    let shared = MpsNode::new(&driver, 4, false);
+    install_program(&shared.node.folder().join("bin"));
     let _running = shared.start(&shared.node.folder().join("bin"));
-    until(|| shared.ready());
-    assert_eq!(shared.told(), [format!("start {UUIDS} libraries none")]);
+    wait_until(|| shared.is_ready());
+    assert_eq!(
+        shared.logged_commands(),
+        [format!("start {UUIDS} libraries none")]
+    );
 }
 
 /// As on GKE: the driver's folder has the program and nothing but the driver's libraries. A C library
 /// there would be loaded into programs that are linked with another one.
 #[test]
-fn below_the_drivers_root_only_the_drivers_libraries_are_added() {
+fn only_driver_libraries_are_added() {
     for (file, alone) in [
         ("lib64/libnvidia-ml.so.1", true),
         ("lib64/libc.so.6", false),
     ] {
         let driver = driver();
-        let shared = Shared::new(&driver, 4, true);
-        put_program(&driver.root().join("bin"));
+        let shared = MpsNode::new(&driver, 4, true);
+        install_program(&driver.root().join("bin"));
         let lib64 = driver.root().join("lib64");
         fs::create_dir_all(&lib64).unwrap();
         fs::write(lib64.join("libcuda.so.1"), "").unwrap();
         fs::write(driver.root().join(file), "").unwrap();
         let _running = shared.start(shared.node.folder());
-        until(|| shared.ready());
+        wait_until(|| shared.is_ready());
         let wanted = if alone {
             lib64.display().to_string()
         } else {
             "none".to_owned()
         };
         assert_eq!(
-            shared.told()[0],
+            shared.logged_commands()[0],
             format!("start {UUIDS} libraries {wanted}")
         );
     }
 }
 
 #[test]
-fn a_gpu_that_is_lost_is_left_out() {
+fn lost_gpu_is_skipped() {
     let mut driver = driver();
     driver.set("gpu.0.lost", "1");
-    let shared = Shared::new(&driver, 2, true);
-    put_program(&shared.node.folder().join("bin"));
+    let shared = MpsNode::new(&driver, 2, true);
+    install_program(&shared.node.folder().join("bin"));
     let _running = shared.start(&shared.node.folder().join("bin"));
-    until(|| shared.ready());
-    let told = shared.told();
+    wait_until(|| shared.is_ready());
+    let told = shared.logged_commands();
     assert!(told[0].starts_with("start GPU-00000001-"), "{told:?}");
     assert!(!told[0].contains("GPU-00000000-"), "{told:?}");
 }
 
 #[test]
-fn a_node_that_is_not_shared_so_says_it() {
+fn node_without_mps_is_an_error() {
     let driver = driver();
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
     let ended = node.run(&["mps"]);
@@ -193,9 +199,9 @@ fn a_node_that_is_not_shared_so_says_it() {
 
 /// The GPUs of the driver are not those that were asked for.
 #[test]
-fn made_up_gpus_are_refused_before_any_real_one_is_touched() {
+fn simulated_gpus_are_rejected() {
     let driver = driver();
-    let shared = Shared::new(&driver, 2, true);
+    let shared = MpsNode::new(&driver, 2, true);
     let ended = shared.node.run(&["mps", "--fake", "l4x2"]);
     assert_eq!(ended.code, Some(1), "{}", ended.log);
     assert!(ended.log.contains("remove --fake"), "{}", ended.log);
@@ -203,9 +209,9 @@ fn made_up_gpus_are_refused_before_any_real_one_is_touched() {
 }
 
 #[test]
-fn too_many_clients_are_refused_before_any_gpu_is_touched() {
+fn too_many_clients_are_rejected() {
     let driver = driver();
-    let ended = Shared::new(&driver, 49, true).node.run(&["mps"]);
+    let ended = MpsNode::new(&driver, 49, true).node.run(&["mps"]);
     assert_eq!(ended.code, Some(1));
     assert!(
         ended.log.contains("at most 48 MPS clients"),
@@ -219,14 +225,14 @@ fn driver() -> FakeDriver {
     FakeDriver::new("gpus = 2\ngpu.model = h100-sxm5-80gb\ngpu.memory_mib = 81559")
 }
 
-fn put_program(folder: &Path) {
+fn install_program(folder: &Path) {
     let program = folder.join("nvidia-cuda-mps-control");
     fs::create_dir_all(folder).unwrap();
     fs::write(&program, CONTROL).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn until(mut what: impl FnMut() -> bool) {
+fn wait_until(mut what: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !what() {
         assert!(begin.elapsed() < Duration::from_secs(30), "it hangs");

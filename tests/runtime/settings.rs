@@ -12,15 +12,17 @@ use gpuc_schema::node_config::{
 
 use serde_json::Value;
 
-use crate::manifests::{KARPENTER, STARTUP, clusters, compiled, pools};
+use crate::manifests::{
+    KARPENTER_FOLDER, STARTUP_TAINTS_FIELD, clusters, compile_cluster, runtime_pools,
+};
 
 #[test]
-fn the_startup_taint_is_declared_where_it_is_taken_off() {
+fn startup_taint_is_set_and_removed() {
     let (mut with, mut without) = (0, 0);
-    for pool in pools() {
+    for pool in runtime_pools() {
         let key = pool.config.startup_taint.as_deref();
         let key_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
-        let declared = pool.declares_startup;
+        let declared = pool.has_startup_taint;
         assert_eq!(key, declared.then_some(STARTUP_TAINT), "{}", pool.name);
         assert_eq!(key_tolerated, declared, "{}", pool.name);
         let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
@@ -35,11 +37,11 @@ fn the_startup_taint_is_declared_where_it_is_taken_off() {
 }
 
 #[test]
-fn the_runtime_may_take_its_startup_taint_off_and_no_other() {
+fn runtime_may_remove_only_its_taint() {
     let rule = format!("taint.key == '{STARTUP_TAINT}' ||");
     let mut policies = 0;
     for (path, text) in clusters() {
-        for object in compiled(&path, &text).objects {
+        for object in compile_cluster(&path, &text).objects {
             if object["kind"].as_str() != Some("ValidatingAdmissionPolicy") {
                 continue;
             }
@@ -56,21 +58,21 @@ fn the_runtime_may_take_its_startup_taint_off_and_no_other() {
 }
 
 #[test]
-fn only_what_makes_a_node_ready_tolerates_the_startup_taint() {
+fn only_node_components_tolerate_the_startup_taint() {
     let mut tolerating = BTreeSet::new();
     for (path, text) in clusters() {
-        let compiled = compiled(&path, &text);
+        let compiled = compile_cluster(&path, &text);
         for (file, contents) in &compiled.files {
             let mut folders = file.split('/');
             let in_cluster = ["manifests", "helm"].contains(&folders.next().unwrap());
             let folder = folders.next().unwrap_or_default();
             let mut names_it = contents.contains(STARTUP_TAINT);
-            if folder == KARPENTER && names_it {
+            if folder == KARPENTER_FOLDER && names_it {
                 // A NodePool declares it in this one field, and names it nowhere else.
                 let mut object: Value = serde_yaml::from_str(contents).unwrap();
                 assert_eq!(object["kind"], "NodePool", "{file}");
                 let spec = object["spec"]["template"]["spec"].as_object_mut().unwrap();
-                spec.remove(STARTUP).unwrap();
+                spec.remove(STARTUP_TAINTS_FIELD).unwrap();
                 names_it = object.to_string().contains(STARTUP_TAINT);
             }
             if in_cluster && names_it {
@@ -96,15 +98,15 @@ fn only_what_makes_a_node_ready_tolerates_the_startup_taint() {
 }
 
 #[test]
-fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
+fn component_paths_match_the_runtime() {
     let (mut mounted, mut below_the_driver) = (0, 0);
-    for pool in pools() {
+    for pool in runtime_pools() {
         for container in pool.containers() {
             let Command::Serve(args) = &container.cli.command else {
                 continue;
             };
             if let LabelOutput::FeatureFile { path } = &pool.config.labels {
-                container.writes_as_the_host(Path::new(path).parent().unwrap());
+                container.assert_same_path_on_host(Path::new(path).parent().unwrap());
             }
             if pool.config.extras.is_empty() {
                 continue;
@@ -119,7 +121,7 @@ fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
                 Path::new("/dev"),
                 "{container}"
             );
-            let propagation = container.seen(&args.node.dev).1["mountPropagation"].as_str();
+            let propagation = container.mount_of(&args.node.dev).1["mountPropagation"].as_str();
             assert_eq!(propagation, Some("HostToContainer"), "{container}");
         }
     }
@@ -127,8 +129,8 @@ fn what_containers_get_beside_gpus_is_where_the_runtime_looks() {
 }
 
 #[test]
-fn every_setting_of_a_node_is_used_by_some_cluster() {
-    let pools = pools();
+fn all_node_settings_are_covered() {
+    let pools = runtime_pools();
     let any = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| is(&pool.config));
     for extra in [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex] {
         assert!(any(&|config| config.extras.contains(&extra)), "{extra:?}");

@@ -7,38 +7,38 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::health::WatchReport;
-use gpuc_runtime::nvml::watcher::{Handle, spawn_with};
+use gpuc_runtime::nvml::watcher::{WatcherHandle, spawn_with};
 use gpuc_runtime::nvml::{
     Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
     Sample, Watch,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::machine::error;
+use crate::machine::nvml_error;
 
 /// Longer than anything here takes, to find what hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What one subscription does: the GPUs that it does not watch, then what each wait answers. After the last answer
 /// nothing comes any more.
 type Script = Result<(Vec<u32>, Vec<Result<NvmlEvent, NvmlError>>), NvmlError>;
 
 #[derive(Default)]
-struct Driver {
+struct ScriptedDriver {
     scripts: Mutex<VecDeque<Script>>,
     subscriptions: AtomicUsize,
     /// Whether a wait in which nothing happens fails at its end.
     late_failure: bool,
 }
 
-struct Subscription {
+struct ScriptedSubscription {
     unwatched: Vec<(u32, NvmlError)>,
     answers: VecDeque<Result<NvmlEvent, NvmlError>>,
     late_failure: bool,
 }
 
-fn broken() -> NvmlError {
-    error(NvmlErrorKind::Other, "nvmlEventSetWait: unknown error")
+fn failure() -> NvmlError {
+    nvml_error(NvmlErrorKind::Other, "nvmlEventSetWait: unknown error")
 }
 
 fn event(gpu: u32) -> NvmlEvent {
@@ -48,31 +48,31 @@ fn event(gpu: u32) -> NvmlEvent {
     }
 }
 
-impl Nvml for Driver {
+impl Nvml for ScriptedDriver {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn gpu_count(&self) -> Result<u32, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn gpu(&self, _: u32) -> Result<GpuInfo, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn link(&self, _: u32, _: u32) -> Result<Link, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn condition(&self, _: u32) -> Result<Condition, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn sample(&self, _: u32) -> Result<Sample, NvmlError> {
-        Err(broken())
+        Err(failure())
     }
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
         self.subscriptions.fetch_add(1, Ordering::SeqCst);
         let script = self.scripts.lock().expect("no test panicked").pop_front();
         let (unwatched, answers) = script.unwrap_or(Ok((Vec::new(), Vec::new())))?;
-        let unwatched = unwatched.into_iter().map(|gpu| (gpu, broken()));
-        Ok(Box::new(Subscription {
+        let unwatched = unwatched.into_iter().map(|gpu| (gpu, failure()));
+        Ok(Box::new(ScriptedSubscription {
             unwatched: unwatched.collect(),
             answers: answers.into(),
             late_failure: self.late_failure,
@@ -80,7 +80,7 @@ impl Nvml for Driver {
     }
 }
 
-impl Watch for Subscription {
+impl Watch for ScriptedSubscription {
     fn unwatched(&self) -> &[(u32, NvmlError)] {
         &self.unwatched
     }
@@ -90,16 +90,22 @@ impl Watch for Subscription {
         }
         thread::sleep(timeout);
         if self.late_failure {
-            return Err(broken());
+            return Err(failure());
         }
         Ok(None)
     }
 }
 
-fn watch(scripts: Vec<Script>) -> (Handle, UnboundedReceiver<WatchReport>, Arc<Driver>) {
-    let driver = Arc::new(Driver {
+fn start_watcher(
+    scripts: Vec<Script>,
+) -> (
+    WatcherHandle,
+    UnboundedReceiver<WatchReport>,
+    Arc<ScriptedDriver>,
+) {
+    let driver = Arc::new(ScriptedDriver {
         scripts: Mutex::new(scripts.into()),
-        ..Driver::default()
+        ..ScriptedDriver::default()
     });
     let (sender, receiver) = unbounded_channel();
     let nvml: Arc<dyn Nvml> = driver.clone();
@@ -108,18 +114,18 @@ fn watch(scripts: Vec<Script>) -> (Handle, UnboundedReceiver<WatchReport>, Arc<D
 }
 
 /// The next report.
-fn next(receiver: &mut UnboundedReceiver<WatchReport>) -> WatchReport {
+fn next_report(receiver: &mut UnboundedReceiver<WatchReport>) -> WatchReport {
     let start = Instant::now();
     loop {
         match receiver.try_recv() {
             Ok(report) => return report,
-            Err(_) if start.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
+            Err(_) if start.elapsed() < TEST_TIMEOUT => thread::sleep(Duration::from_millis(2)),
             Err(error) => panic!("no report: {error}"),
         }
     }
 }
 
-fn started() -> WatchReport {
+fn started_report() -> WatchReport {
     WatchReport::Started {
         unwatched: Vec::new(),
     }
@@ -128,42 +134,45 @@ fn started() -> WatchReport {
 #[test]
 fn events_are_passed_on_in_order() {
     let (_handle, mut receiver, driver) =
-        watch(vec![Ok((vec![], vec![Ok(event(1)), Ok(event(2))]))]);
-    assert_eq!(next(&mut receiver), started());
-    assert_eq!(next(&mut receiver), WatchReport::Event(event(1)));
-    assert_eq!(next(&mut receiver), WatchReport::Event(event(2)));
+        start_watcher(vec![Ok((vec![], vec![Ok(event(1)), Ok(event(2))]))]);
+    assert_eq!(next_report(&mut receiver), started_report());
+    assert_eq!(next_report(&mut receiver), WatchReport::Event(event(1)));
+    assert_eq!(next_report(&mut receiver), WatchReport::Event(event(2)));
     assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 1);
 }
 
 #[test]
-fn gpus_that_are_not_watched_are_named() {
-    let (_handle, mut receiver, _) = watch(vec![Ok((vec![6], vec![]))]);
-    let unwatched = vec![(6, broken())];
-    assert_eq!(next(&mut receiver), WatchReport::Started { unwatched });
+fn unmonitored_gpus_are_reported() {
+    let (_handle, mut receiver, _) = start_watcher(vec![Ok((vec![6], vec![]))]);
+    let unwatched = vec![(6, failure())];
+    assert_eq!(
+        next_report(&mut receiver),
+        WatchReport::Started { unwatched }
+    );
 }
 
 #[test]
-fn a_wait_that_fails_is_reported_and_started_over() {
-    let (_handle, mut receiver, driver) = watch(vec![
-        Ok((vec![], vec![Ok(event(1)), Err(broken())])),
-        Err(broken()),
+fn failed_wait_restarts_the_subscription() {
+    let (_handle, mut receiver, driver) = start_watcher(vec![
+        Ok((vec![], vec![Ok(event(1)), Err(failure())])),
+        Err(failure()),
         Ok((vec![], vec![Ok(event(2))])),
     ]);
-    assert_eq!(next(&mut receiver), started());
-    assert_eq!(next(&mut receiver), WatchReport::Event(event(1)));
-    assert_eq!(next(&mut receiver), WatchReport::Failed(broken()));
-    assert_eq!(next(&mut receiver), WatchReport::Failed(broken()));
-    assert_eq!(next(&mut receiver), started());
-    assert_eq!(next(&mut receiver), WatchReport::Event(event(2)));
+    assert_eq!(next_report(&mut receiver), started_report());
+    assert_eq!(next_report(&mut receiver), WatchReport::Event(event(1)));
+    assert_eq!(next_report(&mut receiver), WatchReport::Failed(failure()));
+    assert_eq!(next_report(&mut receiver), WatchReport::Failed(failure()));
+    assert_eq!(next_report(&mut receiver), started_report());
+    assert_eq!(next_report(&mut receiver), WatchReport::Event(event(2)));
     assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 3);
 }
 
 /// A driver that fails at once each time must not keep a processor busy: within 1.6 s there is room for the tries after
 /// 0, 0.1, 0.3, 0.7 and 1.5 s. The pause after that is as long again, and the end of the watcher does not wait for it.
 #[test]
-fn failures_are_tried_again_ever_more_slowly() {
-    let scripts = (0..1_000).map(|_| Err(broken())).collect();
-    let (handle, _receiver, driver) = watch(scripts);
+fn retries_back_off() {
+    let scripts = (0..1_000).map(|_| Err(failure())).collect();
+    let (handle, _receiver, driver) = start_watcher(scripts);
     thread::sleep(Duration::from_millis(1_600));
     let tries = driver.subscriptions.load(Ordering::SeqCst);
     assert!((2..=5).contains(&tries), "{tries}");
@@ -174,38 +183,38 @@ fn failures_are_tried_again_ever_more_slowly() {
 
 #[test]
 fn the_thread_ends_when_the_handle_is_dropped() {
-    let (handle, mut receiver, _) = watch(vec![]);
-    assert_eq!(next(&mut receiver), started());
+    let (handle, mut receiver, _) = start_watcher(vec![]);
+    assert_eq!(next_report(&mut receiver), started_report());
     drop(handle);
     let start = Instant::now();
     while !receiver.is_closed() {
-        assert!(start.elapsed() < PATIENCE, "it lives on");
+        assert!(start.elapsed() < TEST_TIMEOUT, "it lives on");
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 #[test]
-fn the_thread_ends_when_nobody_listens() {
-    let (handle, receiver, _) = watch(vec![]);
+fn thread_ends_without_receiver() {
+    let (handle, receiver, _) = start_watcher(vec![]);
     drop(receiver);
     let start = Instant::now();
     while !handle.is_finished() {
-        assert!(start.elapsed() < PATIENCE, "it lives on");
+        assert!(start.elapsed() < TEST_TIMEOUT, "it lives on");
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// An abandoned watcher reports nothing: its successor is running already.
 #[test]
-fn a_watcher_that_was_given_up_reports_no_failure() {
-    let driver = Arc::new(Driver {
+fn dropped_watcher_reports_no_failure() {
+    let driver = Arc::new(ScriptedDriver {
         late_failure: true,
-        ..Driver::default()
+        ..ScriptedDriver::default()
     });
     let (sender, mut receiver) = unbounded_channel();
     let nvml: Arc<dyn Nvml> = driver;
     let handle = spawn_with(nvml, sender, Duration::from_millis(200)).expect("there is room");
-    assert_eq!(next(&mut receiver), started());
+    assert_eq!(next_report(&mut receiver), started_report());
     handle.join();
     assert!(receiver.try_recv().is_err());
 }

@@ -8,7 +8,7 @@ use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_manifests::Manifests;
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::{Diagnostic, Levels, Report};
-use gpuc_syntax::load::{self, Files, World};
+use gpuc_syntax::load::{self, MemoryFiles, World};
 use gpuc_syntax::source::Sources;
 
 /// What became of some documents.
@@ -49,7 +49,7 @@ impl Outcome {
         }
         let cluster = self.compilations[0].cluster.as_ref().unwrap();
         gpuc_manifests::check(cluster, &manifests, &self.sources, &mut report);
-        gpuc_syntax::diag::apply(
+        gpuc_syntax::diag::apply_levels(
             report.diagnostics_mut(),
             &[],
             &gpuc_syntax::diag::Levels::default(),
@@ -77,8 +77,8 @@ impl Outcome {
 /// Compiles one text as `gpuc check gpu-cluster.yaml` would; where it has a manifest, as with
 /// `--manifests manifest.yaml`.
 pub(crate) fn compile_text(text: &str) -> Outcome {
-    let (cluster, manifest) = gpuc_syntax::diag::example(text);
-    let world = Files::one("gpu-cluster.yaml", cluster);
+    let (cluster, manifest) = gpuc_syntax::diag::split_example(text);
+    let world = MemoryFiles::with_file("gpu-cluster.yaml", cluster);
     let mut outcome = compile_files(&world, &["gpu-cluster.yaml"]);
     if let Some(manifest) = manifest {
         outcome.add_manifests(&[("manifest.yaml", manifest)]);

@@ -77,22 +77,22 @@ pub(crate) enum Command {
 
 impl Command {
     /// The input of the command, as written on the command line.
-    pub(crate) fn reads(&self) -> String {
+    pub(crate) fn input_text(&self) -> String {
         let input = match self {
             Self::Build(args) => &args.input,
             Self::Check(args) => &args.input,
             Self::Expand(args) => &args.input,
-            Self::Diff(args) => return joined(&args.paths),
-            Self::Graph(args) => return joined(&args.paths),
+            Self::Diff(args) => return join_paths(&args.paths),
+            Self::Graph(args) => return join_paths(&args.paths),
             Self::Why(args) => return args.what.clone(),
             _ => return "the command line".to_owned(),
         };
-        joined(&input.paths)
+        join_paths(&input.paths)
     }
 }
 
 /// The paths, separated by spaces; the default file if there are none.
-fn joined(paths: &[PathBuf]) -> String {
+fn join_paths(paths: &[PathBuf]) -> String {
     let paths = paths.iter().map(|path| path.display().to_string());
     match paths.collect::<Vec<_>>().join(" ") {
         none if none.is_empty() => "gpu-cluster.yaml".to_owned(),

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::Usage;
 use super::git::Revision;
-use super::inputs::{self, Disk, FILE};
+use super::inputs::{self, CLUSTER_FILE, Disk};
 
 /// The base of a comparison.
 pub(super) enum Base {
@@ -27,13 +27,13 @@ pub(super) enum Base {
 }
 
 /// The base, read and compiled.
-pub(super) struct Before {
+pub(super) struct BaseRun {
     /// Diagnostics about reading the base.
     pub(super) report: Report,
     /// The clusters that differ from the run.
     pub(super) compilations: Vec<Compilation>,
     /// The names of unchanged clusters, each with the path of its file in the base, as shown in messages.
-    pub(super) same: BTreeMap<String, String>,
+    pub(super) unchanged: BTreeMap<String, String>,
     /// Renamed files: the path in the run and the path in the base.
     pub(super) renamed: Vec<(String, String)>,
 }
@@ -63,8 +63,8 @@ impl Base {
                 "note: HEAD does not contain {name}, so changes that are only in {name} are shown as reverted\n\
                  help: compare with the merge base: `--base {name}...HEAD`"
             )),
-            Self::Revision(name, revision) if !revision.is_called(name) => {
-                let (outer, folder) = revision.outer()?;
+            Self::Revision(name, revision) if !revision.has_hash(name) => {
+                let (outer, folder) = revision.superproject()?;
                 let outer = gpuc_syntax::shell::quote(&outer.display().to_string());
                 let meant = gpuc_syntax::shell::quote(&format!("{name}:{folder}"));
                 Some(format!(
@@ -80,15 +80,19 @@ impl Base {
     /// The name of the base in messages.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Revision(name, revision) if revision.is_called(name) => name.clone(),
-            Self::Revision(name, revision) => format!("{name} ({})", revision.short()),
+            Self::Revision(name, revision) if revision.has_hash(name) => name.clone(),
+            Self::Revision(name, revision) => format!("{name} ({})", revision.short_hash()),
             Self::Folder(folder) => folder.display().to_string(),
         }
     }
 
     /// Commands to run scripts of a folder that exists only in the base, such as those that delete a cluster, from the
     /// current folder.
-    pub(super) fn run_there(&self, folder: &Path, commands: &[String]) -> Result<Vec<String>> {
+    pub(super) fn worktree_commands(
+        &self,
+        folder: &Path,
+        commands: &[String],
+    ) -> Result<Vec<String>> {
         let below = |folder: &str| {
             let commands = commands.iter();
             let all: Vec<String> = commands.map(|it| format!("{folder}/{it}")).collect();
@@ -96,18 +100,18 @@ impl Base {
         };
         match self {
             Self::Revision(_, revision) => {
-                let (add, there, remove) = revision.beside(folder)?;
+                let (add, there, remove) = revision.worktree_commands(folder)?;
                 Ok([add.to_vec(), below(&there), vec![remove]].concat())
             }
             Self::Folder(base) => {
-                let there = gpuc_syntax::shell::quote(&inputs::shown(&base.join(folder))?);
+                let there = gpuc_syntax::shell::quote(&inputs::display_path(&base.join(folder))?);
                 Ok(below(&there))
             }
         }
     }
 
     /// The path of a file of the base in messages.
-    fn shown(&self, path: &str) -> String {
+    fn display_path(&self, path: &str) -> String {
         match self {
             Self::Revision(name, _) => format!("{name}:{path}"),
             Self::Folder(folder) => folder.join(path).display().to_string(),
@@ -143,9 +147,9 @@ impl Base {
     }
 
     /// The cluster files at a path that exists only in the base. It is an error if there are none.
-    pub(super) fn gone(&self, path: &Path) -> Result<Vec<String>> {
+    pub(super) fn removed_cluster_files(&self, path: &Path) -> Result<Vec<String>> {
         if self.read(path)?.is_some() {
-            return Ok(vec![inputs::shown(path)?]);
+            return Ok(vec![inputs::display_path(path)?]);
         }
         let files = self.search(path)?;
         if files.is_empty() {
@@ -166,16 +170,16 @@ impl Base {
                 let mut files = Vec::new();
                 let below = base.join(folder);
                 if below.is_dir() {
-                    inputs::search(&below, &mut files, &mut Vec::new())?;
+                    inputs::search_folder(&below, &mut files, &mut Vec::new())?;
                 }
                 let below = |file: &String| {
                     let path = Path::new(file).strip_prefix(base);
-                    inputs::shown(path.unwrap_or(Path::new(file)))
+                    inputs::display_path(path.unwrap_or(Path::new(file)))
                 };
                 files.iter().map(below).collect()
             }
             Self::Revision(_, revision) => {
-                let paths = revision.list(folder)?;
+                let paths = revision.files_below(folder)?;
                 let name = |path: &Path| {
                     path.file_name()
                         .map(|name| name.to_string_lossy().into_owned())
@@ -195,12 +199,12 @@ impl Base {
                 };
                 let is_cluster = |path: &&PathBuf| {
                     let name = name(path).unwrap_or_default();
-                    inputs::is_called(&name, FILE) && !is_passed_over(path)
+                    inputs::is_cluster_file_name(&name, CLUSTER_FILE) && !is_passed_over(path)
                 };
                 paths
                     .iter()
                     .filter(is_cluster)
-                    .map(|path| inputs::shown(path))
+                    .map(|path| inputs::display_path(path))
                     .collect()
             }
         }
@@ -224,7 +228,7 @@ impl Base {
             lock,
             lock_text,
             files,
-            made_of: None,
+            built_from: None,
         }))
     }
 
@@ -247,7 +251,7 @@ impl Base {
         run: &inputs::Run,
         out: &Path,
         sources: &mut Sources,
-    ) -> Result<Before> {
+    ) -> Result<BaseRun> {
         let mut files = run.files.clone();
         for folder in &run.folders {
             files.extend(self.search(folder)?);
@@ -263,7 +267,7 @@ impl Base {
             }
         }
         self.refuse_submodules(&new)?;
-        let renamed = self.former(run, &new)?;
+        let renamed = self.renamed_files(run, &new)?;
         for (_, old) in &renamed {
             if !there.contains(old) {
                 there.push(old.clone());
@@ -286,7 +290,7 @@ impl Base {
         }
         let first = sources.count();
         for source in own.iter() {
-            sources.add(&self.shown(source.path()), source.text());
+            sources.add(&self.display_path(source.path()), source.text());
         }
         report.renumber(first);
         for document in &mut loaded {
@@ -303,15 +307,15 @@ impl Base {
             text(one).is_some() && text(one) == text(other)
         };
         let as_it_is = |document: &Loaded| {
-            let is_it = |one: &&Compilation| {
+            let has_same_name = |one: &&Compilation| {
                 document.file == one.loaded.file
                     && document.poisoned.is_empty()
                     && one.loaded.poisoned.is_empty()
-                    && document.root.is_copy(&one.loaded.root, &same_text)
+                    && document.root.is_identical(&one.loaded.root, &same_text)
             };
-            let one = run.compilations.iter().find(is_it)?;
+            let one = run.compilations.iter().find(has_same_name)?;
             let name = &one.config.as_ref()?.metadata.name.value;
-            (inputs::choices(out, name) == choices(name)).then(|| name.clone())
+            (inputs::earlier_choices(out, name) == choices(name)).then(|| name.clone())
         };
         let mut same = BTreeMap::new();
         loaded.retain(|document| {
@@ -322,10 +326,10 @@ impl Base {
         let compilations = loaded
             .into_par_iter()
             .map(|loaded| compile(loaded, &options));
-        Ok(Before {
+        Ok(BaseRun {
             report,
             compilations: compilations.collect(),
-            same,
+            unchanged: same,
             renamed,
         })
     }
@@ -338,8 +342,8 @@ impl Base {
         };
         for file in new {
             if let Some((folder, commit)) = revision.submodule(Path::new(file))? {
-                let folder = revision.named(Path::new(&folder));
-                let folder = gpuc_syntax::shell::quote(&inputs::shown(&folder)?);
+                let folder = revision.relative_path(Path::new(&folder));
+                let folder = gpuc_syntax::shell::quote(&inputs::display_path(&folder)?);
                 return Err(Usage(format!(
                     "{file} is in a submodule, and {} contains only the submodule's commit\n\
                      help: compare with that commit: `gpuc diff {folder} --base {commit}`; compare other files in a \
@@ -354,7 +358,7 @@ impl Base {
 
     /// New files with their paths in the base: detected by Git as renames, or because a deleted file has a cluster of
     /// the same name.
-    fn former(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
+    fn renamed_files(&self, run: &inputs::Run, new: &[String]) -> Result<Vec<(String, String)>> {
         let Self::Revision(_, revision) = self else {
             return Ok(Vec::new());
         };
@@ -363,12 +367,16 @@ impl Base {
         }
         let mut former = Vec::new();
         let mut unknown = Vec::new();
-        let renamed = revision.renamed()?;
+        let renamed = revision.renamed_files()?;
         for file in new {
-            let is_it = |(now, _): &&(PathBuf, PathBuf)| revision.is_same(now, Path::new(file));
-            match renamed.iter().find(is_it) {
+            let is_same_file =
+                |(now, _): &&(PathBuf, PathBuf)| revision.is_same(now, Path::new(file));
+            match renamed.iter().find(is_same_file) {
                 Some((_, old)) => {
-                    former.push((file.clone(), inputs::shown(&revision.named(old))?));
+                    former.push((
+                        file.clone(),
+                        inputs::display_path(&revision.relative_path(old))?,
+                    ));
                 }
                 None => unknown.push(file),
             }
@@ -383,11 +391,11 @@ impl Base {
         if names.is_empty() {
             return Ok(former);
         }
-        for file in revision.all(FILE)? {
+        for file in revision.files_named(CLUSTER_FILE)? {
             if file.exists() {
                 continue;
             }
-            let file = inputs::shown(&file)?;
+            let file = inputs::display_path(&file)?;
             let (mut sources, mut report) = (Sources::default(), Report::default());
             let documents = load::load_all(self, &[file.as_str()], &mut sources, &mut report);
             let now = documents.iter().find_map(|document| {
@@ -400,7 +408,7 @@ impl Base {
     }
 
     /// The path of a file of the base, from its path in messages.
-    pub(super) fn path_of<'p>(&self, shown: &'p str) -> Option<&'p str> {
+    pub(super) fn path_from_display<'p>(&self, shown: &'p str) -> Option<&'p str> {
         match self {
             Self::Revision(name, _) => shown.strip_prefix(name.as_str())?.strip_prefix(':'),
             Self::Folder(folder) => Path::new(shown).strip_prefix(folder).ok()?.to_str(),
@@ -409,14 +417,14 @@ impl Base {
 
     /// The compilation that the base's tree was built from, if the tree is older than the base's input: the newest
     /// commit whose input has this digest.
-    pub(super) fn made_of(
+    pub(super) fn built_from(
         &self,
         file: &str,
         input: &str,
         choices: &(dyn Fn(&str) -> Choices + Sync),
     ) -> Option<(String, Compilation)> {
         /// The maximum number of commits to search.
-        const MOST: usize = 50;
+        const MAX_COMMITS: usize = 50;
         let Self::Revision(_, revision) = self else {
             return None;
         };
@@ -425,9 +433,9 @@ impl Base {
             levels: Levels::default(),
             choices,
         };
-        let commits = revision.history(Path::new(file), MOST).ok()?;
+        let commits = revision.history(Path::new(file), MAX_COMMITS).ok()?;
         commits.into_iter().find_map(|commit| {
-            let then = Self::Revision(commit.clone(), revision.at(&commit).ok()?);
+            let then = Self::Revision(commit.clone(), revision.at_commit(&commit).ok()?);
             let (mut sources, mut report) = (Sources::default(), Report::default());
             let documents = load::load_all(&then, &[file], &mut sources, &mut report);
             let made = documents
@@ -453,7 +461,7 @@ impl Base {
 }
 
 /// The error for a revision that is not a commit.
-pub(super) fn unknown(name: &str, has_commits: bool) -> anyhow::Error {
+pub(super) fn unknown_revision(name: &str, has_commits: bool) -> anyhow::Error {
     if !has_commits {
         return anyhow!(
             "unknown revision `{name}`: the repository has no commits\n\

@@ -9,10 +9,10 @@ use gpuc_syntax::source::Sources;
 use rayon::prelude::*;
 
 use super::args::{BuildArgs, Cli, FindingsFormat};
-use super::differs::Differences;
-use super::findings::{self, Accompany};
+use super::drift::Differences;
+use super::findings::{self, OtherOutput};
 use super::inputs::{self, Run};
-use super::write::{self, Changes, Refused};
+use super::write::{self, Changes, OverwriteRefused};
 use super::{Exit, orphans, output, summary};
 
 /// Compiles the input, then writes every cluster's tree, or with `--check` lists the differences. If any cluster has an
@@ -20,14 +20,20 @@ use super::{Exit, orphans, output, summary};
 pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     let begin = Instant::now();
     let run = inputs::compile_all(&args.input, Some(&args.out))?;
-    let found = findings::of_run(&run);
-    let exit = findings::exit(&found);
+    let found = findings::findings_of_run(&run);
+    let exit = findings::exit_code(&found);
     // The differences are part of the same document.
-    let waits = args.check && args.input.format != FindingsFormat::Text && exit == Exit::Fine;
+    let waits = args.check && args.input.format != FindingsFormat::Text && exit == Exit::Success;
     if !waits {
-        findings::show(cli, &args.input, &run.sources, &found, Accompany::InText)?;
+        findings::print_findings(
+            cli,
+            &args.input,
+            &run.sources,
+            &found,
+            OtherOutput::WithText,
+        )?;
     }
-    if exit != Exit::Fine {
+    if exit != Exit::Success {
         return Ok(exit);
     }
     let compiled = begin.elapsed();
@@ -36,12 +42,12 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
         .par_iter()
         .map(|compilation| {
             let begin = Instant::now();
-            let outcome = one(args, &run, compilation);
+            let outcome = build_cluster(args, &run, compilation);
             (compilation, outcome, begin.elapsed())
         })
         .collect();
     let share = compiled / u32::try_from(written.len().max(1)).unwrap_or(u32::MAX);
-    let mut exit = Exit::Fine;
+    let mut exit = Exit::Success;
     let mut has_changed = false;
     let mut differences = Differences::default();
     let mut sources = run.sources.clone();
@@ -50,59 +56,59 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
             Ok(changes) => {
                 has_changed |= !changes.is_empty();
                 let differs = if args.check {
-                    compare(args, compilation, changes, &mut sources, &mut differences)?
+                    list_differences(args, compilation, changes, &mut sources, &mut differences)?
                 } else {
-                    report(cli, compilation, changes, share + *elapsed)
+                    report_changes(cli, compilation, changes, share + *elapsed)
                 };
                 exit = exit.max(differs);
             }
-            Err(error) => exit = exit.max(failed(error)),
+            Err(error) => exit = exit.max(report_failure(error)),
         }
     }
     let mut note = |path: &Path, what: &str, help: &str| {
-        differences.note(&mut sources, path, what, help);
+        differences.record(&mut sources, path, what, help);
     };
-    exit = exit.max(orphans::look_after(cli, args, &run, &mut note)?);
+    exit = exit.max(orphans::handle_orphans(cli, args, &run, &mut note)?);
     if waits {
         let all = [&found, differences.diagnostics()].concat();
-        findings::show(cli, &args.input, &sources, &all, Accompany::InText)?;
+        findings::print_findings(cli, &args.input, &sources, &all, OtherOutput::WithText)?;
     }
-    if exit == Exit::Fine && !cli.quiet && !args.check && has_changed {
-        output::say(&next(args, &run.compilations));
+    if exit == Exit::Success && !cli.quiet && !args.check && has_changed {
+        output::print_message(&next_steps(args, &run.compilations));
     }
     Ok(exit)
 }
 
 /// Reports why the tree of one cluster was not written. The other clusters continue.
-pub(super) fn failed(error: &anyhow::Error) -> Exit {
-    output::say(&format!("error: {error:#}"));
-    if error.is::<Refused>() {
-        Exit::Differs
+pub(super) fn report_failure(error: &anyhow::Error) -> Exit {
+    output::print_message(&format!("error: {error:#}"));
+    if error.is::<OverwriteRefused>() {
+        Exit::OutOfDate
     } else {
-        Exit::CouldNot
+        Exit::Failed
     }
 }
 
 /// The folder of a cluster.
-pub(super) fn folder(out: &Path, compilation: &Compilation) -> PathBuf {
-    out.join(name(compilation))
+pub(super) fn cluster_folder(out: &Path, compilation: &Compilation) -> PathBuf {
+    out.join(cluster_name(compilation))
 }
 
 /// The cluster's name; empty if it could not be read.
-fn name(compilation: &Compilation) -> &str {
+fn cluster_name(compilation: &Compilation) -> &str {
     let config = compilation.config.as_ref();
     config.map_or("", |config| config.metadata.name.value.as_str())
 }
 
-fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes> {
+fn build_cluster(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes> {
     let output = compilation.output.as_ref();
     let (tree, lock) =
         output.unwrap_or_else(|| unreachable!("a document without errors has a tree"));
-    let folder = folder(&args.out, compilation);
+    let folder = cluster_folder(&args.out, compilation);
     let file = run.sources.get(compilation.loaded.source);
     let file = file.map_or("", |file| file.path());
     let mut lock = lock.clone();
-    lock.from = orphans::remembered(&args.out, &folder, file).or_else(|| {
+    lock.from = orphans::recorded_input(&args.out, &folder, file).or_else(|| {
         // Keep the recorded file if the same cluster is built from standard input or from a copy.
         write::read_lock(&folder).ok().flatten()?.from
     });
@@ -110,33 +116,41 @@ fn one(args: &BuildArgs, run: &Run, compilation: &Compilation) -> Result<Changes
         write::check(&folder, tree, &lock)
     } else {
         if !args.force {
-            orphans::refuse_another(&folder, name(compilation), lock.from.as_deref())?;
+            orphans::refuse_other_cluster(
+                &folder,
+                cluster_name(compilation),
+                lock.from.as_deref(),
+            )?;
         }
         write::write(&folder, tree, &lock, args.force)
     }
 }
 
 /// One line for each cluster.
-fn report(
+fn report_changes(
     cli: &Cli,
     compilation: &Compilation,
     changes: &Changes,
     elapsed: std::time::Duration,
 ) -> Exit {
     if !cli.quiet {
-        output::say(&summary::line(compilation, changes, elapsed));
-        for script in changes.removed.iter().filter(|path| makes_machines(path)) {
-            output::say(&format!(
+        output::print_message(&summary::summary_line(compilation, changes, elapsed));
+        for script in changes
+            .removed
+            .iter()
+            .filter(|path| is_machine_script(path))
+        {
+            output::print_message(&format!(
                 "note: {script} was removed, but not the cloud resources that it created: they incur costs until \
                  you delete them"
             ));
         }
     }
-    Exit::Fine
+    Exit::Success
 }
 
 /// Lists the files that differ, as data and as findings.
-fn compare(
+fn list_differences(
     args: &BuildArgs,
     compilation: &Compilation,
     changes: &Changes,
@@ -144,9 +158,9 @@ fn compare(
     differences: &mut Differences,
 ) -> Result<Exit> {
     if changes.is_empty() {
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
-    let folder = folder(&args.out, compilation);
+    let folder = cluster_folder(&args.out, compilation);
     let mut text = String::new();
     let mut differs = |word: &str, path: &str, why: &str, help: &str| {
         let path = folder.join(path);
@@ -156,7 +170,7 @@ fn compare(
             format!(" ({why})")
         };
         text += &format!("{word}: {}{why}\n", path.display());
-        differences.note(sources, &path, &format!("this file is {word}{why}"), help);
+        differences.record(sources, &path, &format!("this file is {word}{why}"), help);
     };
     let build = "run `gpuc build` and commit the changes";
     let force = "save its contents elsewhere, then run `gpuc build --force`";
@@ -180,21 +194,21 @@ fn compare(
     if let (true, Some(why)) = (changes.has_no_files(), changes.lock) {
         differs("stale", gpuc_compile::lock::LOCK_FILE, why, build);
     }
-    output::listing(args.input.format, &text)?;
-    Ok(Exit::Differs)
+    output::print_listing(args.input.format, &text)?;
+    Ok(Exit::OutOfDate)
 }
 
 /// Whether a generated file is a script that creates the machines of a pool.
-fn makes_machines(path: &str) -> bool {
+fn is_machine_script(path: &str) -> bool {
     let script = path.strip_prefix("cloud/pool-");
     script.is_some_and(|name| Path::new(name).extension() == Some("sh".as_ref()))
 }
 
-fn next(args: &BuildArgs, compilations: &[Compilation]) -> String {
+fn next_steps(args: &BuildArgs, compilations: &[Compilation]) -> String {
     let out = args.out.display();
     match compilations {
         [one] => {
-            let folder = folder(&args.out, one);
+            let folder = cluster_folder(&args.out, one);
             let script = folder.join("cloud/apply.sh");
             format!(
                 "next: review {out}, commit it, then try {} --dry-run",

@@ -21,43 +21,43 @@ struct Table {
 /// Prints the rows that contain all filter words.
 pub(crate) fn run(args: &CatalogArgs) -> Result<Exit> {
     let mut table = match args.kind {
-        CatalogKind::Gpus => gpus(),
-        CatalogKind::Machines => machines(),
-        CatalogKind::Charts => charts(),
-        CatalogKind::Images => images(),
-        CatalogKind::Clouds => clouds(),
+        CatalogKind::Gpus => gpu_table(),
+        CatalogKind::Machines => machine_table(),
+        CatalogKind::Charts => chart_table(),
+        CatalogKind::Images => image_table(),
+        CatalogKind::Clouds => cloud_table(),
     };
     for filter in &args.filters {
-        keep(&mut table.rows, &filter.to_lowercase());
+        retain_matching(&mut table.rows, &filter.to_lowercase());
     }
     if args.json {
         let text = serde_json::to_string_pretty(&table.rows)?;
-        output::data(&format!("{text}\n"))?;
+        output::print_data(&format!("{text}\n"))?;
     } else {
-        output::data(&print(&table))?;
+        output::print_data(&format_table(&table))?;
     }
     if table.rows.is_empty() {
-        output::say("no entry of the catalog contains all of these words");
+        output::print_message("no entry of the catalog contains all of these words");
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Keeps the rows that contain a word: as a whole word, so that `l4` does not match `l40s`, or anywhere if no row
 /// contains the whole word.
-fn keep(rows: &mut Vec<Value>, word: &str) {
+fn retain_matching(rows: &mut Vec<Value>, word: &str) {
     let texts: Vec<_> = rows
         .iter()
         .map(|row| row.to_string().to_lowercase())
         .collect();
     let separates = |c: char| !c.is_ascii_alphanumeric();
-    let whole = |text: &String| text.split(separates).any(|part| part == word);
-    let strict = texts.iter().any(whole);
+    let has_whole_word = |text: &String| text.split(separates).any(|part| part == word);
+    let strict = texts.iter().any(has_whole_word);
     let mut texts = texts.iter();
     rows.retain(|_| {
         let text = texts.next();
         text.is_some_and(|text| {
             if strict {
-                whole(text)
+                has_whole_word(text)
             } else {
                 text.contains(word)
             }
@@ -65,7 +65,7 @@ fn keep(rows: &mut Vec<Value>, word: &str) {
     });
 }
 
-fn print(table: &Table) -> String {
+fn format_table(table: &Table) -> String {
     let cell = |value: &Value| match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
@@ -97,7 +97,7 @@ fn print(table: &Table) -> String {
     text
 }
 
-fn gpus() -> Table {
+fn gpu_table() -> Table {
     Table {
         columns: &[
             "key",
@@ -107,11 +107,11 @@ fn gpus() -> Table {
             "capability",
             "mig",
         ],
-        rows: MODELS.iter().map(|model| gpu(model)).collect(),
+        rows: MODELS.iter().map(|model| gpu_row(model)).collect(),
     }
 }
 
-fn gpu(model: &GpuModel) -> Value {
+fn gpu_row(model: &GpuModel) -> Value {
     let profiles = model.mig.map(|mig| {
         let profiles = mig.profiles.iter();
         profiles
@@ -134,11 +134,11 @@ fn gpu(model: &GpuModel) -> Value {
     })
 }
 
-fn machines() -> Table {
+fn machine_table() -> Table {
     let rows = CLOUDS.iter().flat_map(|cloud| {
         let key = cloud.facts().key;
         let machines = cloud.machines().into_iter();
-        machines.map(move |found| machine(key, found))
+        machines.map(move |found| machine_row(key, found))
     });
     Table {
         columns: &[
@@ -154,7 +154,7 @@ fn machines() -> Table {
     }
 }
 
-fn machine(cloud: &str, machine: &Machine) -> Value {
+fn machine_row(cloud: &str, machine: &Machine) -> Value {
     let fraction = machine.gpus.fraction;
     let gpus = match fraction {
         Some(part) if part.denominator > 0 => format!(
@@ -186,7 +186,7 @@ fn machine(cloud: &str, machine: &Machine) -> Value {
     })
 }
 
-fn charts() -> Table {
+fn chart_table() -> Table {
     let rows = CHARTS.iter().map(|chart| {
         json!({
             "chart": chart.name,
@@ -201,9 +201,9 @@ fn charts() -> Table {
     }
 }
 
-fn images() -> Table {
+fn image_table() -> Table {
     let rows = CHARTS.iter().flat_map(|chart| {
-        let images = charts::images::images(chart.name).iter();
+        let images = charts::images::chart_images(chart.name).iter();
         let listed = images.map(move |image| {
             let runs = match image.switch {
                 None => "always".to_owned(),
@@ -212,7 +212,7 @@ fn images() -> Table {
             };
             json!({"image": image.reference(), "chart": chart.name, "runs": runs})
         });
-        let others = charts::images::unlisted(chart.name).iter();
+        let others = charts::images::unlisted_images(chart.name).iter();
         let others = others.map(move |what| {
             json!({"image": format!("({what})"), "chart": chart.name, "runs": "see the chart inside"})
         });
@@ -224,7 +224,7 @@ fn images() -> Table {
     }
 }
 
-fn clouds() -> Table {
+fn cloud_table() -> Table {
     let rows = CLOUDS.iter().map(|cloud| {
         let facts = cloud.facts();
         let os: Vec<_> = facts

@@ -3,24 +3,24 @@
 use anyhow::Result;
 
 use super::args::{CheckArgs, Cli, FindingsFormat};
-use super::findings::{self, Accompany};
+use super::findings::{self, OtherOutput};
 use super::{Exit, inputs, manifests, output};
 
 /// Compiles the input and prints the findings. Writes no files.
 pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
-    manifests::usable(args)?;
-    let mut run = inputs::compile_all(&manifests::input(args), None)?;
+    manifests::validate_arguments(args)?;
+    let mut run = inputs::compile_all(&manifests::cluster_input(args), None)?;
     let of_manifests = if args.manifests.is_empty() {
         String::new()
     } else {
         manifests::check(cli, args, &mut run)?
     };
-    let exit = findings::print(cli, &args.input, &run, Accompany::Nothing)?;
+    let exit = findings::print(cli, &args.input, &run, OtherOutput::Never)?;
     let silent = cli.quiet || args.input.format != FindingsFormat::Text;
-    if exit == Exit::Fine && !silent {
+    if exit == Exit::Success && !silent {
         let count = run.compilations.len();
         let clusters = if count == 1 { "cluster" } else { "clusters" };
-        output::say(&format!(
+        output::print_message(&format!(
             "{count} {clusters}{of_manifests} checked: no problems found"
         ));
     }

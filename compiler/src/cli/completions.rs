@@ -10,8 +10,8 @@ use super::{Exit, output};
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "gpuc", &mut script);
-    output::data(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Fine)
+    output::print_data(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Success)
 }
 
 /// Writes one man page for gpuc and one for each command.
@@ -20,5 +20,5 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
     let place = || format!("cannot write man pages to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(place)?;
     clap_mangen::generate_to(Cli::command(), folder).with_context(place)?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }

@@ -15,15 +15,15 @@ use gpuc_syntax::source::Sources;
 use rayon::prelude::*;
 
 use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
-use super::base::{Base, Before};
-use super::findings::{self, Accompany};
+use super::base::{Base, BaseRun};
+use super::findings::{self, OtherOutput};
 use super::inputs::{self, Plans};
-use super::pairs::{Sides, name as name_of, pairs};
+use super::match_clusters::{ClusterPair, display_name as name_of, pair_clusters};
 use super::{Exit, Usage, build, output, write};
 
 /// Compiles both sides and prints the differences.
 pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
-    let fail_on = args.fail_on.as_deref().map(impact).transpose()?;
+    let fail_on = args.fail_on.as_deref().map(parse_impact).transpose()?;
     if args.plan && args.format == DiffFormat::Github {
         return Err(Usage(
             "`--plan` cannot be used with `--format github`\n\
@@ -33,7 +33,7 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         .into());
     }
     let input = InputArgs {
-        paths: paths(args),
+        paths: input_paths(args),
         deny: Vec::new(),
         format: FindingsFormat::Text,
     };
@@ -48,35 +48,35 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         input.paths.first().map_or(Path::new("."), PathBuf::as_path),
     )?;
     if let Some(hint) = base.hint() {
-        output::say(&hint);
+        output::print_message(&hint);
     }
     let (mut gone, mut gone_files) = (Vec::new(), Vec::new());
     for path in &input.paths {
-        if !path.exists() || (path.is_dir() && !inputs::holds_clusters(path)?) {
-            gone_files.extend(base.gone(path)?);
+        if !path.exists() || (path.is_dir() && !inputs::has_clusters(path)?) {
+            gone_files.extend(base.removed_cluster_files(path)?);
             gone.push(path);
         }
     }
-    let mut run = inputs::compile_there(&input, &gone, Some(&args.out), Plans::Kept)?;
+    let mut run = inputs::compile_existing(&input, &gone, Some(&args.out), Plans::Kept)?;
     run.files.extend(gone_files);
-    let found = findings::of_run(&run);
-    if findings::exit(&found) != Exit::Fine {
-        findings::show(cli, &input, &run.sources, &found, Accompany::Always)?;
+    let found = findings::findings_of_run(&run);
+    if findings::exit_code(&found) != Exit::Success {
+        findings::print_findings(cli, &input, &run.sources, &found, OtherOutput::Always)?;
         return Ok(Exit::Invalid);
     }
     let mut sources = run.sources.clone();
     let mut before = base.compile(&run, &args.out, &mut sources)?;
-    let unread = errors(before.report.diagnostics());
+    let unread = only_errors(before.report.diagnostics());
     let unknown: Vec<String> = (before.compilations.iter())
         .filter(|one| one.plan.is_none())
         .map(name_of)
         .collect();
     let of_clusters = before.compilations.iter();
-    let of_clusters = of_clusters.flat_map(|one| errors(one.report.diagnostics()));
+    let of_clusters = of_clusters.flat_map(|one| only_errors(one.report.diagnostics()));
     let of_base: Vec<_> = unread.into_iter().chain(of_clusters).collect();
     if !of_base.is_empty() {
-        findings::show(cli, &input, &sources, &of_base, Accompany::Always)?;
-        output::say(&format!(
+        findings::print_findings(cli, &input, &sources, &of_base, OtherOutput::Always)?;
+        output::print_message(&format!(
             "error: the base {} has errors, so these clusters cannot be compared: {}",
             base.name(),
             unknown.join(", ")
@@ -88,23 +88,24 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     if !of_base.is_empty()
         && run.compilations.is_empty()
         && before.compilations.is_empty()
-        && before.same.is_empty()
+        && before.unchanged.is_empty()
     {
         return Ok(Exit::Invalid);
     }
-    let compared = Compared {
+    let compared = BaseComparison {
         base: &base,
         before: &before,
         out: &args.out,
         sources: &sources,
     };
-    let diffs = compared.all(&pairs(&base, &sources, &before, &run.compilations))?;
-    let format = format(args);
+    let diffs =
+        compared.compare_all(&pair_clusters(&base, &sources, &before, &run.compilations))?;
+    let format = output_format(args);
     // Formats for programs are complete; with `--quiet`, text contains only the impacts that fail the gate.
     if cli.quiet && args.format == DiffFormat::Text && !args.plan {
-        output::data(&render(&diffs.clone().as_bad_as(fail_on), format))?;
+        output::print_data(&render(&diffs.clone().at_least(fail_on), format))?;
     } else {
-        output::data(&render(&diffs, format))?;
+        output::print_data(&render(&diffs, format))?;
     }
     // The impact on clusters that cannot be compared is unknown, so the gate fails.
     let is_unknown = fail_on.is_some() && !of_base.is_empty();
@@ -114,13 +115,13 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
             .zip(fail_on)
             .is_some_and(|(worst, limit)| worst <= limit);
     Ok(if is_too_bad {
-        Exit::Differs
+        Exit::OutOfDate
     } else {
-        Exit::Fine
+        Exit::Success
     })
 }
 
-fn format(args: &DiffArgs) -> Format {
+fn output_format(args: &DiffArgs) -> Format {
     match args.format {
         DiffFormat::Text => Format::Text {
             all: args.all,
@@ -133,14 +134,14 @@ fn format(args: &DiffArgs) -> Format {
     }
 }
 
-fn errors(findings: &[Diagnostic]) -> Vec<Diagnostic> {
+fn only_errors(findings: &[Diagnostic]) -> Vec<Diagnostic> {
     let errors = findings
         .iter()
         .filter(|found| found.severity == Severity::Error);
     errors.cloned().collect()
 }
 
-fn paths(args: &DiffArgs) -> Vec<PathBuf> {
+fn input_paths(args: &DiffArgs) -> Vec<PathBuf> {
     if args.paths.is_empty() {
         vec![inputs::default_path()]
     } else {
@@ -148,10 +149,10 @@ fn paths(args: &DiffArgs) -> Vec<PathBuf> {
     }
 }
 
-fn impact(name: &str) -> Result<Impact> {
-    let names = Impact::ALL.into_iter().map(Impact::name);
-    Impact::named(name).ok_or_else(|| {
-        let help = match gpuc_syntax::diag::words::nearest(name, names.clone()) {
+fn parse_impact(name: &str) -> Result<Impact> {
+    let names = Impact::ALL.into_iter().map(Impact::as_str);
+    Impact::from_name(name).ok_or_else(|| {
+        let help = match gpuc_syntax::diag::phrases::closest_match(name, names.clone()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use one of {}", names.collect::<Vec<_>>().join(", ")),
         };
@@ -163,19 +164,20 @@ fn impact(name: &str) -> Result<Impact> {
 }
 
 /// The inputs of a comparison.
-struct Compared<'a> {
+struct BaseComparison<'a> {
     base: &'a Base,
-    before: &'a Before,
+    before: &'a BaseRun,
     out: &'a Path,
     sources: &'a Sources,
 }
 
-impl Compared<'_> {
+impl BaseComparison<'_> {
     /// Compares all clusters of both sides.
-    fn all(&self, pairs: &[Sides<'_>]) -> Result<Diffs> {
-        let one = |(name, before, after): &Sides<'_>| self.one(name, *before, *after);
+    fn compare_all(&self, pairs: &[ClusterPair<'_>]) -> Result<Diffs> {
+        let one =
+            |(name, before, after): &ClusterPair<'_>| self.compare_cluster(name, *before, *after);
         let mut clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
-        clusters.sort_by(Diff::worst_first);
+        clusters.sort_by(Diff::cmp_worst_first);
         Ok(Diffs {
             version: VERSION,
             base: self.base.name(),
@@ -185,8 +187,8 @@ impl Compared<'_> {
     }
 
     /// The files of the tree on disk that differ from the current output; none if there is no tree.
-    fn unbuilt(&self, after: &Compilation) -> Vec<Unbuilt> {
-        let folder = build::folder(self.out, after);
+    fn unbuilt_files(&self, after: &Compilation) -> Vec<Unbuilt> {
+        let folder = build::cluster_folder(self.out, after);
         let Some((tree, lock)) = &after.output else {
             return Vec::new();
         };
@@ -217,19 +219,19 @@ impl Compared<'_> {
         by_hand.chain(stale).chain(lock).collect()
     }
 
-    fn one(
+    fn compare_cluster(
         &self,
         name: &str,
         before: Option<&Compilation>,
         after: Option<&Compilation>,
     ) -> Result<Diff> {
         let folder = match before.or(after) {
-            Some(one) => build::folder(self.out, one),
+            Some(one) => build::cluster_folder(self.out, one),
             None => self.out.join(name),
         };
         let mut committed = self.base.committed(&folder)?;
         if committed.is_none() && before.is_some() {
-            output::say(&format!(
+            output::print_message(&format!(
                 "note: the base has no tree of {} in {}: gpuc cannot detect changes without a change of the input, \
                  and cannot reuse selected machine types; `--out` sets the folder of the trees",
                 before.map_or_else(|| name.to_owned(), name_of),
@@ -251,9 +253,9 @@ impl Compared<'_> {
             && let Some(source) = self.sources.get(before.loaded.source)
         {
             // Unchanged clusters have the path of the current run.
-            let file = self.base.path_of(source.path());
+            let file = self.base.path_from_display(source.path());
             let file = file.unwrap_or(source.path());
-            tree.made_of = self.base.made_of(file, &tree.lock.input, &choices);
+            tree.built_from = self.base.built_from(file, &tree.lock.input, &choices);
         }
         let lock = folder.join(LOCK_FILE).display().to_string();
         let pair = Pair {
@@ -264,7 +266,9 @@ impl Compared<'_> {
         };
         let found = diff(pair, &options, self.sources);
         let mut found = found.unwrap_or_else(|| unreachable!("both sides have no error"));
-        found.unbuilt = after.map(|after| self.unbuilt(after)).unwrap_or_default();
+        found.unbuilt = after
+            .map(|after| self.unbuilt_files(after))
+            .unwrap_or_default();
         if committed
             .as_ref()
             .is_some_and(|tree| tree.lock.from.is_some())
@@ -272,7 +276,7 @@ impl Compared<'_> {
             found.moved_from = self.moved_from(name, before, after);
         }
         if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
-            let build = self.build(source.path());
+            let build = self.build_command(source.path());
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
             for command in commands {
                 if let Some(rest) = command.strip_prefix(BUILD) {
@@ -285,7 +289,7 @@ impl Compared<'_> {
             let removes =
                 |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
             for step in found.rollout.iter_mut().filter(removes) {
-                step.commands = self.base.run_there(&folder, &step.commands)?;
+                step.commands = self.base.worktree_commands(&folder, &step.commands)?;
                 step.what += ". Run these commands in the current folder";
             }
         }
@@ -302,16 +306,16 @@ impl Compared<'_> {
         let path = |one: &Compilation| Some(self.sources.get(one.loaded.source)?.path());
         let is_called = after.and_then(path)?;
         // An unchanged cluster was compiled only once, from its current file.
-        let was_called = match self.before.same.get(name) {
+        let was_called = match self.before.unchanged.get(name) {
             Some(file) => file,
             None => before.and_then(path)?,
         };
-        let was = self.base.path_of(was_called)?;
+        let was = self.base.path_from_display(was_called)?;
         (was != is_called && before.map(name_of) == after.map(name_of)).then(|| was.to_owned())
     }
 
     /// The command that builds a file into the output folder of this run.
-    fn build(&self, path: &str) -> String {
+    fn build_command(&self, path: &str) -> String {
         let mut command = BUILD.to_owned();
         if Path::new(path) != inputs::default_path() {
             command += &format!(" {}", quote(path));

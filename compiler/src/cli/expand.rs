@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::args::{Cli, ExpandArgs};
-use super::findings::{self, Accompany};
+use super::findings::{self, OtherOutput};
 use super::{Exit, inputs, output};
 
 /// Prints the expanded file; findings go to standard error.
 pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
     let run = inputs::compile_all(&args.input, None)?;
-    let exit = findings::print(cli, &args.input, &run, Accompany::Always)?;
+    let exit = findings::print(cli, &args.input, &run, OtherOutput::Always)?;
     let documents: Vec<_> = run
         .compilations
         .iter()
@@ -23,6 +23,6 @@ pub(crate) fn run(cli: &Cli, args: &ExpandArgs) -> Result<Exit> {
             ))
         })
         .collect();
-    output::data(&documents.join("---\n"))?;
+    output::print_data(&documents.join("---\n"))?;
     Ok(exit)
 }

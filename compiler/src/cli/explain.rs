@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc_compile::lower::monitoring::alert_page;
-use gpuc_syntax::diag::{Code, words};
-use gpuc_syntax::schema::{self, Key};
+use gpuc_syntax::diag::{Code, phrases};
+use gpuc_syntax::schema::{self, KeyDocumentation};
 
 use super::args::ExplainArgs;
-use super::differs::TREE_STALE;
+use super::drift::TREE_STALE;
 use super::{Exit, output};
 
 /// Prints the explanation.
@@ -16,36 +16,36 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let what = args.what.trim();
     let mut codes = gpuc::codes();
     codes.push(&TREE_STALE);
-    if let Some(code) = code(what, &codes) {
+    if let Some(code) = find_code(what, &codes) {
         if code
             .former_names()
             .any(|name| name.eq_ignore_ascii_case(what))
         {
-            output::say(&format!("note: `{what}` is now named `{}`", code.name));
+            output::print_message(&format!("note: `{what}` is now named `{}`", code.name));
         }
-        output::data(&page(code))?;
-        return Ok(Exit::Fine);
+        output::print_data(&code_page(code))?;
+        return Ok(Exit::Success);
     }
     if let Some(page) = alert_page(what) {
-        output::data(&page)?;
-        return Ok(Exit::Fine);
+        output::print_data(&page)?;
+        return Ok(Exit::Success);
     }
-    match schema::key(what) {
+    match schema::describe_key(what) {
         Ok(key) => {
-            output::data(&key_page(what, &key))?;
-            Ok(Exit::Fine)
+            output::print_data(&key_page(what, &key))?;
+            Ok(Exit::Success)
         }
         Err((part, keys)) => {
-            let paths = schema::paths_ending_in(what);
+            let paths = schema::paths_with_suffix(what);
             if !paths.is_empty() {
                 if let [only] = paths.as_slice() {
-                    output::say(&interpretation(what, only));
+                    output::print_message(&interpretation_note(what, only));
                 }
-                output::data(&key_pages(what, &paths))?;
-                return Ok(Exit::Fine);
+                output::print_data(&key_pages(what, &paths))?;
+                return Ok(Exit::Success);
             }
-            let help = help(what, &part, &keys, &codes);
-            output::say(&format!(
+            let help = suggestion(what, &part, &keys, &codes);
+            output::print_message(&format!(
                 "error: unknown finding, alert or key `{what}`\nhelp: {help}"
             ));
             Ok(Exit::Invalid)
@@ -54,9 +54,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
 }
 
 /// A note about the key that a part of a path is interpreted as, and a similar top-level key.
-fn interpretation(what: &str, path: &str) -> String {
-    let top = schema::key("").map(|key| key.keys).unwrap_or_default();
-    let near = words::nearest(what, top.iter().map(|(name, _)| name.as_str()));
+fn interpretation_note(what: &str, path: &str) -> String {
+    let top = schema::describe_key("")
+        .map(|key| key.keys)
+        .unwrap_or_default();
+    let near = phrases::closest_match(what, top.iter().map(|(name, _)| name.as_str()));
     let other = near.map_or_else(String::new, |near| {
         format!("; there is also a key `{near}`")
     });
@@ -64,9 +66,9 @@ fn interpretation(what: &str, path: &str) -> String {
 }
 
 /// The finding with this name, former name, code, or digits of the code.
-fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
+fn find_code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
     let same = |name: &str| name.eq_ignore_ascii_case(what);
-    let digits = |id: &str| id.strip_prefix(PREFIX).is_some_and(same);
+    let digits = |id: &str| id.strip_prefix(CODE_PREFIX).is_some_and(same);
     let mut codes = codes.iter().copied();
     codes.find(|code| {
         same(code.id) || digits(code.id) || same(code.name) || code.former_names().any(same)
@@ -74,10 +76,10 @@ fn code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
 }
 
 /// The prefix of all codes.
-const PREFIX: &str = "GPUC";
+const CODE_PREFIX: &str = "GPUC";
 
 /// A suggestion: a key below the resolved part of the path, a finding, or keys anywhere, by their full paths.
-fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
+fn suggestion(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
     // If two parts are equal, the first one is unknown too; otherwise it would not be `part`.
     let parts = what.split('.').filter(|part| !part.is_empty());
     let reached: Vec<_> = parts
@@ -86,19 +88,19 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
         .collect();
     let whole = |key: &str| [&reached[..], &[key]].concat().join(".");
     let below = whole("");
-    let paths = schema::paths_ending_in(part);
+    let paths = schema::paths_with_suffix(part);
     let inside = paths.iter().filter(|path| path.starts_with(&below));
     let inside: Vec<_> = inside.collect();
     if !inside.is_empty() {
-        return format!("did you mean {}?", words::some(&inside, 4));
+        return format!("did you mean {}?", phrases::quoted_list(&inside, 4));
     }
-    if let Some(near) = words::nearest(part, keys.iter().map(String::as_str)) {
+    if let Some(near) = phrases::closest_match(part, keys.iter().map(String::as_str)) {
         return format!("did you mean `{}`?", whole(near));
     }
     if !paths.is_empty() {
-        return format!("did you mean {}?", words::some(&paths, 4));
+        return format!("did you mean {}?", phrases::quoted_list(&paths, 4));
     }
-    let everywhere = schema::paths();
+    let everywhere = schema::key_paths();
     let mut names: Vec<&str> = Vec::new();
     for code in codes {
         names.extend([code.id, code.name]);
@@ -106,8 +108,8 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
             names.push(former);
         }
     }
-    names.extend(everywhere.iter().map(|path| last(path)));
-    match words::nearest(part, names) {
+    names.extend(everywhere.iter().map(|path| last_part(path)));
+    match phrases::closest_match(part, names) {
         Some(near) => {
             let renamed = codes
                 .iter()
@@ -115,11 +117,11 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
             let near = renamed.map_or(near, |code| code.name);
             let paths: Vec<_> = everywhere
                 .iter()
-                .filter(|path| last(path) == near)
+                .filter(|path| last_part(path) == near)
                 .collect();
             match paths.as_slice() {
                 [] => format!("did you mean `{near}`?"),
-                paths => format!("did you mean {}?", words::some(paths, 4)),
+                paths => format!("did you mean {}?", phrases::quoted_list(paths, 4)),
             }
         }
         None if keys.is_empty() => {
@@ -129,7 +131,7 @@ fn help(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
     }
 }
 
-fn page(code: &Code) -> String {
+fn code_page(code: &Code) -> String {
     let former = code.former_names_sentence();
     let former = former.map_or_else(String::new, |names| format!("{names}\n\n"));
     let head = format!(
@@ -153,7 +155,7 @@ fn page(code: &Code) -> String {
 /// The documentation of the only key with this suffix, or the list of all such keys.
 fn key_pages(what: &str, paths: &[String]) -> String {
     let key = |path: &String| {
-        let key = schema::key(path);
+        let key = schema::describe_key(path);
         key.unwrap_or_else(|_| unreachable!("a path of the schema is a key of it"))
     };
     if let [only] = paths {
@@ -163,17 +165,17 @@ fn key_pages(what: &str, paths: &[String]) -> String {
     let mut page = format!("# {what}\n\n{} keys have this name:\n\n", paths.len());
     for path in paths {
         let described = schema::first_paragraph(&key(path).description);
-        row(&mut page, path, width, &described);
+        append_row(&mut page, path, width, &described);
     }
     page
 }
 
 /// The last part of a key's path.
-fn last(path: &str) -> &str {
+fn last_part(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(_, last)| last)
 }
 
-fn key_page(path: &str, key: &Key) -> String {
+fn key_page(path: &str, key: &KeyDocumentation) -> String {
     let mut page = format!("# {path}\n\n{}\n\nType: {}\n", key.description, key.kind);
     if let Some(default) = &key.default {
         let _ = writeln!(page, "Default: {default}");
@@ -189,7 +191,7 @@ fn key_page(path: &str, key: &Key) -> String {
         let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let _ = writeln!(page, "\n{title}:");
         for (name, description) in rows {
-            row(&mut page, name, width, description);
+            append_row(&mut page, name, width, description);
         }
     }
     page
@@ -199,7 +201,7 @@ fn key_page(path: &str, key: &Key) -> String {
 const COLUMNS: usize = 112;
 
 /// Writes a name and its wrapped, indented description.
-fn row(page: &mut String, name: &str, width: usize, description: &str) {
+fn append_row(page: &mut String, name: &str, width: usize, description: &str) {
     let indent = width + 4;
     let _ = write!(page, "  {name:width$} ");
     let mut column = indent - 1;

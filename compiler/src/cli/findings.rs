@@ -13,25 +13,30 @@ use super::{Exit, output};
 
 /// Whether a command prints other data on standard output in addition to findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Accompany {
+pub(crate) enum OtherOutput {
     /// Only findings.
-    Nothing,
+    Never,
     /// Other data with the text format; only findings with formats for programs.
-    InText,
+    WithText,
     /// Always other data.
     Always,
 }
 
 /// Prints all findings of a run. Findings go to standard error if they accompany other data, otherwise to standard
 /// output.
-pub(crate) fn print(cli: &Cli, args: &InputArgs, run: &Run, accompany: Accompany) -> Result<Exit> {
-    let findings = of_run(run);
-    show(cli, args, &run.sources, &findings, accompany)?;
-    Ok(exit(&findings))
+pub(crate) fn print(
+    cli: &Cli,
+    args: &InputArgs,
+    run: &Run,
+    accompany: OtherOutput,
+) -> Result<Exit> {
+    let findings = findings_of_run(run);
+    print_findings(cli, args, &run.sources, &findings, accompany)?;
+    Ok(exit_code(&findings))
 }
 
 /// All findings of a run.
-pub(super) fn of_run(run: &Run) -> Vec<Diagnostic> {
+pub(super) fn findings_of_run(run: &Run) -> Vec<Diagnostic> {
     let of_documents = run.compilations.iter().map(|one| &one.report);
     let reports = std::iter::once(&run.report).chain(of_documents);
     reports
@@ -40,42 +45,42 @@ pub(super) fn of_run(run: &Run) -> Vec<Diagnostic> {
 }
 
 /// The exit code of a run with these findings.
-pub(super) fn exit(findings: &[Diagnostic]) -> Exit {
+pub(super) fn exit_code(findings: &[Diagnostic]) -> Exit {
     let mut severities = findings.iter().map(|found| found.severity);
     if severities.any(|severity| severity == Severity::Error) {
         Exit::Invalid
     } else {
-        Exit::Fine
+        Exit::Success
     }
 }
 
 /// Prints findings, as [`print`] does.
-pub(super) fn show(
+pub(super) fn print_findings(
     cli: &Cli,
     args: &InputArgs,
     sources: &Sources,
     findings: &[Diagnostic],
-    accompany: Accompany,
+    accompany: OtherOutput,
 ) -> Result<()> {
     let format = args.format.format();
-    let to_stderr =
-        accompany == Accompany::Always || accompany == Accompany::InText && format == Format::Text;
+    let to_stderr = accompany == OtherOutput::Always
+        || accompany == OtherOutput::WithText && format == Format::Text;
     let options = render::Options {
-        color: colored(cli, to_stderr),
+        color: is_colored(cli, to_stderr),
         ..render::Options::default()
     };
     let text = render::render(format, sources, findings, options);
     if to_stderr {
         if !findings.is_empty() || format != Format::Text {
-            output::say(text.trim_end());
+            output::print_message(text.trim_end());
         }
     } else {
-        output::data(&text)?;
+        output::print_data(&text)?;
     }
     Ok(())
 }
 
-fn colored(cli: &Cli, to_stderr: bool) -> bool {
+fn is_colored(cli: &Cli, to_stderr: bool) -> bool {
     match cli.color {
         Color::Always => true,
         Color::Never => false,

@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard};
 use anyhow::{Context, Result, anyhow, bail};
 use gpuc_syntax::load::{ReadError, World};
 
-use super::inputs::shown;
+use super::inputs::display_path;
 
 /// The number of bytes of object names to write to git before reading its answers. With one more path, they fit into
 /// the smallest pipe buffer, 16 KiB, so that there is no deadlock.
-const ASKED_AT_ONCE: usize = 4096;
+const MAX_REQUEST_BYTES: usize = 4096;
 
 /// A revision of a repository.
 pub(super) struct Revision {
@@ -21,13 +21,13 @@ pub(super) struct Revision {
     root: PathBuf,
     /// The commit.
     commit: String,
-    batch: Mutex<Batch>,
+    batch: Mutex<CatFileBatch>,
     /// Cache of files that were read individually: inputs and locks, which are read more than once.
-    known: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
+    cache: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
 }
 
 /// A running `git cat-file --batch`.
-struct Batch {
+struct CatFileBatch {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -36,42 +36,42 @@ struct Batch {
 impl Revision {
     /// Opens a revision of the repository that contains a folder.
     pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
-        let root = ask(folder, &["rev-parse", "--show-toplevel"])?;
+        let root = first_line(folder, &["rev-parse", "--show-toplevel"])?;
         let Some(root) = root else {
             bail!(
                 "{} is not in a Git repository\nhelp: use `--base DIR` to compare with another folder",
                 folder.display()
             );
         };
-        let root = without_links(Path::new(&root));
+        let root = resolve_links(Path::new(&root));
         let commit = match name.split_once("...") {
             Some((one, other)) => merge_base(&root, name, one, other)?,
             None => commit(&root, name)?,
         };
-        let batch = Mutex::new(Batch::start(&root)?);
+        let batch = Mutex::new(CatFileBatch::start(&root)?);
         Ok(Self {
             root,
             commit,
             batch,
-            known: Mutex::default(),
+            cache: Mutex::default(),
         })
     }
 
     /// The abbreviated commit hash.
-    pub(super) fn short(&self) -> &str {
+    pub(super) fn short_hash(&self) -> &str {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
     /// Whether a name is the commit's hash or a prefix of it.
-    pub(super) fn is_called(&self, name: &str) -> bool {
+    pub(super) fn has_hash(&self, name: &str) -> bool {
         name.len() >= 4 && self.commit.starts_with(name)
     }
 
     /// The commands to check out the revision in a separate worktree, the path of a folder there, and the command to
     /// clean up.
-    pub(super) fn beside(&self, folder: &Path) -> Result<([String; 2], String, String)> {
-        let inside = self.inside(folder)?;
-        let add = format!("git worktree add --detach \"$base\" {}", self.short());
+    pub(super) fn worktree_commands(&self, folder: &Path) -> Result<([String; 2], String, String)> {
+        let inside = self.path_in_repository(folder)?;
+        let add = format!("git worktree add --detach \"$base\" {}", self.short_hash());
         let below = format!("\"$base\"/{}", gpuc_syntax::shell::quote(&inside));
         let remove = "git worktree remove --force \"$base\"".to_owned();
         Ok((["base=$(mktemp -d)".to_owned(), add], below, remove))
@@ -79,27 +79,28 @@ impl Revision {
 
     /// Whether the checked-out branch contains this commit. Also true if there is no branch yet.
     pub(super) fn is_behind_head(&self) -> bool {
-        let known = ask(&self.root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
+        let known = first_line(&self.root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
         if !matches!(known, Ok(Some(_))) {
             return true;
         }
         let arguments = ["merge-base", "--is-ancestor", &self.commit, "HEAD"];
         // Only exit code 1 means no: in a shallow clone git can fail.
-        let answer = git(&self.root, &arguments).ok();
+        let answer = run_git(&self.root, &arguments).ok();
         answer.and_then(|output| output.status.code()) != Some(1)
     }
 
     /// The submodule that contains a path, and the submodule's commit in this revision.
     pub(super) fn submodule(&self, path: &Path) -> Result<Option<(String, String)>> {
-        let inside = self.inside(path)?;
+        let inside = self.path_in_repository(path)?;
         let folders = Path::new(&inside).ancestors().skip(1);
         let mut own = folders.filter(|it| !it.as_os_str().is_empty());
         let Some(folder) = own.find(|it| self.root.join(it).join(".git").exists()) else {
             return Ok(None);
         };
-        let folder = shown(folder)?;
+        let folder = display_path(folder)?;
         // `160000 commit <id>`, a tab and the path: <https://git-scm.com/docs/git-ls-tree#_output_format>, from memory.
-        let tree = ask(&self.root, &["ls-tree", &self.commit, "--", &folder])?.unwrap_or_default();
+        let tree =
+            first_line(&self.root, &["ls-tree", &self.commit, "--", &folder])?.unwrap_or_default();
         let commit = tree.strip_prefix("160000 commit ");
         let commit = commit.and_then(|rest| rest.split_whitespace().next());
         Ok(commit.map(|commit| (folder, commit.get(..10).unwrap_or(commit).to_owned())))
@@ -107,28 +108,28 @@ impl Revision {
 
     /// The superproject of this repository and the submodule's path in it, if the current folder is outside the
     /// submodule. The user may refer to a revision of the superproject.
-    pub(super) fn outer(&self) -> Option<(PathBuf, String)> {
-        let here = without_links(&std::env::current_dir().ok()?);
-        if here.starts_with(&self.root) {
+    pub(super) fn superproject(&self) -> Option<(PathBuf, String)> {
+        let current_folder = resolve_links(&std::env::current_dir().ok()?);
+        if current_folder.starts_with(&self.root) {
             return None;
         }
-        let of = ask(
+        let of = first_line(
             &self.root,
             &["rev-parse", "--show-superproject-working-tree"],
         );
-        let of = without_links(Path::new(&of.ok()??));
-        let below = shown(self.root.strip_prefix(&of).ok()?).ok()?;
+        let of = resolve_links(Path::new(&of.ok()??));
+        let below = display_path(self.root.strip_prefix(&of).ok()?).ok()?;
         Some((of, below))
     }
 
     /// Whether a path is inside the repository's working tree, even if it does not exist.
     pub(super) fn covers(&self, path: &Path) -> bool {
-        self.inside(path).is_ok()
+        self.path_in_repository(path).is_ok()
     }
 
     /// All files below a folder, by paths relative to the current folder; none if the folder does not exist.
-    pub(super) fn list(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let inside = self.inside(folder)?;
+    pub(super) fn files_below(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let inside = self.path_in_repository(folder)?;
         let inside = if inside.is_empty() { "." } else { &inside };
         let arguments = [
             "ls-tree",
@@ -140,9 +141,9 @@ impl Revision {
             "--",
             inside,
         ];
-        let output = git(&self.root, &arguments)?;
+        let output = run_git(&self.root, &arguments)?;
         if !output.status.success() {
-            return Err(failed("ls-tree", &output));
+            return Err(git_error("ls-tree", &output));
         }
         let names = output
             .stdout
@@ -162,18 +163,19 @@ impl Revision {
     }
 
     /// All files of the repository with this name, by paths relative to the current folder.
-    pub(super) fn all(&self, name: &str) -> Result<Vec<PathBuf>> {
-        let paths = self.list(&self.root.clone())?;
+    pub(super) fn files_named(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let paths = self.files_below(&self.root.clone())?;
         let is_called = |path: &PathBuf| {
-            path.file_name()
-                .is_some_and(|last| super::inputs::is_called(&last.to_string_lossy(), name))
+            path.file_name().is_some_and(|last| {
+                super::inputs::is_cluster_file_name(&last.to_string_lossy(), name)
+            })
         };
         let paths = paths.into_iter().filter(is_called);
-        Ok(paths.map(|path| self.named(&path)).collect())
+        Ok(paths.map(|path| self.relative_path(&path)).collect())
     }
 
     /// Renamed files, as detected by git: the current path and the path in the revision.
-    pub(super) fn renamed(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+    pub(super) fn renamed_files(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let arguments = [
             "diff",
             "--find-renames",
@@ -182,9 +184,9 @@ impl Revision {
             "-z",
             &self.commit,
         ];
-        let output = git(&self.root, &arguments)?;
+        let output = run_git(&self.root, &arguments)?;
         if !output.status.success() {
-            return Err(failed("diff", &output));
+            return Err(git_error("diff", &output));
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let words: Vec<&str> = text.split('\0').collect();
@@ -198,41 +200,41 @@ impl Revision {
 
     /// The commits that changed a file, newest first, up to this revision: at most `most`.
     pub(super) fn history(&self, path: &Path, most: usize) -> Result<Vec<String>> {
-        let inside = self.inside(path)?;
+        let inside = self.path_in_repository(path)?;
         let most = format!("--max-count={most}");
-        let output = git(
+        let output = run_git(
             &self.root,
             &["log", "--format=%H", &most, &self.commit, "--", &inside],
         )?;
         if !output.status.success() {
-            return Err(failed("log", &output));
+            return Err(git_error("log", &output));
         }
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// The same repository at another commit.
-    pub(super) fn at(&self, commit: &str) -> Result<Self> {
+    pub(super) fn at_commit(&self, commit: &str) -> Result<Self> {
         Ok(Self {
             root: self.root.clone(),
             commit: commit.to_owned(),
-            batch: Mutex::new(Batch::start(&self.root)?),
-            known: Mutex::default(),
+            batch: Mutex::new(CatFileBatch::start(&self.root)?),
+            cache: Mutex::default(),
         })
     }
 
     /// Whether two paths refer to the same file.
     pub(super) fn is_same(&self, one: &Path, other: &Path) -> bool {
-        let inside = |path: &Path| self.inside(path).ok();
+        let inside = |path: &Path| self.path_in_repository(path).ok();
         inside(one).is_some_and(|one| inside(other) == Some(one))
     }
 
     /// A path of the repository, relative to the current folder.
-    pub(super) fn named(&self, inside: &Path) -> PathBuf {
-        let here = std::env::current_dir().map(|here| without_links(&here));
+    pub(super) fn relative_path(&self, inside: &Path) -> PathBuf {
+        let current_folder = std::env::current_dir().map(|here| resolve_links(&here));
         let whole =
-            without_links(&self.root).join(inside.strip_prefix(&self.root).unwrap_or(inside));
-        let below = here
+            resolve_links(&self.root).join(inside.strip_prefix(&self.root).unwrap_or(inside));
+        let below = current_folder
             .ok()
             .and_then(|here| Some(whole.strip_prefix(here).ok()?.to_owned()));
         below.unwrap_or(whole)
@@ -240,27 +242,27 @@ impl Revision {
 
     /// Reads a file by its path relative to the current folder; `None` if the revision does not have it.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let inside = self.inside(path)?;
-        if let Some(known) = self.known()?.get(&inside) {
+        let inside = self.path_in_repository(path)?;
+        if let Some(known) = self.lock_cache()?.get(&inside) {
             return Ok(known.clone());
         }
         let mut answers = self.read_inside(std::slice::from_ref(&inside))?;
         let answer = answers.pop().flatten();
-        self.known()?.insert(inside, answer.clone());
+        self.lock_cache()?.insert(inside, answer.clone());
         Ok(answer)
     }
 
-    fn known(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
-        let known = self.known.lock();
+    fn lock_cache(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
+        let known = self.cache.lock();
         known.map_err(|_| anyhow!("reading from git was interrupted"))
     }
 
     /// Reads files by their paths below a folder, each as by [`read`](Self::read).
     pub(super) fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
-        let inside = self.inside(folder)?;
+        let inside = self.path_in_repository(folder)?;
         let below = |path: &&str| {
-            let path = normal(&Path::new(&inside).join(path));
-            shown(&path)
+            let path = normalize(&Path::new(&inside).join(path));
+            display_path(&path)
         };
         let paths = paths.iter().map(below).collect::<Result<Vec<_>>>()?;
         self.read_inside(&paths)
@@ -279,20 +281,20 @@ impl Revision {
         let mut names = String::new();
         for path in paths {
             names.push_str(&format!("{}:{path}\n", self.commit));
-            if names.len() > ASKED_AT_ONCE {
-                batch.ask(&names, &mut answers)?;
+            if names.len() > MAX_REQUEST_BYTES {
+                batch.request(&names, &mut answers)?;
                 names.clear();
             }
         }
-        batch.ask(&names, &mut answers)?;
+        batch.request(&names, &mut answers)?;
         Ok(answers)
     }
 
     /// A path relative to the repository's root.
-    fn inside(&self, path: &Path) -> Result<String> {
+    fn path_in_repository(&self, path: &Path) -> Result<String> {
         let whole =
             std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
-        let whole = without_links(&normal(&whole));
+        let whole = resolve_links(&normalize(&whole));
         let inside = whole.strip_prefix(&self.root);
         let inside = inside.map_err(|_| {
             anyhow!(
@@ -301,7 +303,7 @@ impl Revision {
                 self.root.display()
             )
         })?;
-        shown(inside)
+        display_path(inside)
     }
 }
 
@@ -315,7 +317,7 @@ impl World for Revision {
     }
 }
 
-impl Batch {
+impl CatFileBatch {
     fn start(root: &Path) -> Result<Self> {
         let mut child = Command::new("git")
             .current_dir(root)
@@ -336,7 +338,7 @@ impl Batch {
     }
 
     /// Reads the objects with these names, one per line; `None` for objects that are missing or not files.
-    fn ask(&mut self, names: &str, answers: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
+    fn request(&mut self, names: &str, answers: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
         self.stdin
             .write_all(names.as_bytes())
             .context("cannot write to git")?;
@@ -372,7 +374,7 @@ impl Batch {
     }
 }
 
-impl Drop for Batch {
+impl Drop for CatFileBatch {
     fn drop(&mut self) {
         // The process has no state to lose, and would wait for input.
         let _ = self.child.kill();
@@ -383,26 +385,26 @@ impl Drop for Batch {
 /// The commit that a revision names.
 fn commit(root: &Path, name: &str) -> Result<String> {
     // The name follows `--end-of-options`, so that a leading dash is not an option.
-    let wanted = format!("{name}^{{commit}}");
+    let commit_expression = format!("{name}^{{commit}}");
     let verify = [
         "rev-parse",
         "--verify",
         "--quiet",
         "--end-of-options",
-        &wanted,
+        &commit_expression,
     ];
-    if let Some(commit) = ask(root, &verify)? {
+    if let Some(commit) = first_line(root, &verify)? {
         return Ok(commit);
     }
-    let head = ask(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
-    Err(super::base::unknown(name, head.is_some()))
+    let head = first_line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+    Err(super::base::unknown_revision(name, head.is_some()))
 }
 
 /// The merge base of two revisions, in Git's notation `A...B`; an omitted side is HEAD.
 fn merge_base(root: &Path, name: &str, one: &str, other: &str) -> Result<String> {
     let side = |side: &str| commit(root, if side.is_empty() { "HEAD" } else { side });
     let (one, other) = (side(one)?, side(other)?);
-    ask(root, &["merge-base", &one, &other])?.ok_or_else(|| {
+    first_line(root, &["merge-base", &one, &other])?.ok_or_else(|| {
         anyhow!(
             "the two revisions of `{name}` have no merge base\n\
              help: in CI, check out the full history (`fetch-depth: 0`), or name only one revision"
@@ -411,8 +413,8 @@ fn merge_base(root: &Path, name: &str, one: &str, other: &str) -> Result<String>
 }
 
 /// The first line of git's output; `None` if git exits with an error.
-fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
-    let output = git(folder, arguments)?;
+fn first_line(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
+    let output = run_git(folder, arguments)?;
     if !output.status.success() {
         return Ok(None);
     }
@@ -420,7 +422,7 @@ fn ask(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
+fn run_git(folder: &Path, arguments: &[&str]) -> Result<Output> {
     let output = Command::new("git")
         .current_dir(folder)
         .args(arguments)
@@ -428,13 +430,13 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output> {
     output.context("cannot run git\nhelp: install git, or compare with a folder: `--base DIR`")
 }
 
-fn failed(what: &str, output: &Output) -> anyhow::Error {
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow!("git {what}: {}", said.trim_end())
+fn git_error(what: &str, output: &Output) -> anyhow::Error {
+    let error_output = String::from_utf8_lossy(&output.stderr);
+    anyhow!("git {what}: {}", error_output.trim_end())
 }
 
 /// A path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
+fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
@@ -447,12 +449,12 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 /// A path with links in its existing folders resolved, so that different paths to one file compare equal.
-fn without_links(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     if let Ok(whole) = path.canonicalize() {
         return whole;
     }
     match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => without_links(parent).join(name),
+        (Some(parent), Some(name)) => resolve_links(parent).join(name),
         _ => path.to_owned(),
     }
 }
@@ -479,7 +481,7 @@ mod tests {
         let mut commit = who.to_vec();
         commit.extend(["commit", "--quiet", "--message=all"]);
         for arguments in [&["init", "--quiet"][..], &["add", "--all"], &commit] {
-            let output = git(root, arguments).expect("git");
+            let output = run_git(root, arguments).expect("git");
             assert!(output.status.success(), "{output:?}");
         }
 

@@ -6,28 +6,28 @@ use anyhow::{Context, Result};
 use gpuc_diff::graph::{self, View};
 
 use super::args::{Cli, GraphArgs, GraphFormat};
-use super::findings::{self, Accompany};
+use super::findings::{self, OtherOutput};
 use super::{Exit, Usage, inputs, output};
 
 /// Draws every cluster; findings go to standard error. Clusters with errors cannot be drawn.
 pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
-    let run = inputs::compile_whole(&args.input(), None)?;
-    let exit = findings::print(cli, &args.input(), &run, Accompany::Always)?;
-    if exit != Exit::Fine {
+    let run = inputs::compile_with_plans(&args.input(), None)?;
+    let exit = findings::print(cli, &args.input(), &run, OtherOutput::Always)?;
+    if exit != Exit::Success {
         return Ok(exit);
     }
     let views = run.compilations.iter().filter_map(|compilation| {
         let (cluster, plan) = (compilation.cluster.as_ref()?, compilation.plan.as_ref()?);
         let summary = compilation.summary.as_ref()?;
-        Some(View::of(cluster, summary, &plan.steps))
+        Some(View::from_cluster(cluster, summary, &plan.steps))
     });
     let views: Vec<_> = views.collect();
     let format = match args.format {
         Some(format) => format,
-        None => by_ending(args.output.as_deref())?,
+        None => format_from_extension(args.output.as_deref())?,
     };
     let text = match format {
-        GraphFormat::Mermaid => graph::mermaid(&views, graph::MERMAID_MOST),
+        GraphFormat::Mermaid => graph::mermaid(&views, graph::MAX_MERMAID_LENGTH),
         GraphFormat::Svg => graph::svg(&views),
         GraphFormat::Html => graph::html(&views),
     };
@@ -40,13 +40,13 @@ pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
             let place = || format!("cannot write {}", file.display());
             std::fs::write(file, text).with_context(place)?;
         }
-        None => output::data(&text)?,
+        None => output::print_data(&text)?,
     }
     Ok(exit)
 }
 
 /// The format for a file extension. Mermaid flowcharts can be separate files or part of Markdown pages.
-fn by_ending(file: Option<&Path>) -> Result<GraphFormat> {
+fn format_from_extension(file: Option<&Path>) -> Result<GraphFormat> {
     let ending = file.and_then(Path::extension).and_then(|it| it.to_str());
     match ending {
         Some("svg") => Ok(GraphFormat::Svg),

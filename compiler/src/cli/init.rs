@@ -14,18 +14,18 @@ const SCHEMA_FILE: &str = "gpu-cluster.schema.json";
 
 /// Writes the starter file of a cloud and, next to it, the schema for editors. Existing files are not changed.
 pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
-    if !is_name(&args.name) {
-        output::say(&format!(
+    if !is_valid_name(&args.name) {
+        output::print_message(&format!(
             "error: invalid cluster name `{}`\n\
              help: use at most 40 lower-case letters, digits and `-`, starting with a letter",
             args.name
         ));
         return Ok(Exit::Invalid);
     }
-    let text = starter(args.cloud).replace("CLUSTER_NAME", &args.name);
+    let text = starter_file(args.cloud).replace("CLUSTER_NAME", &args.name);
     if args.file.as_os_str() == "-" {
-        output::data(&text)?;
-        return Ok(Exit::Fine);
+        output::print_data(&text)?;
+        return Ok(Exit::Success);
     }
     let file = args.file.display();
     let mut options = OpenOptions::new();
@@ -33,7 +33,7 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     let mut opened = match opened {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            output::say(&format!(
+            output::print_message(&format!(
                 "error: {file} already exists\nhelp: name another file, or delete it first"
             ));
             return Ok(Exit::Invalid);
@@ -42,19 +42,19 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
     };
     let written = opened.write_all(text.as_bytes());
     written.with_context(|| format!("cannot write {file}"))?;
-    let schema = schema_beside(&args.file)?;
+    let schema = write_schema_next_to(&args.file)?;
     if !cli.quiet {
-        output::say(&format!(
+        output::print_message(&format!(
             "wrote {file}{schema}\nnext: replace the placeholder values, which `gpuc check {file}` lists"
         ));
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Writes the schema into the folder of a file, and returns a message about it.
-fn schema_beside(file: &Path) -> Result<String> {
+fn write_schema_next_to(file: &Path) -> Result<String> {
     let path = file.with_file_name(SCHEMA_FILE);
-    let (shown, text) = (path.display(), gpuc_syntax::schema::json());
+    let (shown, text) = (path.display(), gpuc_syntax::schema::schema_json());
     match fs::read(&path) {
         Ok(existing) if existing == text.as_bytes() => Ok(String::new()),
         Ok(_) => Ok(format!(
@@ -69,7 +69,7 @@ fn schema_beside(file: &Path) -> Result<String> {
 }
 
 /// The starter file, with `CLUSTER_NAME` as placeholder for the name.
-fn starter(cloud: StarterCloud) -> &'static str {
+fn starter_file(cloud: StarterCloud) -> &'static str {
     match cloud {
         StarterCloud::Aws => include_str!("starters/aws.yaml"),
         StarterCloud::Azure => include_str!("starters/azure.yaml"),
@@ -78,7 +78,7 @@ fn starter(cloud: StarterCloud) -> &'static str {
     }
 }
 
-fn is_name(name: &str) -> bool {
+fn is_valid_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     name.len() <= 40
         && name.chars().all(allowed)

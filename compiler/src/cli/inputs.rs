@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_compile::lock::Lock;
 use gpuc_model::resolve::Choices;
-use gpuc_syntax::diag::{Levels, Report, closest_name, words};
+use gpuc_syntax::diag::{Levels, Report, closest_name, phrases};
 use gpuc_syntax::load::{self, ReadError, STDIN, World};
 use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml::limits;
@@ -19,10 +19,10 @@ use super::args::InputArgs;
 use super::{Usage, output, write};
 
 /// The name of a cluster file.
-pub(super) const FILE: &str = "gpu-cluster.yaml";
+pub(super) const CLUSTER_FILE: &str = "gpu-cluster.yaml";
 
 /// The name with the other YAML extension, which is not searched for.
-const OTHER_ENDING: &str = "gpu-cluster.yml";
+const OTHER_EXTENSION_FILE: &str = "gpu-cluster.yml";
 
 /// The files of a run and their compilations.
 pub(crate) struct Run {
@@ -56,46 +56,51 @@ pub(crate) enum Plans {
 
 /// Reads and compiles. Locks in `out` contain earlier choices, such as machine types.
 pub(crate) fn compile_all(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
-    known_words(&args.deny)?;
-    compile_found(args, find(&args.paths)?, out, Plans::Dropped)
+    check_denied_codes(&args.deny)?;
+    compile_found(args, find_inputs(&args.paths)?, out, Plans::Dropped)
 }
 
 /// Reads and compiles as [`compile_all`] does, and keeps the plans.
-pub(crate) fn compile_whole(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
-    known_words(&args.deny)?;
-    compile_found(args, find(&args.paths)?, out, Plans::Kept)
+pub(crate) fn compile_with_plans(args: &InputArgs, out: Option<&Path>) -> Result<Run> {
+    check_denied_codes(&args.deny)?;
+    compile_found(args, find_inputs(&args.paths)?, out, Plans::Kept)
 }
 
 /// Whether a folder contains cluster files.
-pub(super) fn holds_clusters(folder: &Path) -> Result<bool> {
+pub(super) fn has_clusters(folder: &Path) -> Result<bool> {
     let mut files = Vec::new();
-    search(folder, &mut files, &mut Vec::new())?;
+    search_folder(folder, &mut files, &mut Vec::new())?;
     Ok(!files.is_empty())
 }
 
 /// Reads and compiles as [`compile_all`] does, but skips deleted paths.
-pub(crate) fn compile_there(
+pub(crate) fn compile_existing(
     args: &InputArgs,
-    gone: &[&PathBuf],
+    deleted: &[&PathBuf],
     out: Option<&Path>,
     plans: Plans,
 ) -> Result<Run> {
-    let there: Vec<PathBuf> = args
+    let existing: Vec<PathBuf> = args
         .paths
         .iter()
-        .filter(|path| !gone.contains(path))
+        .filter(|path| !deleted.contains(path))
         .cloned()
         .collect();
-    let found = if there.is_empty() {
-        Found::default()
+    let found = if existing.is_empty() {
+        InputFiles::default()
     } else {
-        find(&there)?
+        find_inputs(&existing)?
     };
     compile_found(args, found, out, plans)
 }
 
-fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plans) -> Result<Run> {
-    let Found { files, folders } = found;
+fn compile_found(
+    args: &InputArgs,
+    found: InputFiles,
+    out: Option<&Path>,
+    plans: Plans,
+) -> Result<Run> {
+    let InputFiles { files, folders } = found;
     let world = Disk {
         stdin: files
             .iter()
@@ -111,7 +116,10 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
         // A file that others extend is a base, not a cluster, unless it is named on the command line.
         loaded.retain(|document| !document.is_base);
     }
-    let choices = |name: &str| out.map(|out| choices(out, name)).unwrap_or_default();
+    let choices = |name: &str| {
+        out.map(|out| earlier_choices(out, name))
+            .unwrap_or_default()
+    };
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels {
@@ -140,13 +148,13 @@ fn compile_found(args: &InputArgs, found: Found, out: Option<&Path>, plans: Plan
 }
 
 /// Checks that each value of `--deny` is a known finding: a typo must not disable a gate.
-pub(crate) fn known_words(deny: &[String]) -> Result<()> {
+pub(crate) fn check_denied_codes(deny: &[String]) -> Result<()> {
     let codes = gpuc::codes();
     for word in deny.iter().filter(|word| *word != "warnings") {
         if codes.iter().any(|code| code.is_called(word)) {
             continue;
         }
-        let closest = words::nearest(word, ["warnings"]);
+        let closest = phrases::closest_match(word, ["warnings"]);
         let help = match closest.or_else(|| closest_name(word, codes.iter().copied())) {
             Some(closest) => format!("did you mean `{closest}`?"),
             None => "use the name or code of a finding, or `warnings`".to_owned(),
@@ -160,7 +168,7 @@ pub(crate) fn known_words(deny: &[String]) -> Result<()> {
 }
 
 /// Earlier choices for a cluster, from its lock. An unreadable lock is reported when it is written.
-pub(super) fn choices(out: &Path, name: &str) -> Choices {
+pub(super) fn earlier_choices(out: &Path, name: &str) -> Choices {
     let lock: Option<Lock> = write::read_lock(&out.join(name)).ok().flatten();
     Choices {
         machines: lock.map_or_else(BTreeMap::new, |lock| lock.pins.machines),
@@ -169,7 +177,7 @@ pub(super) fn choices(out: &Path, name: &str) -> Choices {
 
 /// The files and folders of a command line.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct InputFiles {
     /// The files to read.
     pub(super) files: Vec<String>,
     /// The folders that were searched for them.
@@ -177,10 +185,14 @@ pub(super) struct Found {
 }
 
 /// Finds the files to read.
-pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
-    let here = [default_path()];
-    let paths = if paths.is_empty() { &here } else { paths };
-    let mut found = Found::default();
+pub(super) fn find_inputs(paths: &[PathBuf]) -> Result<InputFiles> {
+    let default_paths = [default_path()];
+    let paths = if paths.is_empty() {
+        &default_paths
+    } else {
+        paths
+    };
+    let mut found = InputFiles::default();
     for path in paths {
         // A file with this name is written as `./-`.
         if path.as_os_str() == "-" {
@@ -192,7 +204,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
         if metadata.is_dir() {
             find_in(path, &mut found)?;
         } else {
-            found.files.push(shown(path)?);
+            found.files.push(display_path(path)?);
         }
     }
     // A file that is named twice is read once.
@@ -202,29 +214,29 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Found> {
 }
 
 /// Finds the cluster files in a folder. It is an error if there are none. Files with the extension .yml are reported.
-fn find_in(folder: &Path, found: &mut Found) -> Result<()> {
+fn find_in(folder: &Path, found: &mut InputFiles) -> Result<()> {
     let (before, mut passed_over) = (found.files.len(), Vec::new());
-    search(folder, &mut found.files, &mut passed_over)?;
+    search_folder(folder, &mut found.files, &mut passed_over)?;
     found.folders.push(folder.to_owned());
     let help = |file: &String| {
         format!("rename {file} to use the extension .yaml, or name it on the command line")
     };
     if found.files.len() > before {
         for file in &passed_over {
-            output::say(&format!("note: {file} was not read: {}", help(file)));
+            output::print_message(&format!("note: {file} was not read: {}", help(file)));
         }
         return Ok(());
     }
     let help = passed_over.first().map(help);
     let help = help.unwrap_or_else(|| "run `gpuc init` to create a starter file".to_owned());
     bail!(
-        "no {FILE} and no *.{FILE} in {}\nhelp: {help}",
+        "no {CLUSTER_FILE} and no *.{CLUSTER_FILE} in {}\nhelp: {help}",
         folder.display()
     )
 }
 
 pub(super) fn default_path() -> PathBuf {
-    let file = PathBuf::from(FILE);
+    let file = PathBuf::from(CLUSTER_FILE);
     if file.is_file() {
         file
     } else {
@@ -234,10 +246,10 @@ pub(super) fn default_path() -> PathBuf {
 
 /// Searches a folder, in the order of names. Hidden folders and generated trees are skipped; symbolic links to folders
 /// are not followed.
-pub(super) fn search(
+pub(super) fn search_folder(
     folder: &Path,
     files: &mut Vec<String>,
-    passed_over: &mut Vec<String>,
+    skipped: &mut Vec<String>,
 ) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
@@ -251,25 +263,25 @@ pub(super) fn search(
         if kind.is_dir() {
             let generated = path.join(gpuc_compile::lock::LOCK_FILE).exists();
             if !name.starts_with('.') && !generated {
-                search(&path, files, passed_over)?;
+                search_folder(&path, files, skipped)?;
             }
-        } else if is_called(&name, FILE) {
-            files.push(shown(&path)?);
-        } else if is_called(&name, OTHER_ENDING) {
-            passed_over.push(shown(&path)?);
+        } else if is_cluster_file_name(&name, CLUSTER_FILE) {
+            files.push(display_path(&path)?);
+        } else if is_cluster_file_name(&name, OTHER_EXTENSION_FILE) {
+            skipped.push(display_path(&path)?);
         }
     }
     Ok(())
 }
 
 /// Whether a name is the name of a cluster file, `gpu-cluster.yaml` or `prod.gpu-cluster.yaml`.
-pub(super) fn is_called(name: &str, file: &str) -> bool {
+pub(super) fn is_cluster_file_name(name: &str, file: &str) -> bool {
     let first = name.strip_suffix(file);
     first.is_some_and(|first| first.is_empty() || first.ends_with('.'))
 }
 
 /// A path for messages: with `/`, without a leading `./`.
-pub(super) fn shown(path: &Path) -> Result<String> {
+pub(super) fn display_path(path: &Path) -> Result<String> {
     let Some(text) = path.to_str() else {
         bail!("the path {} is not UTF-8", path.display());
     };

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use gpuc_compile::compile::Compilation;
 use gpuc_manifests as manifests;
-use gpuc_manifests::{Manifests, Object, PassedOver, Why};
+use gpuc_manifests::{Manifests, Object, SkipReason, SkippedDocument};
 use gpuc_model::Cluster;
-use gpuc_syntax::diag::{self, Diagnostic, Levels, Report, Severity, words};
+use gpuc_syntax::diag::{self, Diagnostic, Levels, Report, Severity, phrases};
 use gpuc_syntax::load::STDIN;
 use gpuc_syntax::source::Source;
 use gpuc_syntax::yaml::{limits, read_text};
 
 use super::args::{CheckArgs, Cli, InputArgs};
-use super::inputs::{FILE, Run, is_called, read_stdin, shown};
+use super::inputs::{CLUSTER_FILE, Run, display_path, is_cluster_file_name, read_stdin};
 use super::{Usage, output, write};
 
 /// The maximum number of files that a note lists by name.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// Standard input on the command line; a file with this name is written as `./-`.
 const DASH: &str = "-";
@@ -30,16 +30,16 @@ const DASH: &str = "-";
 const MANIFEST_WARNINGS: &str = "manifest-warnings";
 
 /// A file that was read.
-struct Found {
+struct ManifestFile {
     /// The path for messages.
     path: String,
     text: String,
     /// The reason why the file is not written to, if any.
-    kept: Option<&'static str>,
+    write_obstacle: Option<&'static str>,
 }
 
 /// Validates the command line.
-pub(super) fn usable(args: &CheckArgs) -> Result<()> {
+pub(super) fn validate_arguments(args: &CheckArgs) -> Result<()> {
     let is_stdin = |path: &&PathBuf| path.as_os_str() == DASH;
     let dashes = args.manifests.iter().filter(is_stdin).count();
     let refuse = |text: &str| Err(Usage(text.to_owned()).into());
@@ -63,7 +63,7 @@ pub(super) fn usable(args: &CheckArgs) -> Result<()> {
 }
 
 /// The input arguments for the clusters.
-pub(super) fn input(args: &CheckArgs) -> InputArgs {
+pub(super) fn cluster_input(args: &CheckArgs) -> InputArgs {
     let mut input = args.input.clone();
     input.deny.retain(|word| word != MANIFEST_WARNINGS);
     input
@@ -72,13 +72,15 @@ pub(super) fn input(args: &CheckArgs) -> InputArgs {
 /// Checks the manifests and adds the findings to the run. Returns a phrase about the checked objects, to follow the
 /// number of clusters.
 pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String> {
-    let files = find(args)?;
-    let index = chosen(args, run)?;
+    let files = find_files(args)?;
+    let index = select_cluster(args, run)?;
     let compilation = &run.compilations[index];
     let config = compilation.config.as_ref();
     let cluster = compilation.cluster.as_ref();
-    let Some((cluster, config)) = cluster.zip(config).filter(|_| is_sound(compilation)) else {
-        output::say("note: the manifests were not checked, because the cluster has errors");
+    let Some((cluster, config)) = cluster.zip(config).filter(|_| has_no_errors(compilation)) else {
+        output::print_message(
+            "note: the manifests were not checked, because the cluster has errors",
+        );
         return Ok(String::new());
     };
     let allowed: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
@@ -91,10 +93,10 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
         deny: denied.collect(),
     };
     let apply_levels = |found: &mut Vec<Diagnostic>| {
-        diag::apply(found, &allowed, &levels);
+        diag::apply_levels(found, &allowed, &levels);
     };
     let files = if args.fix {
-        fix(cli, cluster, run, files, &apply_levels)?
+        fix_files(cli, cluster, run, files, &apply_levels)?
     } else {
         files
     };
@@ -104,7 +106,8 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
         manifests.read(&file.path, &file.text, sources, &mut report);
     }
     let is_read = |path: &str| files.iter().any(|file| file.path == path);
-    if is_read(STDIN) && report.diagnostics().is_empty() && !manifests.has(STDIN, sources) {
+    if is_read(STDIN) && report.diagnostics().is_empty() && !manifests.contains_file(STDIN, sources)
+    {
         let text = "no Kubernetes object on standard input\nhelp: pipe the output of `helm template …` or \
                     `kubectl kustomize …`";
         return Err(Usage(text.to_owned()).into());
@@ -112,36 +115,36 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     manifests::check(cluster, &manifests, sources, &mut report);
     apply_levels(report.diagnostics_mut());
     run.report.append(report);
-    let layered = manifests.layered(sources);
+    let layered = manifests.patched_objects(sources);
     let path = |index: &usize| {
         let span = manifests.objects[*index].root.span();
         sources.get(span.source).map(Source::path)
     };
     let patched: BTreeSet<_> = layered.iter().filter_map(path).collect();
-    for note in notes(&manifests.passed_over, patched) {
-        output::say(&note);
+    for note in skipped_notes(&manifests.skipped, patched) {
+        output::print_message(&note);
     }
     let whole = manifests.objects.iter().enumerate();
     let whole = whole.filter(|(index, _)| !layered.contains(index));
     let (looked, read): (Vec<_>, Vec<_>) = whole
         .map(|(_, object)| object)
-        .partition(|object| manifests::is_looked_into(object));
+        .partition(|object| manifests::is_checked(object));
     if !read.is_empty() {
-        output::say(&only_read(&read));
+        output::print_message(&unchecked_note(&read));
     }
-    let objects = words::counted(looked.len(), "object");
-    let files = words::counted(manifests.files, "file");
+    let objects = phrases::pluralize(looked.len(), "object");
+    let files = phrases::pluralize(manifests.files, "file");
     Ok(format!(" and {objects} of {files}"))
 }
 
 /// Whether a cluster has no errors of its own. Warnings that `--deny` turns into errors do not count.
-fn is_sound(compilation: &Compilation) -> bool {
+fn has_no_errors(compilation: &Compilation) -> bool {
     let mut found = compilation.report.diagnostics().iter();
     !found.any(|found| found.code.severity == Severity::Error)
 }
 
 /// The cluster to check the manifests against.
-fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
+fn select_cluster(args: &CheckArgs, run: &Run) -> Result<usize> {
     let name = |compilation: &Compilation| {
         let config = compilation.config.as_ref();
         config.map_or_else(String::new, |it| it.metadata.name.value.clone())
@@ -153,7 +156,7 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
             Some(index) => Ok(index),
             None => refuse(format!(
                 "unknown cluster `{wanted}`\nhelp: use one of {}",
-                words::some(&names, NAMED)
+                phrases::quoted_list(&names, MAX_NAMED)
             )),
         };
     }
@@ -171,42 +174,46 @@ fn chosen(args: &CheckArgs, run: &Run) -> Result<usize> {
                 "manifests can only be checked against one cluster, but the input has {}\n\
                  help: set `--cluster` to one of {}{after}",
                 several.len(),
-                words::some(several, NAMED)
+                phrases::quoted_list(several, MAX_NAMED)
             ))
         }
     }
 }
 
 /// The files to check, in the order of the command line; files of a folder in the order of names.
-fn find(args: &CheckArgs) -> Result<Vec<Found>> {
+fn find_files(args: &CheckArgs) -> Result<Vec<ManifestFile>> {
     let mut found = Vec::new();
     for path in &args.manifests {
         if path.as_os_str() == DASH {
             let bytes = read_stdin()?;
-            named(add(STDIN.to_owned(), &bytes, None), true, &mut found)?;
+            add_named(
+                decode_file(STDIN.to_owned(), &bytes, None),
+                true,
+                &mut found,
+            )?;
             continue;
         }
         let metadata = fs::metadata(path);
         let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
         if !metadata.is_dir() {
-            named(read(path)?, !metadata.is_file(), &mut found)?;
+            add_named(read_file(path)?, !metadata.is_file(), &mut found)?;
             continue;
         }
         let (mut paths, mut trees) = (Vec::new(), Vec::new());
-        search(path, &mut paths, &mut trees)?;
+        search_folder(path, &mut paths, &mut trees)?;
         if paths.is_empty() {
             // If a folder contains only generated trees, check these.
             for tree in std::mem::take(&mut trees) {
-                search(&tree, &mut paths, &mut trees)?;
+                search_folder(&tree, &mut paths, &mut trees)?;
             }
         }
         if paths.is_empty() {
             bail!("no *.yaml, *.yml or *.json in {}", path.display());
         }
         for path in paths {
-            match read(&path)? {
+            match read_file(&path)? {
                 Ok(file) => found.push(file),
-                Err(why) => output::say(&format!("note: file not checked: {why}")),
+                Err(why) => output::print_message(&format!("note: file not checked: {why}")),
             }
         }
     }
@@ -218,7 +225,11 @@ fn find(args: &CheckArgs) -> Result<Vec<Found>> {
 
 /// Adds a file that the command line names. An unreadable file is an error, and so is an empty pipe, because the
 /// command that writes to it failed. An empty regular file is not an error.
-fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> Result<()> {
+fn add_named(
+    file: Result<ManifestFile, String>,
+    is_pipe: bool,
+    found: &mut Vec<ManifestFile>,
+) -> Result<()> {
     let file = file.map_err(Usage)?;
     let is_nothing = |line: &str| {
         let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -237,7 +248,7 @@ fn named(file: Result<Found, String>, is_pipe: bool, found: &mut Vec<Found>) -> 
 
 /// Searches a folder. Hidden folders, package folders and cluster files are skipped; symbolic links to folders are not
 /// followed. Generated trees are collected separately.
-fn search(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> Result<()> {
+fn search_folder(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     let mut entries: Vec<_> = entries.collect::<std::io::Result<_>>()?;
@@ -247,7 +258,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> 
         let path = entry.path();
         let Some(name) = name.to_str() else {
             let path = path.display();
-            output::say(&format!("note: not checked: the path {path} is not UTF-8"));
+            output::print_message(&format!("note: not checked: the path {path} is not UTF-8"));
             continue;
         };
         if entry.file_type()?.is_dir() {
@@ -257,12 +268,12 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> 
             if path.join(gpuc_compile::lock::LOCK_FILE).exists() {
                 trees.push(path);
             } else {
-                search(&path, paths, trees)?;
+                search_folder(&path, paths, trees)?;
             }
             continue;
         }
         let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_ours = is_called(name, FILE);
+        let is_ours = is_cluster_file_name(name, CLUSTER_FILE);
         if matches!(ending, Some("yaml" | "yml" | "json")) && !is_ours && path.is_file() {
             paths.push(path);
         }
@@ -270,7 +281,7 @@ fn search(folder: &Path, paths: &mut Vec<PathBuf>, trees: &mut Vec<PathBuf>) -> 
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Result<Found, String>> {
+fn read_file(path: &Path) -> Result<Result<ManifestFile, String>> {
     let failed = || format!("cannot read {}", path.display());
     let link = fs::symlink_metadata(path).with_context(failed)?;
     // The size of a pipe is unknown, and a device can be endless.
@@ -278,11 +289,15 @@ fn read(path: &Path) -> Result<Result<Found, String>> {
     let file = fs::File::open(path).with_context(failed)?;
     let mut file = file.take(limits::BYTES as u64 + 1);
     file.read_to_end(&mut bytes).with_context(failed)?;
-    Ok(add(shown(path)?, &bytes, kept(&link)))
+    Ok(decode_file(
+        display_path(path)?,
+        &bytes,
+        write_obstacle(&link),
+    ))
 }
 
 /// The reason why a file is not written to, if any: replacing it would break a link, or it is read-only.
-fn kept(file: &fs::Metadata) -> Option<&'static str> {
+fn write_obstacle(file: &fs::Metadata) -> Option<&'static str> {
     #[cfg(unix)]
     let names = std::os::unix::fs::MetadataExt::nlink(file);
     #[cfg(not(unix))]
@@ -299,49 +314,63 @@ fn kept(file: &fs::Metadata) -> Option<&'static str> {
 }
 
 /// Decodes a file, or returns the reason why it is not text.
-fn add(path: String, bytes: &[u8], kept: Option<&'static str>) -> Result<Found, String> {
+fn decode_file(
+    path: String,
+    bytes: &[u8],
+    kept: Option<&'static str>,
+) -> Result<ManifestFile, String> {
     let text = read_text(&path, bytes)?;
-    Ok(Found { path, text, kept })
+    Ok(ManifestFile {
+        path,
+        text,
+        write_obstacle: kept,
+    })
 }
 
 /// Fixes the files in place and returns their new contents.
-fn fix(
+fn fix_files(
     cli: &Cli,
     cluster: &Cluster,
     run: &Run,
-    files: Vec<Found>,
+    files: Vec<ManifestFile>,
     apply_levels: &dyn Fn(&mut Vec<Diagnostic>),
-) -> Result<Vec<Found>> {
+) -> Result<Vec<ManifestFile>> {
     for file in &files {
-        if let Some(why) = file.kept {
-            output::say(&format!("note: {} is {why}", file.path));
+        if let Some(why) = file.write_obstacle {
+            output::print_message(&format!("note: {} is {why}", file.path));
         }
     }
     let texts = files.iter();
-    let texts = texts.map(|file| (file.path.clone(), file.text.clone(), file.kept.is_none()));
+    let texts = texts.map(|file| {
+        (
+            file.path.clone(),
+            file.text.clone(),
+            file.write_obstacle.is_none(),
+        )
+    });
     let texts: Vec<_> = texts.collect();
-    let fixed = manifests::mend(cluster, &run.sources, &texts, apply_levels);
+    let fixed = manifests::fix_files(cluster, &run.sources, &texts, apply_levels);
     let mut after = Vec::new();
     for mut file in files {
         if let Some(text) = fixed.files.get(&file.path) {
-            replace(Path::new(&file.path), &file.text, text)?;
+            replace_contents(Path::new(&file.path), &file.text, text)?;
             file.text.clone_from(text);
         }
         after.push(file);
     }
     if !fixed.files.is_empty() && !cli.quiet {
         let names: Vec<_> = fixed.files.keys().collect();
-        output::say(&format!(
+        output::print_message(&format!(
             "{} fixed in {}",
-            words::counted(fixed.findings, "finding"),
-            words::some(&names, NAMED)
+            phrases::pluralize(fixed.fixed_count, "finding"),
+            phrases::quoted_list(&names, MAX_NAMED)
         ));
     }
     Ok(after)
 }
 
 /// Replaces a file's contents, unless the file has changed since it was read.
-fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
+fn replace_contents(path: &Path, before: &str, text: &str) -> Result<()> {
     let failed = || format!("{}: cannot be fixed", path.display());
     let found = fs::symlink_metadata(path).with_context(failed)?;
     let now = fs::read(path).with_context(failed)?;
@@ -350,12 +379,12 @@ fn replace(path: &Path, before: &str, text: &str) -> Result<()> {
         "{}: changed during the check; run the command again",
         path.display()
     );
-    write::put(path, text, false)?;
+    write::write_atomically(path, text, false)?;
     fs::set_permissions(path, found.permissions()).with_context(failed)
 }
 
 /// A note about objects of kinds that no rule checks.
-fn only_read(objects: &[&Object]) -> String {
+fn unchecked_note(objects: &[&Object]) -> String {
     let kinds: BTreeSet<_> = objects.iter().map(|it| it.kind.as_str()).collect();
     let kinds: Vec<_> = kinds.into_iter().collect();
     let count = match objects.len() {
@@ -364,32 +393,35 @@ fn only_read(objects: &[&Object]) -> String {
     };
     format!(
         "note: {count} not checked, because gpuc has no rules for the kind: {}",
-        words::some(&kinds, NAMED)
+        phrases::quoted_list(&kinds, MAX_NAMED)
     )
 }
 
 /// Notes about files that were not checked.
-fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
+fn skipped_notes(passed_over: &[SkippedDocument], patched: BTreeSet<&str>) -> Vec<String> {
     let mut notes = Vec::new();
-    let paths_with = |is: fn(&Why) -> bool| {
-        let files = passed_over.iter().filter(|file| is(&file.why));
+    let paths_with = |is: fn(&SkipReason) -> bool| {
+        let files = passed_over.iter().filter(|file| is(&file.reason));
         files.map(|file| file.path.as_str()).collect::<Vec<_>>()
     };
     let mut note = |paths: Vec<&str>, text: &str| {
         if !paths.is_empty() {
-            notes.push(format!("note: {}: {text}", words::some(&paths, NAMED)));
+            notes.push(format!(
+                "note: {}: {text}",
+                phrases::quoted_list(&paths, MAX_NAMED)
+            ));
         }
     };
     note(
-        paths_with(|why| *why == Why::Template),
+        paths_with(|why| *why == SkipReason::Template),
         "not checked, because it is a template; pipe the output of `helm template` to `--manifests -`",
     );
     note(
-        paths_with(|why| *why == Why::NoObjects),
+        paths_with(|why| *why == SkipReason::NoObjects),
         "not checked, because it contains no Kubernetes object",
     );
     note(
-        paths_with(|why| matches!(why, Why::Patch(_))),
+        paths_with(|why| matches!(why, SkipReason::Patch(_))),
         "not checked, because it is a patch; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
@@ -397,7 +429,7 @@ fn notes(passed_over: &[PassedOver], patched: BTreeSet<&str>) -> Vec<String> {
         "not checked, because a kustomization patches it; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
-        paths_with(|why| *why == Why::Kustomization),
+        paths_with(|why| *why == SkipReason::Kustomization),
         "changes the applied objects; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     notes

@@ -7,7 +7,7 @@ mod catalog;
 mod check;
 mod completions;
 mod diff;
-mod differs;
+mod drift;
 mod expand;
 mod explain;
 mod findings;
@@ -16,9 +16,9 @@ mod graph;
 mod init;
 mod inputs;
 mod manifests;
+mod match_clusters;
 mod orphans;
 mod output;
-mod pairs;
 mod schema;
 mod summary;
 mod why;
@@ -34,13 +34,13 @@ use args::{Cli, Color, Command};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Success.
-    Fine = 0,
+    Success = 0,
     /// The committed tree is out of date.
-    Differs = 1,
+    OutOfDate = 1,
     /// The input or the command line is invalid.
     Invalid = 2,
     /// An operation failed.
-    CouldNot = 3,
+    Failed = 3,
 }
 
 /// An invalid command line.
@@ -56,15 +56,15 @@ impl std::fmt::Display for Usage {
 }
 
 /// The exit code of a bug in gpuc.
-const BUG: u8 = 70;
+const BUG_EXIT_CODE: u8 = 70;
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
     // clap exits itself: 0 after help and version, 2 after a usage error.
     let cli = Cli::parse();
-    let (code, bug) = catch_bugs(&cli.command.reads(), || run_command(&cli));
+    let (code, bug) = catch_bugs(&cli.command.input_text(), || run_command(&cli));
     if let Some(bug) = bug {
-        output::say(&bug);
+        output::print_message(&bug);
     }
     ExitCode::from(code)
 }
@@ -80,13 +80,13 @@ fn catch_bugs(input: &str, work: impl FnOnce() -> Exit) -> (u8, Option<String>) 
         "error: this is a bug in gpuc {}, not in your input\n\
          help: report it {}, with the output above and, if possible, the input: {input}",
         env!("CARGO_PKG_VERSION"),
-        where_to_report(env!("CARGO_PKG_REPOSITORY")),
+        bug_report_place(env!("CARGO_PKG_REPOSITORY")),
     );
-    (BUG, Some(message))
+    (BUG_EXIT_CODE, Some(message))
 }
 
 /// The place to report bugs: the package's repository, if it is set.
-fn where_to_report(repository: &str) -> String {
+fn bug_report_place(repository: &str) -> String {
     match repository {
         "" => "where you got gpuc from".to_owned(),
         repository => format!("at {repository}/issues"),
@@ -104,7 +104,7 @@ fn run_command(cli: &Cli) -> Exit {
         if error.is::<Usage>() {
             Exit::Invalid
         } else {
-            Exit::CouldNot
+            Exit::Failed
         }
     })
 }
@@ -146,21 +146,21 @@ mod tests {
         // Commands use several threads.
         let work = || {
             rayon::join(|| panic!("a broken invariant"), || ());
-            Exit::Fine
+            Exit::Success
         };
         assert_eq!(catch_bugs("a", work).0, 70);
     }
 
     #[test]
     fn bugs_are_reported_in_the_repository() {
-        let at = where_to_report("https://git.example.com/gpuc");
+        let at = bug_report_place("https://git.example.com/gpuc");
         assert_eq!(at, "at https://git.example.com/gpuc/issues");
-        assert_eq!(where_to_report(""), "where you got gpuc from");
+        assert_eq!(bug_report_place(""), "where you got gpuc from");
     }
 
     #[test]
     fn commands_without_panic_have_no_message() {
-        for exit in [Exit::Fine, Exit::Differs, Exit::Invalid, Exit::CouldNot] {
+        for exit in [Exit::Success, Exit::OutOfDate, Exit::Invalid, Exit::Failed] {
             assert_eq!(catch_bugs("a", || exit), (exit as u8, None));
         }
     }

@@ -11,32 +11,32 @@ use gpuc_compile::lock::Lock;
 use gpuc_syntax::load::STDIN;
 
 use super::args::{BuildArgs, Cli};
-use super::build::{failed, folder};
+use super::build::{cluster_folder, report_failure};
 use super::inputs::Run;
 use super::{Exit, output, write};
 
 /// The input file of a cluster's tree, relative to the cluster's folder. `None` for input without a path that is valid
 /// on every machine: standard input, and a file outside the repository of the trees, or, without a repository, outside
 /// the parent folder of `out`.
-pub(super) fn remembered(out: &Path, cluster: &Path, file: &str) -> Option<String> {
+pub(super) fn recorded_input(out: &Path, cluster: &Path, file: &str) -> Option<String> {
     if file == STDIN {
         return None;
     }
-    let file = located(Path::new(file));
-    if !file.starts_with(project(&real(out))?) {
+    let file = real_file_path(Path::new(file));
+    if !file.starts_with(project_folder(&real_path(out))?) {
         return None;
     }
-    relative(&real(cluster), &file)
+    relative_path(&real_path(cluster), &file)
 }
 
 /// Fails if the folder contains the tree of another cluster with the same name: its scripts would switch to another
 /// account. A cluster that moved to another file is allowed, because the old file no longer contains its name.
-pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Result<()> {
+pub(super) fn refuse_other_cluster(tree: &Path, name: &str, from: Option<&str>) -> Result<()> {
     let lock = write::read_lock(tree).ok().flatten();
     let Some(before) = lock.and_then(|lock| lock.from) else {
         return Ok(());
     };
-    let other = located(&real(tree).join(&before));
+    let other = real_file_path(&real_path(tree).join(&before));
     let still_has_it = fs::read_to_string(&other).is_ok_and(|text| text.contains(name));
     if from.is_some_and(|from| from != before) && still_has_it {
         bail!(
@@ -51,115 +51,115 @@ pub(super) fn refuse_another(tree: &Path, name: &str, from: Option<&str>) -> Res
 
 /// Reports trees without an input, or deletes them with `--prune`. With `--check`, each one is also recorded as a
 /// finding.
-pub(super) fn look_after(
+pub(super) fn handle_orphans(
     cli: &Cli,
     args: &BuildArgs,
     run: &Run,
     note: &mut dyn FnMut(&Path, &str, &str),
 ) -> Result<Exit> {
-    let wanted: BTreeSet<_> = run
+    let built_names: BTreeSet<_> = run
         .compilations
         .iter()
-        .map(|compilation| folder(&args.out, compilation))
+        .map(|compilation| cluster_folder(&args.out, compilation))
         .collect();
-    let read = Read::from_run(run);
-    let mut exit = Exit::Fine;
-    for left in write::built(&args.out)? {
-        if wanted.contains(&left) {
+    let read = RunInputs::from_run(run);
+    let mut exit = Exit::Success;
+    for left in write::built_folders(&args.out)? {
+        if built_names.contains(&left) {
             continue;
         }
         let lock = write::read_lock(&left).ok().flatten();
-        exit = exit.max(match read.judge(&left, lock.as_ref()) {
-            Judgement::Orphan => orphan(cli, args, &left, note)?,
-            Judgement::Unknown if run.is_fleet() && !args.check => {
-                output::say(&format!(
+        exit = exit.max(match read.tree_state(&left, lock.as_ref()) {
+            TreeState::Orphan => handle_orphan(cli, args, &left, note)?,
+            TreeState::Unknown if run.is_fleet() && !args.check => {
+                output::print_message(&format!(
                     "note: the lock of {} does not name its input file; delete the folder if the cluster no longer \
                      exists",
                     left.display()
                 ));
-                Exit::Fine
+                Exit::Success
             }
-            Judgement::Unknown | Judgement::Elsewhere => Exit::Fine,
+            TreeState::Unknown | TreeState::NotInRun => Exit::Success,
         });
     }
     Ok(exit)
 }
 
-fn orphan(
+fn handle_orphan(
     cli: &Cli,
     args: &BuildArgs,
-    left: &Path,
+    tree: &Path,
     note: &mut dyn FnMut(&Path, &str, &str),
 ) -> Result<Exit> {
-    let shown = left.display();
+    let shown = tree.display();
     if args.check {
         // Findings in a format for programs have standard output for themselves.
-        output::listing(args.input.format, &format!("orphan: {shown}\n"))?;
-        let lock = left.join(gpuc_compile::lock::LOCK_FILE);
+        output::print_listing(args.input.format, &format!("orphan: {shown}\n"))?;
+        let lock = tree.join(gpuc_compile::lock::LOCK_FILE);
         let help = "run `gpuc build --prune` if the cluster no longer exists";
         note(&lock, "no cluster in the input generates this tree", help);
-        return Ok(Exit::Differs);
+        return Ok(Exit::OutOfDate);
     }
     if !args.prune {
-        output::say(&format!(
+        output::print_message(&format!(
             "note: no cluster in the input generates {shown}; if the cluster no longer exists, delete the tree with \
              `gpuc build --prune`"
         ));
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
-    match write::remove(left, args.force) {
+    match write::remove(tree, args.force) {
         Ok(changes) if !cli.quiet => {
             let count = changes.removed.len() + changes.edited_by_hand.len();
             let files = if count == 1 { "file" } else { "files" };
-            output::say(&format!("{shown}: {count} {files} removed"));
-            Ok(Exit::Fine)
+            output::print_message(&format!("{shown}: {count} {files} removed"));
+            Ok(Exit::Success)
         }
-        Ok(_) => Ok(Exit::Fine),
-        Err(error) => Ok(failed(&error)),
+        Ok(_) => Ok(Exit::Success),
+        Err(error) => Ok(report_failure(&error)),
     }
 }
 
 /// The state of a tree that the run did not write.
-enum Judgement {
+enum TreeState {
     /// The tree's input was searched for and does not exist.
     Orphan,
     /// The tree's input is not part of this run.
-    Elsewhere,
+    NotInRun,
     /// The tree's input is unknown.
     Unknown,
 }
 
 /// The files and searched folders of a run, by real paths.
-struct Read {
+struct RunInputs {
     files: BTreeSet<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
-impl Read {
+impl RunInputs {
     fn from_run(run: &Run) -> Self {
         let files = run.files.iter();
         Self {
-            files: files.map(|file| located(Path::new(file))).collect(),
-            folders: run.folders.iter().map(|folder| real(folder)).collect(),
+            files: files.map(|file| real_file_path(Path::new(file))).collect(),
+            folders: run.folders.iter().map(|folder| real_path(folder)).collect(),
         }
     }
 
-    fn judge(&self, tree: &Path, lock: Option<&Lock>) -> Judgement {
+    fn tree_state(&self, tree: &Path, lock: Option<&Lock>) -> TreeState {
         let Some(from) = lock.and_then(|lock| lock.from.as_ref()) else {
-            return Judgement::Unknown;
+            return TreeState::Unknown;
         };
-        let from = located(&real(tree).join(from));
+        let from = real_file_path(&real_path(tree).join(from));
         let was_searched = self.folders.iter().any(|folder| from.starts_with(folder));
         if self.files.contains(&from) || (was_searched && !from.exists()) {
-            Judgement::Orphan
+            TreeState::Orphan
         } else {
-            Judgement::Elsewhere
+            TreeState::NotInRun
         }
     }
 }
 
 /// The project folder: the repository, or the parent of the output folder.
-fn project(out: &Path) -> Option<&Path> {
+fn project_folder(out: &Path) -> Option<&Path> {
     let repository = out.ancestors().find(|above| above.join(".git").exists());
     // The root directory is not a project: paths below it are specific to this machine.
     let parent = || out.parent().filter(|folder| folder.parent().is_some());
@@ -167,18 +167,18 @@ fn project(out: &Path) -> Option<&Path> {
 }
 
 /// The real path of a file; a symbolic link itself is not resolved.
-fn located(file: &Path) -> PathBuf {
+fn real_file_path(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
         (Some(folder), Some(name)) if folder.as_os_str().is_empty() => {
-            real(Path::new(".")).join(name)
+            real_path(Path::new(".")).join(name)
         }
-        (Some(folder), Some(name)) => real(folder).join(name),
-        _ => real(file),
+        (Some(folder), Some(name)) => real_path(folder).join(name),
+        _ => real_path(file),
     }
 }
 
 /// The path without links, `.` and `..`, even if its last components do not exist.
-fn real(path: &Path) -> PathBuf {
+fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let found = path
         .ancestors()
@@ -197,7 +197,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// The path of a file relative to a folder, with `/`. Both are real paths.
-fn relative(folder: &Path, file: &Path) -> Option<String> {
+fn relative_path(folder: &Path, file: &Path) -> Option<String> {
     let same = folder.components().zip(file.components());
     let same = same.take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(same).map(|_| Some(".."));
@@ -227,7 +227,7 @@ mod tests {
     fn check(root: &Path, out: &str, file: &str) -> Option<String> {
         let out = root.join(out);
         let file = root.join(file);
-        remembered(&out, &out.join("ml"), file.to_str().unwrap())
+        recorded_input(&out, &out.join("ml"), file.to_str().unwrap())
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let deep = check(&root, "one/deep/clusters", "one/gpu-cluster.yaml");
         assert_eq!(deep.as_deref(), Some("../../../gpu-cluster.yaml"));
         assert_eq!(check(&root, "one/clusters", "two/gpu-cluster.yaml"), None);
-        assert_eq!(remembered(&root, &root.join("ml"), STDIN), None);
+        assert_eq!(recorded_input(&root, &root.join("ml"), STDIN), None);
     }
 
     #[cfg(unix)]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::args::FindingsFormat;
 
 /// Prints data. A closed pipe is not an error.
-pub(crate) fn data(text: &str) -> Result<()> {
+pub(crate) fn print_data(text: &str) -> Result<()> {
     let mut stdout = anstream::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
@@ -21,54 +21,54 @@ pub(crate) fn data(text: &str) -> Result<()> {
 }
 
 /// Prints lines about files: to standard output, unless that contains only findings in a format for programs.
-pub(crate) fn listing(format: FindingsFormat, text: &str) -> Result<()> {
+pub(crate) fn print_listing(format: FindingsFormat, text: &str) -> Result<()> {
     if format == FindingsFormat::Text {
-        return data(text);
+        return print_data(text);
     }
-    say(text.trim_end());
+    print_message(text.trim_end());
     Ok(())
 }
 
 /// Prints a message. Write errors are ignored.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_message(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = writeln!(stderr, "{text}");
 }
 
 /// A progress line on a terminal.
-pub(crate) struct Waiting {
-    what: &'static str,
+pub(crate) struct ProgressLine {
+    label: &'static str,
     count: AtomicUsize,
-    begin: Instant,
-    is_seen: bool,
+    start: Instant,
+    is_visible: bool,
 }
 
-impl Waiting {
+impl ProgressLine {
     /// Creates the line.
     pub(crate) fn new(what: &'static str) -> Self {
         Self {
-            what,
+            label: what,
             count: AtomicUsize::new(0),
-            begin: Instant::now(),
-            is_seen: std::io::stderr().is_terminal(),
+            start: Instant::now(),
+            is_visible: std::io::stderr().is_terminal(),
         }
     }
 
     /// Counts one more item. The line is shown only after 800 milliseconds.
     pub(crate) fn tick(&self) {
-        const SOON: Duration = Duration::from_millis(800);
+        const DELAY: Duration = Duration::from_millis(800);
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.is_seen && self.begin.elapsed() >= SOON {
+        if self.is_visible && self.start.elapsed() >= DELAY {
             let mut stderr = anstream::stderr().lock();
-            let _ = write!(stderr, "\r{}: {count}", self.what);
+            let _ = write!(stderr, "\r{}: {count}", self.label);
             let _ = stderr.flush();
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
-        if self.is_seen {
+        if self.is_visible {
             // Erases the line (ECMA-48, EL).
             let _ = write!(anstream::stderr().lock(), "\r\x1b[2K");
         }

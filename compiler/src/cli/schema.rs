@@ -6,6 +6,6 @@ use super::{Exit, output};
 
 /// Prints it.
 pub(crate) fn run() -> Result<Exit> {
-    output::data(&gpuc_syntax::schema::json())?;
-    Ok(Exit::Fine)
+    output::print_data(&gpuc_syntax::schema::schema_json())?;
+    Ok(Exit::Success)
 }

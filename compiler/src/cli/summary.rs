@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use gpuc_compile::compile::Compilation;
-use gpuc_syntax::diag::words;
+use gpuc_syntax::diag::phrases;
 
 use super::write::Changes;
 
 /// `ml-prod: 5 pools · 5–31 nodes · 18–70 GPUs · 74 files (3 changed, 1 removed) · 6 ms`.
-pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Duration) -> String {
+pub(crate) fn summary_line(
+    compilation: &Compilation,
+    changes: &Changes,
+    elapsed: Duration,
+) -> String {
     let config = compilation.config.as_ref();
     let (Some(config), Some(summary)) = (config, &compilation.summary) else {
         unreachable!("a cluster with a tree has a summary")
@@ -16,12 +20,12 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
     let pools = &summary.pools;
     let sum =
         |count: fn(&gpuc_model::plan::PoolSummary) -> u64| pools.iter().map(count).sum::<u64>();
-    let nodes = range(
+    let nodes = format_range(
         sum(|pool| pool.min_nodes.into()),
         sum(|pool| pool.max_nodes.into()),
         "node",
     );
-    let gpus = range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus), "GPU");
+    let gpus = format_range(sum(|pool| pool.min_gpus), sum(|pool| pool.max_gpus), "GPU");
     let files = compilation
         .output
         .as_ref()
@@ -29,14 +33,14 @@ pub(crate) fn line(compilation: &Compilation, changes: &Changes, elapsed: Durati
     format!(
         "{}: {} · {nodes} · {gpus} · {} ({}) · {}",
         config.metadata.name,
-        words::counted(pools.len(), "pool"),
-        words::counted(files, "file"),
-        difference(changes),
-        milliseconds(elapsed),
+        phrases::pluralize(pools.len(), "pool"),
+        phrases::pluralize(files, "file"),
+        changes_text(changes),
+        format_milliseconds(elapsed),
     )
 }
 
-fn difference(changes: &Changes) -> String {
+fn changes_text(changes: &Changes) -> String {
     let counts = [
         (changes.added.len(), "new"),
         (
@@ -57,15 +61,15 @@ fn difference(changes: &Changes) -> String {
     }
 }
 
-fn range(min: u64, max: u64, word: &str) -> String {
+fn format_range(min: u64, max: u64, word: &str) -> String {
     if min == max {
-        words::counted(min, word)
+        phrases::pluralize(min, word)
     } else {
         format!("{min}–{max} {word}s")
     }
 }
 
-fn milliseconds(elapsed: Duration) -> String {
+fn format_milliseconds(elapsed: Duration) -> String {
     match elapsed.as_millis() {
         0 => "under 1 ms".to_owned(),
         millis => format!("{millis} ms"),

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use gpuc_schema::node_config::Extra;
 
-use super::extras;
+use super::injected_components;
 use crate::cdi;
-use crate::device::{Offer, Part};
+use crate::device::{AdvertisedResource, PhysicalDevice};
 use crate::state::State;
 
 /// Returns the CDI names of all devices, GPUs first.
-pub(super) fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> {
+pub(super) fn qualified_names(state: &State, parts: &[PhysicalDevice<'_>]) -> Vec<String> {
     let mut names: Vec<_> = parts
         .iter()
-        .map(|part| cdi::qualified(cdi::Class::Gpu, part.uuid()))
+        .map(|part| cdi::qualified_name(cdi::Class::Gpu, part.uuid()))
         .collect();
-    for (extra, _) in extras(state) {
+    for (extra, _) in injected_components(state) {
         names.push(match extra {
-            Extra::Gdrcopy => cdi::qualified(cdi::Class::Gdrcopy, cdi::ALL),
-            Extra::Gds => cdi::qualified(cdi::Class::Gds, cdi::ALL),
-            Extra::Mofed => cdi::qualified(cdi::Class::Mofed, cdi::ALL),
-            Extra::Imex => cdi::qualified(cdi::Class::ImexChannel, "0"),
+            Extra::Gdrcopy => cdi::qualified_name(cdi::Class::Gdrcopy, cdi::ALL_DEVICES),
+            Extra::Gds => cdi::qualified_name(cdi::Class::Gds, cdi::ALL_DEVICES),
+            Extra::Mofed => cdi::qualified_name(cdi::Class::Mofed, cdi::ALL_DEVICES),
+            Extra::Imex => cdi::qualified_name(cdi::Class::ImexChannel, "0"),
         });
     }
     names
@@ -29,9 +29,12 @@ pub(super) fn qualified_names(state: &State, parts: &[Part<'_>]) -> Vec<String> 
 /// Returns the annotation that names CDI devices. A container may get several, one for each resource, so the key must
 /// be unique. NVIDIA's plugin uses a random number; here it is a digest of the names, so that the same request has the
 /// same response.
-pub(super) fn annotation(offer: &Offer, names: &[String]) -> BTreeMap<String, String> {
+pub(super) fn cdi_annotation(
+    advertised: &AdvertisedResource,
+    names: &[String],
+) -> BTreeMap<String, String> {
     let names = names.join(",");
-    let digest = digest([offer.resource.as_str(), &names]);
+    let digest = digest([advertised.resource.as_str(), &names]);
     let key = format!("cdi.k8s.io/nvidia-device-plugin_{digest:032x}");
     BTreeMap::from([(key, names)])
 }

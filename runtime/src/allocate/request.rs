@@ -4,56 +4,56 @@ use std::collections::BTreeSet;
 
 use gpuc_schema::node_config::NodeSharing;
 
-use super::Refusal;
-use crate::device::{Gpu, Offer, Part, Share};
+use super::AllocationError;
+use crate::device::{AdvertisedResource, Gpu, KubeletDevice, PhysicalDevice};
 use crate::state::State;
 
 /// Returns the requested devices in the order of the resource, regardless of the request.
-pub(super) fn check<'o>(
+pub(super) fn validate_request<'o>(
     state: &State,
-    offer: &'o Offer,
+    advertised: &'o AdvertisedResource,
     ids: &[String],
-) -> Result<Vec<&'o Share>, Refusal> {
-    let resource = || offer.resource.clone();
+) -> Result<Vec<&'o KubeletDevice>, AllocationError> {
+    let resource = || advertised.resource.clone();
     if ids.is_empty() {
-        return Err(Refusal::Empty {
+        return Err(AllocationError::Empty {
             resource: resource(),
         });
     }
-    let mut wanted = BTreeSet::new();
+    let mut requested = BTreeSet::new();
     let repeated: Vec<_> = ids
         .iter()
-        .filter(|id| !wanted.insert(id.as_str()))
+        .filter(|id| !requested.insert(id.as_str()))
         .collect();
-    let shares: Vec<_> = offer
+    let shares: Vec<_> = advertised
         .shares
         .iter()
-        .filter(|share| wanted.remove(share.id.as_str()))
+        .filter(|share| requested.remove(share.id.as_str()))
         .collect();
-    if !wanted.is_empty() {
-        return Err(Refusal::Unknown {
+    if !requested.is_empty() {
+        return Err(AllocationError::Unknown {
             resource: resource(),
-            ids: wanted.into_iter().map(str::to_owned).collect(),
+            ids: requested.into_iter().map(str::to_owned).collect(),
         });
     }
     if !repeated.is_empty() {
-        return Err(Refusal::Repeated {
+        return Err(AllocationError::Duplicate {
             resource: resource(),
             ids: repeated.into_iter().cloned().collect(),
         });
     }
-    if offer.replicas > 1 && shares.len() > 1 && refuses_more_than_one(&state.config.sharing) {
-        return Err(Refusal::MoreThanOne {
+    if advertised.replicas > 1 && shares.len() > 1 && refuses_more_than_one(&state.config.sharing) {
+        return Err(AllocationError::TooMany {
             resource: resource(),
             asked: shares.len(),
         });
     }
     let unhealthy: Vec<_> = shares
         .iter()
-        .filter_map(|share| Some((share.id.clone(), trouble(state, share)?)))
+        .filter_map(|share| Some((share.id.clone(), unusable_reason(state, share)?)))
         .collect();
     if !unhealthy.is_empty() {
-        return Err(Refusal::Unhealthy {
+        return Err(AllocationError::Unhealthy {
             resource: resource(),
             ids: unhealthy,
         });
@@ -63,13 +63,13 @@ pub(super) fn check<'o>(
 
 /// Returns why a device must not be used: it is unhealthy, or its GPU does not respond, even if its health is not
 /// updated yet.
-fn trouble(state: &State, share: &Share) -> Option<String> {
-    if let Some(reason) = state.trouble(share) {
+fn unusable_reason(state: &State, share: &KubeletDevice) -> Option<String> {
+    if let Some(reason) = state.unhealthy_reason(share) {
         return Some(reason.to_owned());
     }
     match state.inventory.gpu(share.gpu) {
-        Some(Gpu::Silent { error, .. }) => Some(error.to_string()),
-        Some(Gpu::Known { .. }) => None,
+        Some(Gpu::Unresponsive { error, .. }) => Some(error.to_string()),
+        Some(Gpu::Responding { .. }) => None,
         None => Some("the GPU is no longer present".to_owned()),
     }
 }
@@ -89,18 +89,18 @@ fn refuses_more_than_one(sharing: &NodeSharing) -> bool {
 }
 
 /// Returns the GPUs and MIG devices of these devices, without duplicates.
-pub(super) fn parts<'s>(
+pub(super) fn physical_devices<'s>(
     state: &'s State,
-    offer: &Offer,
-    shares: &[&Share],
-) -> Result<Vec<Part<'s>>, Refusal> {
+    advertised: &AdvertisedResource,
+    shares: &[&KubeletDevice],
+) -> Result<Vec<PhysicalDevice<'s>>, AllocationError> {
     let mut seen = BTreeSet::new();
     let (mut parts, mut gone) = (Vec::new(), Vec::new());
     for share in shares {
         if !seen.insert(share.part.as_str()) {
             continue;
         }
-        match state.inventory.part(&share.part) {
+        match state.inventory.physical_device(&share.part) {
             Some(part) => parts.push(part),
             None => gone.push(share.id.clone()),
         }
@@ -108,8 +108,8 @@ pub(super) fn parts<'s>(
     if gone.is_empty() {
         return Ok(parts);
     }
-    Err(Refusal::Unknown {
-        resource: offer.resource.clone(),
+    Err(AllocationError::Unknown {
+        resource: advertised.resource.clone(),
         ids: gone,
     })
 }

@@ -7,10 +7,10 @@ use super::{Hook, Mount};
 use crate::driver_files::{DriverFiles, Library};
 
 /// Mount options of libraries, programs, firmware and settings.
-const FILE: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate"];
+const FILE_MOUNT_OPTIONS: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate"];
 
 /// Mount options of sockets, which are not executable.
-const SOCKET: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate", "noexec"];
+const SOCKET_MOUNT_OPTIONS: &[&str] = &["ro", "nosuid", "nodev", "rbind", "rprivate", "noexec"];
 
 /// The hook that creates the links of the sonames of libraries.
 const LOADER_HOOK: &str = "update-ldcache";
@@ -29,24 +29,34 @@ const EXTRA_LINKS: &[(&str, &str, &str)] = &[
 ///
 /// The loader searches `libcuda.so.1`, but the file is `libcuda.so.570.86.15`. NVIDIA's hooks create the links;
 /// if the hooks are not installed, the file is mounted under each of its names.
-pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
+pub(super) fn driver_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     let mut mounts = Vec::new();
     let hook = driver.hook.as_ref();
     let named_by_hook = hook.is_some_and(|hook| hook.hooks.iter().any(|hook| hook == LOADER_HOOK));
     for library in &driver.libraries {
-        mounts.push(mount(host_root, &library.path, &library.path, FILE));
+        mounts.push(bind_mount(
+            host_root,
+            &library.path,
+            &library.path,
+            FILE_MOUNT_OPTIONS,
+        ));
         if !named_by_hook {
             for link in &library.links {
-                mounts.push(mount(host_root, &library.path, link, FILE));
+                mounts.push(bind_mount(
+                    host_root,
+                    &library.path,
+                    link,
+                    FILE_MOUNT_OPTIONS,
+                ));
             }
         }
     }
-    let rest = [&driver.programs, &driver.firmware, &driver.settings];
-    for path in rest.into_iter().flatten() {
-        mounts.push(mount(host_root, path, path, FILE));
+    let other_files = [&driver.programs, &driver.firmware, &driver.settings];
+    for path in other_files.into_iter().flatten() {
+        mounts.push(bind_mount(host_root, path, path, FILE_MOUNT_OPTIONS));
     }
     for path in &driver.sockets {
-        mounts.push(mount(host_root, path, path, SOCKET));
+        mounts.push(bind_mount(host_root, path, path, SOCKET_MOUNT_OPTIONS));
     }
     mounts
 }
@@ -55,16 +65,16 @@ pub(super) fn mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
 pub(super) fn storage_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount> {
     let paths = driver.storage.iter();
     paths
-        .map(|path| mount(host_root, path, path, FILE))
+        .map(|path| bind_mount(host_root, path, path, FILE_MOUNT_OPTIONS))
         .collect()
 }
 
 /// Returns the hooks of NVIDIA's container toolkit that the installed version supports.
-pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Vec<Hook> {
+pub(super) fn driver_hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Vec<Hook> {
     let Some(program) = &driver.hook else {
         return Vec::new();
     };
-    let links = links(&driver.libraries);
+    let links = link_arguments(&driver.libraries);
     let links = links
         .into_iter()
         .flat_map(|link| ["--link".to_owned(), link]);
@@ -85,7 +95,7 @@ pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Ve
         ("disable-device-node-modification", Vec::new()),
         ("update-application-profile", Vec::new()),
     ];
-    let path = on_host(host_root, &program.path);
+    let path = to_host_path(host_root, &program.path);
     let name = program.path.rsplit('/').next().unwrap_or_default();
     let hook = |(hook, words): (&str, Vec<String>)| {
         let useless = hook == "create-symlinks" && words.is_empty();
@@ -108,7 +118,7 @@ pub(super) fn hooks(host_root: &Path, driver: &DriverFiles, version: &str) -> Ve
 }
 
 /// Formats links for the hook: `target::link`.
-fn links(libraries: &[Library]) -> Vec<String> {
+fn link_arguments(libraries: &[Library]) -> Vec<String> {
     let mut links = BTreeSet::new();
     for library in libraries {
         let Some((folder, file)) = library.path.rsplit_once('/') else {
@@ -126,16 +136,16 @@ fn links(libraries: &[Library]) -> Vec<String> {
     links.into_iter().collect()
 }
 
-fn mount(host_root: &Path, from: &str, to: &str, options: &[&'static str]) -> Mount {
+fn bind_mount(host_root: &Path, from: &str, to: &str, options: &[&'static str]) -> Mount {
     Mount {
-        host_path: on_host(host_root, from),
+        host_path: to_host_path(host_root, from),
         container_path: to.to_owned(),
         options: options.to_vec(),
     }
 }
 
 /// Returns the host path of a path below the driver root.
-fn on_host(host_root: &Path, path: &str) -> String {
+fn to_host_path(host_root: &Path, path: &str) -> String {
     let below = path.trim_start_matches('/');
     host_root.join(below).to_string_lossy().into_owned()
 }

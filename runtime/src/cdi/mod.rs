@@ -12,8 +12,10 @@ use gpuc_schema::node_config::NodeConfig;
 
 pub use spec::{ContainerEdits, Device, DeviceNode, Hook, Mount, Spec};
 
-use crate::allocate::{Node, channel, driver_nodes, host_nodes, part_nodes};
-use crate::device::{Gpu, Inventory, Part};
+use crate::allocate::{
+    HostDeviceNode, driver_nodes, host_nodes, imex_channel_path, nodes_of_device,
+};
+use crate::device::{Gpu, Inventory, PhysicalDevice};
 use crate::driver_files::DriverFiles;
 use crate::host::HostFiles;
 
@@ -21,7 +23,7 @@ use crate::host::HostFiles;
 pub const VENDOR: &str = "k8s.device-plugin.nvidia.com";
 
 /// The device that includes all devices of its class.
-pub const ALL: &str = "all";
+pub const ALL_DEVICES: &str = "all";
 
 /// The classes of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +42,7 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const EACH: [Self; 5] = [
+    pub const ALL: [Self; 5] = [
         Self::Gpu,
         Self::ImexChannel,
         Self::Gdrcopy,
@@ -71,7 +73,7 @@ impl Class {
 }
 
 /// Returns the qualified name of a device: `k8s.device-plugin.nvidia.com/gpu=GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
-pub fn qualified(class: Class, device: &str) -> String {
+pub fn qualified_name(class: Class, device: &str) -> String {
     format!("{}={device}", class.kind())
 }
 
@@ -84,10 +86,10 @@ pub fn specs(
     driver: &DriverFiles,
 ) -> Vec<(Class, Spec)> {
     let host_root = Path::new(&config.driver.host_root);
-    let everything = |nodes: Vec<Node>| vec![Device::new(ALL, &nodes)];
+    let everything = |nodes: Vec<HostDeviceNode>| vec![Device::new(ALL_DEVICES, &nodes)];
     let devices = |class: Class| match class {
-        Class::Gpu => gpus(inventory, files),
-        Class::ImexChannel => channels(files),
+        Class::Gpu => gpu_devices(inventory, files),
+        Class::ImexChannel => imex_channel_devices(files),
         Class::Gdrcopy => everything(driver_nodes(files, &files.gdrcopy_nodes)),
         Class::Gds => {
             let mut devices = everything(host_nodes(&files.gds_nodes));
@@ -107,38 +109,41 @@ pub fn specs(
         let edits = match class {
             Class::Gpu => {
                 let version = &inventory.driver.version;
-                common(files, host_root, driver, version)
+                common_edits(files, host_root, driver, version)
             }
             _ => ContainerEdits::default(),
         };
         Some((class, Spec::new(class.kind(), devices, edits)))
     };
-    Class::EACH.into_iter().filter_map(spec).collect()
+    Class::ALL.into_iter().filter_map(spec).collect()
 }
 
 /// Returns full GPUs and MIG devices, in the order of the driver.
-fn gpus(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
+fn gpu_devices(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
     let parts = inventory.gpus.iter().filter_map(Gpu::info).flat_map(|gpu| {
-        let slices = gpu.slices.iter().map(move |slice| Part::Slice(gpu, slice));
-        std::iter::once(Part::Whole(gpu)).chain(slices)
+        let slices = gpu
+            .slices
+            .iter()
+            .map(move |slice| PhysicalDevice::MigDevice(gpu, slice));
+        std::iter::once(PhysicalDevice::FullGpu(gpu)).chain(slices)
     });
-    let device = |part: Part<'_>| {
-        let nodes = part_nodes(files, part).ok()?;
+    let device = |part: PhysicalDevice<'_>| {
+        let nodes = nodes_of_device(files, part).ok()?;
         Some(Device::new(part.uuid(), &nodes))
     };
     parts.filter_map(device).collect()
 }
 
-fn channels(files: &HostFiles) -> Vec<Device> {
+fn imex_channel_devices(files: &HostFiles) -> Vec<Device> {
     let device = |number: &u32| {
-        let nodes = driver_nodes(files, &[channel(*number)]);
+        let nodes = driver_nodes(files, &[imex_channel_path(*number)]);
         Device::new(&number.to_string(), &nodes)
     };
     files.imex_channels.iter().map(device).collect()
 }
 
 /// Returns the edits for every container with a GPU.
-fn common(
+fn common_edits(
     files: &HostFiles,
     host_root: &Path,
     driver: &DriverFiles,
@@ -149,7 +154,7 @@ fn common(
         // Tells NVIDIA's container runtime, if it is the default runtime, to inject nothing.
         env: vec!["NVIDIA_VISIBLE_DEVICES=void".to_owned()],
         device_nodes: control_nodes.iter().map(Into::into).collect(),
-        mounts: driver::mounts(host_root, driver),
-        hooks: driver::hooks(host_root, driver, version),
+        mounts: driver::driver_mounts(host_root, driver),
+        hooks: driver::driver_hooks(host_root, driver, version),
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::allocate::Node;
+use crate::allocate::HostDeviceNode;
 
 /// The version of the format. 0.5.0 is the first that allows a device name to begin with a digit, as for an IMEX
 /// channel, and a different host path of a node. Newer features are not used, so that old container runtimes work too.
@@ -101,7 +101,7 @@ impl Spec {
 
 impl Device {
     /// Creates a device with these nodes.
-    pub(super) fn new(name: &str, nodes: &[Node]) -> Self {
+    pub(super) fn new(name: &str, nodes: &[HostDeviceNode]) -> Self {
         let device_nodes = nodes.iter().map(DeviceNode::from).collect();
         Self {
             name: name.to_owned(),
@@ -113,8 +113,8 @@ impl Device {
     }
 }
 
-impl From<&Node> for DeviceNode {
-    fn from(node: &Node) -> Self {
+impl From<&HostDeviceNode> for DeviceNode {
+    fn from(node: &HostDeviceNode) -> Self {
         let elsewhere = node.host_path != node.path;
         Self {
             path: node.path.clone(),

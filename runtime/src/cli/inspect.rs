@@ -6,32 +6,32 @@ use std::io::Write;
 use anyhow::Result;
 use gpuc_runtime::args::{InspectArgs, InspectFormat};
 use gpuc_runtime::config::NodeConfig;
-use gpuc_runtime::device::{self, Gpu, Inventory, Offer};
+use gpuc_runtime::device::{self, AdvertisedResource, Gpu, Inventory};
 use gpuc_runtime::health::{Health, HealthEvent, Policy};
 use gpuc_runtime::host::HostFiles;
-use gpuc_runtime::labels::labels;
+use gpuc_runtime::labels::node_labels;
 use gpuc_runtime::nvml::{Nvml, Real};
 use gpuc_runtime::state::State;
 use serde_json::{Value, json};
 
-use super::{End, Simulated, configuration, roots};
+use super::{CommandOutcome, SimulatedNode, host_roots, load_config};
 
 /// Prints the node's GPUs and resources. Fails with [`End::Refused`] after printing if the node differs from its
 /// configuration or a device is unhealthy.
-pub(crate) fn run(args: &InspectArgs) -> Result<End> {
-    let config = configuration(&args.node)?;
-    let mut roots = roots(&args.node, &config);
-    let made = Simulated::new(&args.node, "", &mut roots)?;
-    let driver: Box<dyn Nvml> = match &made {
+pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
+    let config = load_config(&args.node)?;
+    let mut roots = host_roots(&args.node, &config);
+    let simulated = SimulatedNode::new(&args.node, "", &mut roots)?;
+    let driver: Box<dyn Nvml> = match &simulated {
         Some(made) => Box::new(made.fake.clone()),
         None => Box::new(Real::open(&roots.driver)?),
     };
     let inventory = device::discover(&*driver, &roots, None)?;
     let files = HostFiles::read(&roots, &config.driver.host_root, &inventory);
     let mut differences = device::differences(&inventory, &config);
-    let unhealthy = unhealthy(&*driver, &inventory, &config);
+    let unhealthy = unhealthy_devices(&*driver, &inventory, &config);
     let state = State {
-        offers: device::offers(&inventory, &config.sharing),
+        advertised_resources: device::advertised_resources(&inventory, &config.sharing),
         inventory: inventory.into(),
         files: files.into(),
         config: config.into(),
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
     differences.extend(resource_differences(&state));
     let text = match args.format {
         InspectFormat::Json => {
-            serde_json::to_string_pretty(&as_json(&*driver, &state, &differences))? + "\n"
+            serde_json::to_string_pretty(&to_json(&*driver, &state, &differences))? + "\n"
         }
-        InspectFormat::Table => table(&state, &differences),
+        InspectFormat::Table => format_table(&state, &differences),
     };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()) {
@@ -51,21 +51,28 @@ pub(crate) fn run(args: &InspectArgs) -> Result<End> {
         written => written?,
     }
     Ok(if differences.is_empty() && state.unhealthy.is_empty() {
-        End::Well
+        CommandOutcome::Success
     } else {
-        End::Refused
+        CommandOutcome::Incomplete
     })
 }
 
 /// Lists the resources whose advertised number differs from the one in the configuration.
 fn resource_differences(state: &State) -> Vec<String> {
-    let wanted = &state.config.resources;
-    let offered = |resource: &str| state.offer(resource).map_or(0, |offer| offer.shares.len());
-    let unwanted = state.offers.iter().map(|offer| &offer.resource);
-    let all: BTreeSet<&String> = wanted.keys().chain(unwanted).collect();
+    let expected = &state.config.resources;
+    let offered = |resource: &str| {
+        state
+            .advertised_resource(resource)
+            .map_or(0, |offer| offer.shares.len())
+    };
+    let unwanted = state
+        .advertised_resources
+        .iter()
+        .map(|offer| &offer.resource);
+    let all: BTreeSet<&String> = expected.keys().chain(unwanted).collect();
     all.into_iter()
         .filter_map(|resource| {
-            let wanted = wanted.get(resource).copied().unwrap_or(0);
+            let wanted = expected.get(resource).copied().unwrap_or(0);
             let offered = offered(resource);
             let differs = u32::try_from(offered) != Ok(wanted);
             differs.then(|| format!("{resource}: {offered} advertised, {wanted} expected"))
@@ -74,7 +81,7 @@ fn resource_differences(state: &State) -> Vec<String> {
 }
 
 /// Returns the devices that a newly started daemon would report as unhealthy.
-fn unhealthy(
+fn unhealthy_devices(
     driver: &dyn Nvml,
     inventory: &Inventory,
     config: &NodeConfig,
@@ -87,24 +94,26 @@ fn unhealthy(
     let (policy, _) = Policy::new(&config.health, disable.as_deref(), enable.as_deref());
     let mut health = Health::new(policy);
     health.apply(inventory, &HealthEvent::Scanned, 0);
-    for gpu in health.due(0) {
-        health.probed(inventory, gpu, driver.condition(gpu), 0);
+    for gpu in health.take_due_queries(0) {
+        health.handle_response(inventory, gpu, driver.condition(gpu), 0);
     }
     health.unhealthy()
 }
 
-fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
+fn to_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
     let gpu = |gpu: &Gpu| match gpu {
-        Gpu::Known { info, numa } => json!({
+        Gpu::Responding { info, numa } => json!({
             "gpu": info,
             "numa": numa,
             "condition": driver.condition(info.index).ok(),
         }),
-        Gpu::Silent { index, error, .. } => json!({"index": index, "error": error.to_string()}),
+        Gpu::Unresponsive { index, error, .. } => {
+            json!({"index": index, "error": error.to_string()})
+        }
     };
-    let known: Vec<u32> = known(&state.inventory).collect();
-    let links = known.iter().enumerate().flat_map(|(place, one)| {
-        let others = known.iter().skip(place + 1);
+    let indexes: Vec<u32> = responding_gpus(&state.inventory).collect();
+    let links = indexes.iter().enumerate().flat_map(|(place, one)| {
+        let others = indexes.iter().skip(place + 1);
         others.map(move |other| {
             let link = state.inventory.topology.link(*one, *other);
             json!({"gpus": [one, other], "link": link})
@@ -114,28 +123,28 @@ fn as_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
         "driver": state.inventory.driver,
         "gpus": state.inventory.gpus.iter().map(gpu).collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
-        "offers": state.offers,
-        "labels": labels(state, None),
+        "offers": state.advertised_resources,
+        "labels": node_labels(state, None),
         "unwell": state.unhealthy,
         "differences": differences,
     })
 }
 
-fn known(inventory: &Inventory) -> impl Iterator<Item = u32> {
+fn responding_gpus(inventory: &Inventory) -> impl Iterator<Item = u32> {
     inventory.gpus.iter().filter_map(|gpu| match gpu {
-        Gpu::Known { info, .. } => Some(info.index),
-        Gpu::Silent { .. } => None,
+        Gpu::Responding { info, .. } => Some(info.index),
+        Gpu::Unresponsive { .. } => None,
     })
 }
 
-fn table(state: &State, differences: &[String]) -> String {
+fn format_table(state: &State, differences: &[String]) -> String {
     let driver = &state.inventory.driver;
     let (major, minor) = driver.cuda;
     let mut text = format!("driver {} · CUDA {major}.{minor}\n\n", driver.version);
     let mut rows = vec![["GPU", "model", "memory", "NUMA", "UUID"].map(str::to_owned)];
     for gpu in &state.inventory.gpus {
         match gpu {
-            Gpu::Known { info, numa } => {
+            Gpu::Responding { info, numa } => {
                 let memory = info
                     .memory_bytes
                     .map_or("-".to_owned(), |b| format!("{} MiB", b >> 20));
@@ -160,7 +169,7 @@ fn table(state: &State, differences: &[String]) -> String {
                     ]);
                 }
             }
-            Gpu::Silent { index, .. } => {
+            Gpu::Unresponsive { index, .. } => {
                 rows.push([
                     index.to_string(),
                     "not responding".into(),
@@ -171,29 +180,32 @@ fn table(state: &State, differences: &[String]) -> String {
             }
         }
     }
-    text += &aligned(&rows);
+    text += &align_columns(&rows);
     text.push('\n');
     let mut rows = vec![["resource", "advertised", "healthy", "expected"].map(str::to_owned)];
-    let wanted = |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
-    for offer in &state.offers {
-        let Offer {
+    let expected_count =
+        |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
+    for offer in &state.advertised_resources {
+        let AdvertisedResource {
             resource, shares, ..
         } = offer;
-        let healthy = shares.iter().filter(|it| state.trouble(it).is_none());
+        let healthy = shares
+            .iter()
+            .filter(|it| state.unhealthy_reason(it).is_none());
         rows.push([
             resource.clone(),
             shares.len().to_string(),
             healthy.count().to_string(),
-            wanted(resource).to_string(),
+            expected_count(resource).to_string(),
         ]);
     }
     for (resource, count) in &state.config.resources {
-        if state.offer(resource).is_none() {
+        if state.advertised_resource(resource).is_none() {
             let none = "0".to_owned();
             rows.push([resource.clone(), none.clone(), none, count.to_string()]);
         }
     }
-    text += &aligned(&rows);
+    text += &align_columns(&rows);
     if !state.unhealthy.is_empty() {
         text += "\nunhealthy:\n";
         for (part, cause) in &state.unhealthy {
@@ -210,7 +222,7 @@ fn table(state: &State, differences: &[String]) -> String {
 }
 
 /// Formats aligned columns, separated by two spaces.
-fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+fn align_columns<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())

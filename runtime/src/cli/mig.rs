@@ -7,55 +7,59 @@ use gpuc_runtime::nvml::NvmlErrorKind;
 use gpuc_schema::node_config::NodeSharing;
 use tracing::{error, info, warn};
 
-use super::{End, configuration, open_for_mig, roots};
+use super::{CommandOutcome, host_roots, load_config, open_for_mig};
 
 /// Creates the configured MIG devices on every GPU. Skips lost GPUs, which the daemon lists as unhealthy, so that the
 /// other GPUs are still configured.
-pub(crate) fn apply(args: &MigApplyArgs) -> Result<End> {
-    let config = configuration(&args.node)?;
+pub(crate) fn apply(args: &MigApplyArgs) -> Result<CommandOutcome> {
+    let config = load_config(&args.node)?;
     let NodeSharing::Mig { apply, gpus, .. } = &config.sharing else {
         info!("pool {} does not use MIG: nothing to do", config.pool);
-        return Ok(End::Well);
+        return Ok(CommandOutcome::Success);
     };
     if !apply {
         info!(
             "the cloud provider partitions the GPUs of pool {} when it creates a node: nothing to do",
             config.pool
         );
-        return Ok(End::Well);
+        return Ok(CommandOutcome::Success);
     }
-    let driver = open_for_mig(&args.node, &roots(&args.node, &config))?;
-    let mut end = End::Well;
+    let driver = open_for_mig(&args.node, &host_roots(&args.node, &config))?;
+    let mut end = CommandOutcome::Success;
     for gpu in gpus {
         let index = gpu.index;
         match apply_to(&driver, index, &gpu.slices, args.dry_run) {
-            Outcome::AsWanted => info!("GPU {index} already has the configured MIG devices"),
-            Outcome::Done(steps) if args.dry_run => {
+            Outcome::Unchanged => info!("GPU {index} already has the configured MIG devices"),
+            Outcome::Changed(steps) if args.dry_run => {
                 for step in steps {
                     info!("GPU {index}: would {step} (dry run)");
                 }
             }
-            Outcome::Done(steps) => {
+            Outcome::Changed(steps) => {
                 for step in steps {
                     info!("GPU {index}: done: {step}");
                 }
             }
-            Outcome::Left(reason) => {
+            Outcome::Skipped(reason) => {
                 error!("GPU {index} is not changed: {reason}");
-                end = End::Refused;
+                end = CommandOutcome::Incomplete;
             }
             Outcome::Failed { error, .. } if error.kind == NvmlErrorKind::GpuLost => {
                 warn!("GPU {index} is lost and skipped: {error}");
             }
-            Outcome::Failed { done, step, error } => {
+            Outcome::Failed {
+                completed: done,
+                step,
+                error,
+            } => {
                 for step in done {
                     info!("GPU {index}: done: {step}");
                 }
-                let what = step.map_or("read its MIG configuration".to_owned(), |step| {
+                let failed_action = step.map_or("read its MIG configuration".to_owned(), |step| {
                     step.to_string()
                 });
-                error!("GPU {index}: cannot {what}: {error}");
-                end = End::Refused;
+                error!("GPU {index}: cannot {failed_action}: {error}");
+                end = CommandOutcome::Incomplete;
             }
         }
     }

@@ -21,18 +21,18 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
 /// The result of a command.
-pub(crate) enum End {
+pub(crate) enum CommandOutcome {
     /// The command succeeded.
-    Well,
+    Success,
     /// The command did not do everything it was asked to do and reported the reason.
-    Refused,
+    Incomplete,
 }
 
 /// Runs the command given on the command line.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    log(&cli);
-    end_on_panic();
+    init_logging(&cli);
+    exit_on_panic();
     let end = match &cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Inspect(args) => inspect::run(args),
@@ -42,19 +42,19 @@ pub(crate) fn run() -> ExitCode {
         Command::Mps(args) => mps::run(args),
     };
     match end {
-        Ok(End::Well) => ExitCode::SUCCESS,
-        Ok(End::Refused) => ExitCode::from(3),
-        Err(error) => failed(&error),
+        Ok(CommandOutcome::Success) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Incomplete) => ExitCode::from(3),
+        Err(error) => report_failure(&error),
     }
 }
 
-fn failed(error: &anyhow::Error) -> ExitCode {
+fn report_failure(error: &anyhow::Error) -> ExitCode {
     // An error while writing to standard error must not cause another failure.
     let _ = writeln!(std::io::stderr(), "gpuc-runtime: {error:#}");
     ExitCode::FAILURE
 }
 
-fn log(cli: &Cli) {
+fn init_logging(cli: &Cli) {
     let lines = fmt::layer()
         .with_writer(std::io::stderr)
         // Without this, the subscriber reports a failed write to the same standard error and panics.
@@ -72,16 +72,16 @@ fn is_terminal() -> bool {
 }
 
 /// Ends the process when any task panics: a restart is better than a partially working daemon.
-fn end_on_panic() {
-    let usual = std::panic::take_hook();
+fn exit_on_panic() {
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        usual(panic);
+        default_hook(panic);
         std::process::exit(101);
     }));
 }
 
 /// Loads the configuration given on the command line.
-fn configuration(args: &NodeArgs) -> Result<NodeConfig> {
+fn load_config(args: &NodeArgs) -> Result<NodeConfig> {
     let file = args.config.display();
     match config::load(&args.config) {
         Err(ConfigError::Unreadable(error)) if error.kind() == ErrorKind::NotFound => {
@@ -92,7 +92,7 @@ fn configuration(args: &NodeArgs) -> Result<NodeConfig> {
 }
 
 /// Returns the paths to read from. The configuration determines the location of the driver.
-fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
+fn host_roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
     Roots {
         dev: args.dev.clone(),
         proc: args.proc.clone(),
@@ -102,29 +102,29 @@ fn roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
 }
 
 /// A simulated machine and its files, in a temporary directory that is deleted on drop.
-struct Simulated {
+struct SimulatedNode {
     fake: Fake,
     folder: PathBuf,
 }
 
-impl Simulated {
+impl SimulatedNode {
     /// Creates the machine given with `--fake`, if any, and points `roots` to its files.
     fn new(args: &NodeArgs, node: &str, roots: &mut Roots) -> Result<Option<Self>> {
         let Some(words) = &args.fake else {
             return Ok(None);
         };
-        let fake = Fake::machine_called(words, node)?;
+        let fake = Fake::from_description_with_name(words, node)?;
         let folder = std::env::temp_dir().join(format!("gpuc-runtime-{}", std::process::id()));
-        let made = Self { fake, folder };
-        let written = fs::create_dir_all(&made.folder)
-            .and_then(|()| made.fake.write_roots(&made.folder))
-            .with_context(|| made.folder.display().to_string());
+        let simulated = Self { fake, folder };
+        let written = fs::create_dir_all(&simulated.folder)
+            .and_then(|()| simulated.fake.write_roots(&simulated.folder))
+            .with_context(|| simulated.folder.display().to_string());
         *roots = written?;
-        Ok(Some(made))
+        Ok(Some(simulated))
     }
 }
 
-impl Drop for Simulated {
+impl Drop for SimulatedNode {
     fn drop(&mut self) {
         // Files that cannot be deleted are harmless.
         let _ = fs::remove_dir_all(&self.folder);
@@ -144,13 +144,13 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
-    use super::end_on_panic;
+    use super::exit_on_panic;
 
     /// Set where this test runs as the process that panics: names what panics there.
     const PANICS: &str = "GPUC_TEST_PANICS";
 
     /// How a process ends that would end well, had nothing panicked in it.
-    fn end_of(what: &str) -> Option<i32> {
+    fn exit_code_after_panic(what: &str) -> Option<i32> {
         let program = std::env::current_exe().expect("a test is a program");
         let name = "cli::tests::a_panic_anywhere_ends_the_process";
         let mut child = Command::new(program);
@@ -162,13 +162,13 @@ mod tests {
     #[test]
     fn a_panic_anywhere_ends_the_process() {
         let Ok(what) = std::env::var(PANICS) else {
-            assert_eq!(end_of("nothing"), Some(0));
+            assert_eq!(exit_code_after_panic("nothing"), Some(0));
             for what in ["task", "question", "thread"] {
-                assert_eq!(end_of(what), Some(101), "{what}");
+                assert_eq!(exit_code_after_panic(what), Some(101), "{what}");
             }
             return;
         };
-        end_on_panic();
+        exit_on_panic();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

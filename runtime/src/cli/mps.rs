@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use gpuc_runtime::args::NodeArgs;
 use gpuc_runtime::device::{self, Gpu};
-use gpuc_runtime::mps::{Card, Control, Folders, limits, run as run_daemon, shared_memory};
+use gpuc_runtime::mps::{
+    ControlDaemon, Folders, SharedGpu, limit_commands, run as run_daemon, shared_memory,
+};
 use gpuc_runtime::nvml::{MpsControl, Real};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
-use super::{End, configuration, roots};
+use super::{CommandOutcome, host_roots, load_config};
 
 /// The program of the control daemon.
 const PROGRAM: &str = "nvidia-cuda-mps-control";
@@ -29,11 +31,11 @@ const LIBRARY_FOLDERS: &[&str] = &[
 
 /// Runs the control daemon until a termination signal. Every GPU is in exclusive-process mode meanwhile: only the MPS
 /// server can open it, so that no client bypasses its limits.
-pub(crate) fn run(args: &NodeArgs) -> Result<End> {
+pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
     if args.fake.is_some() {
         bail!("simulated GPUs cannot be shared with MPS: remove --fake");
     }
-    let config = configuration(args)?;
+    let config = load_config(args)?;
     let NodeSharing::Mps {
         replicas,
         root,
@@ -43,23 +45,23 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
     else {
         bail!("pool {} does not share its GPUs with MPS", config.pool);
     };
-    let roots = roots(args, &config);
+    let roots = host_roots(args, &config);
     let driver = Real::open(&roots.driver)?;
     let inventory = device::discover(&driver, &roots, None)?;
-    let offers = device::offers(&inventory, &config.sharing);
-    let Some(offer) = offers.first() else {
+    let advertised = device::advertised_resources(&inventory, &config.sharing);
+    let Some(offer) = advertised.first() else {
         bail!("no GPU found to share with MPS");
     };
-    let known = inventory.gpus.iter().filter_map(|gpu| match gpu {
-        Gpu::Known { info, .. } => Some(info),
-        Gpu::Silent { index, error, .. } => {
+    let responding = inventory.gpus.iter().filter_map(|gpu| match gpu {
+        Gpu::Responding { info, .. } => Some(info),
+        Gpu::Unresponsive { index, error, .. } => {
             warn!("GPU {index} is not responding and is skipped: {error}");
             None
         }
     });
-    let cards: Vec<(u32, Card)> = known
+    let cards: Vec<(u32, SharedGpu)> = responding
         .map(|info| {
-            let card = Card {
+            let card = SharedGpu {
                 uuid: info.uuid.clone(),
                 memory_bytes: info.memory_bytes,
                 compute_capability: info.compute_capability,
@@ -67,17 +69,17 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
             (info.index, card)
         })
         .collect();
-    let all: Vec<Card> = cards.iter().map(|(_, card)| card.clone()).collect();
-    let program = program(&roots.driver);
-    let control = Control {
-        libraries: libraries(&roots.driver, &program),
+    let gpus: Vec<SharedGpu> = cards.iter().map(|(_, card)| card.clone()).collect();
+    let program = find_program(&roots.driver);
+    let control = ControlDaemon {
+        libraries: find_library_folder(&roots.driver, &program),
         program,
-        gpus: all.iter().map(|card| card.uuid.clone()).collect(),
-        limits: limits(&all, *replicas, *refuse_more_than_one)?,
-        folders: Folders::of(Path::new(root), &offer.resource),
+        gpus: gpus.iter().map(|card| card.uuid.clone()).collect(),
+        limits: limit_commands(&gpus, *replicas, *refuse_more_than_one)?,
+        folders: Folders::for_resource(Path::new(root), &offer.resource),
     };
     let shared = shared_memory(Path::new(root));
-    make_open(&shared).with_context(|| shared.display().to_string())?;
+    create_world_writable(&shared).with_context(|| shared.display().to_string())?;
     for (index, _) in &cards {
         driver.set_exclusive_process(*index, true)?;
     }
@@ -104,11 +106,11 @@ pub(crate) fn run(args: &NodeArgs) -> Result<End> {
             );
         }
     }
-    ended.map(|()| End::Well)
+    ended.map(|()| CommandOutcome::Success)
 }
 
 /// Finds the program. NVIDIA's container runtime puts it on the `PATH`; otherwise it is below the driver root.
-fn program(driver: &Path) -> PathBuf {
+fn find_program(driver: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
     let below = PROGRAM_FOLDERS
@@ -123,14 +125,14 @@ fn program(driver: &Path) -> PathBuf {
 /// Returns a directory that contains only the driver's libraries, as on GKE. A directory with a C library belongs to
 /// another system, whose libraries would break programs of this one. For a program on the `PATH`, no directory is
 /// needed.
-fn libraries(driver: &Path, program: &Path) -> Option<PathBuf> {
+fn find_library_folder(driver: &Path, program: &Path) -> Option<PathBuf> {
     let folders = LIBRARY_FOLDERS.iter().map(|folder| driver.join(folder));
     let mut folders = folders.filter(|folder| !folder.join("libc.so.6").exists());
     folders.find(|folder| program.starts_with(driver) && folder.join("libcuda.so.1").exists())
 }
 
 /// Creates a world-writable directory with the sticky bit, like `/dev/shm`: clients run as any user.
-fn make_open(folder: &Path) -> std::io::Result<()> {
+fn create_world_writable(folder: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o1777))
 }

@@ -20,9 +20,9 @@ pub enum ConfigError {
     /// The file is not valid JSON of the expected form.
     Malformed(serde_json::Error),
     /// The file has another kind or version.
-    Unknown(String),
+    UnknownVersion(String),
     /// A value is invalid.
-    Impossible(String),
+    Invalid(String),
 }
 
 impl fmt::Display for ConfigError {
@@ -30,8 +30,8 @@ impl fmt::Display for ConfigError {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Malformed(error) => write!(f, "is not a valid {KIND}: {error}"),
-            Self::Impossible(what) => write!(f, "is invalid: {what}"),
-            Self::Unknown(found) => write!(f, "is {found}, expected {API_VERSION} {KIND}"),
+            Self::Invalid(what) => write!(f, "is invalid: {what}"),
+            Self::UnknownVersion(found) => write!(f, "is {found}, expected {API_VERSION} {KIND}"),
         }
     }
 }
@@ -71,11 +71,11 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
     if let Ok(Header { api_version, kind }) = serde_json::from_str(text)
         && (api_version != API_VERSION || kind != KIND)
     {
-        return Err(ConfigError::Unknown(format!("{api_version} {kind}")));
+        return Err(ConfigError::UnknownVersion(format!("{api_version} {kind}")));
     }
     let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
     match validate::validate(&config) {
-        Some(what) => Err(ConfigError::Impossible(what)),
+        Some(what) => Err(ConfigError::Invalid(what)),
         None => Ok(config),
     }
 }
@@ -97,13 +97,13 @@ mod tests {
     }"#;
 
     #[test]
-    fn a_configuration_is_read_back() {
+    fn valid_configuration_is_parsed() {
         let config = parse(CONFIG).expect("it is a configuration");
         assert_eq!(config.resources["nvidia.com/gpu"], 4);
     }
 
     #[test]
-    fn unknown_keys_and_versions_are_refused() {
+    fn unknown_keys_and_versions_are_rejected() {
         let unknown_key = CONFIG.replace("\"pool\"", "\"poool\"");
         assert!(matches!(
             parse(&unknown_key),
@@ -112,7 +112,7 @@ mod tests {
         let unknown_version = CONFIG.replace("v1alpha1", "v2");
         assert!(matches!(
             parse(&unknown_version),
-            Err(ConfigError::Unknown(_))
+            Err(ConfigError::UnknownVersion(_))
         ));
         let newer = unknown_version.replace("\"pool\"", "\"newKey\": 1, \"pool\"");
         let error = parse(&newer).expect_err("it is of another version");

@@ -6,16 +6,16 @@ use gpuc_schema::node_config::{DeviceInjection, LabelOutput, NodeConfig, NodeSha
 
 /// Maximum number of replicas of a GPU: five times the maximum of the compiler. The kubelet reads lists of 4 MiB at
 /// most (gRPC's default), and the list of a machine with 64 GPUs stays well below that.
-const MOST_REPLICAS: u32 = 256;
+const MAX_REPLICAS: u32 = 256;
 
 /// Returns the first invalid value of a configuration: the key, and the valid values.
 pub(super) fn validate(config: &NodeConfig) -> Option<String> {
     if let NodeSharing::TimeSlicing { replicas, .. } | NodeSharing::Mps { replicas, .. } =
         &config.sharing
-        && !(1..=MOST_REPLICAS).contains(replicas)
+        && !(1..=MAX_REPLICAS).contains(replicas)
     {
         return Some(format!(
-            "`replicas` is {replicas}, must be 1 to {MOST_REPLICAS}"
+            "`replicas` is {replicas}, must be 1 to {MAX_REPLICAS}"
         ));
     }
     if config.metrics.port == 0 {
@@ -24,14 +24,16 @@ pub(super) fn validate(config: &NodeConfig) -> Option<String> {
     if let Some(what) = validate_mig(&config.sharing) {
         return Some(what);
     }
-    paths(config).into_iter().find_map(|(key, path)| {
-        if !path.starts_with('/') {
-            return Some(format!("`{key}` is `{path}`, must begin with `/`"));
-        }
-        // No file system has such a path.
-        let has_nul = path.contains('\0');
-        has_nul.then(|| format!("`{key}` contains a NUL character"))
-    })
+    configured_paths(config)
+        .into_iter()
+        .find_map(|(key, path)| {
+            if !path.starts_with('/') {
+                return Some(format!("`{key}` is `{path}`, must begin with `/`"));
+            }
+            // No file system has such a path.
+            let has_nul = path.contains('\0');
+            has_nul.then(|| format!("`{key}` contains a NUL character"))
+        })
 }
 
 /// Validates the MIG configuration.
@@ -48,7 +50,7 @@ fn validate_mig(sharing: &NodeSharing) -> Option<String> {
 }
 
 /// Returns all paths, with their keys.
-fn paths(config: &NodeConfig) -> Vec<(&'static str, &str)> {
+fn configured_paths(config: &NodeConfig) -> Vec<(&'static str, &str)> {
     let mut paths = vec![
         ("driver.hostRoot", config.driver.host_root.as_str()),
         ("driver.containerRoot", &config.driver.container_root),
@@ -84,7 +86,7 @@ mod tests {
     const TIME_SLICING: &str = r#"{"timeSlicing": {"replicas": 4, "rename": false}}"#;
 
     #[test]
-    fn what_nobody_can_mean_is_refused() {
+    fn invalid_values_are_rejected() {
         for (one, other, says) in [
             ("\"replicas\": 4", "\"replicas\": 0", "`replicas` is 0"),
             (

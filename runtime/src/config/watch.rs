@@ -11,10 +11,10 @@ use tokio_stream::StreamExt;
 use super::{ConfigError, NodeConfig, parse, read};
 
 /// How long the directory must be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
-const SETTLED: Duration = Duration::from_millis(50);
+const SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// Delay before a missing directory or an unreadable file is retried.
-const AWAY: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Sends each new content of the file, starting from `known`. Only the content counts: a symbolic link to another file
 /// with the same text is no change, and another text behind the same link is one. If the file is deleted, the last
@@ -27,31 +27,31 @@ pub async fn watch(
     let mut known = Ok(known);
     loop {
         let Some(mut events) = subscribe(&path) else {
-            tokio::time::sleep(AWAY).await;
+            tokio::time::sleep(RETRY_DELAY).await;
             continue;
         };
         loop {
-            if let Some(change) = changed(&path, &mut known)
+            if let Some(change) = poll_change(&path, &mut known)
                 && changes.send(change).is_err()
             {
                 return;
             }
             let next = events.next();
-            let more = match &known {
+            let update = match &known {
                 Ok(_) => next.await,
                 // The cause, such as permissions or a lack of file descriptors, may end without an event.
-                Err(_) => match tokio::time::timeout(AWAY, next).await {
+                Err(_) => match tokio::time::timeout(RETRY_DELAY, next).await {
                     Ok(more) => more,
                     Err(_) => continue,
                 },
             };
-            if !matches!(more, Some(Ok(_))) {
+            if !matches!(update, Some(Ok(_))) {
                 break;
             }
             let quiet = async { while let Some(Ok(_)) = events.next().await {} };
             // Either more events arrive and the file is read once for all of them, or none does.
-            let _ = tokio::time::timeout(SETTLED, quiet).await;
-            if !folder(&path).is_some_and(Path::exists) {
+            let _ = tokio::time::timeout(SETTLE_TIME, quiet).await;
+            if !parent_folder(&path).is_some_and(Path::exists) {
                 break;
             }
         }
@@ -59,7 +59,7 @@ pub async fn watch(
 }
 
 /// Returns the change of the file, if any. `known` is the last text, or the last error.
-fn changed(
+fn poll_change(
     path: &Path,
     known: &mut Result<String, io::ErrorKind>,
 ) -> Option<Result<NodeConfig, ConfigError>> {
@@ -83,7 +83,7 @@ fn changed(
 }
 
 /// Returns the directory of the file. For a file name without a directory, it is the working directory.
-fn folder(path: &Path) -> Option<&Path> {
+fn parent_folder(path: &Path) -> Option<&Path> {
     let folder = path.parent()?;
     if folder.as_os_str().is_empty() {
         return Some(Path::new("."));
@@ -100,7 +100,7 @@ fn subscribe(path: &Path) -> Option<inotify::EventStream<[u8; 1024]>> {
         | WatchMask::CLOSE_WRITE
         | WatchMask::DELETE
         | WatchMask::DELETE_SELF;
-    inotify.watches().add(folder(path)?, mask).ok()?;
+    inotify.watches().add(parent_folder(path)?, mask).ok()?;
     inotify.into_event_stream([0; 1024]).ok()
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use super::super::tests::CONFIG;
     use super::*;
 
-    async fn next(
+    async fn next_change(
         changes: &mut UnboundedReceiver<Result<NodeConfig, ConfigError>>,
     ) -> Result<NodeConfig, ConfigError> {
         let next = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
@@ -124,7 +124,7 @@ mod tests {
 
     /// Puts a text where the kubelet puts that of a ConfigMap: below a folder with a time in its name, which `..data`
     /// points to.
-    fn publish(folder: &Path, version: &str, text: &str) {
+    fn publish_config_map(folder: &Path, version: &str, text: &str) {
         fs::create_dir(folder.join(version)).unwrap();
         fs::write(folder.join(version).join("node.json"), text).unwrap();
         let next = folder.join("..data_tmp");
@@ -133,68 +133,68 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn contents_count_and_links_do_not() {
+    async fn only_changed_content_is_sent() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("node.json");
-        publish(folder.path(), "..1", CONFIG);
+        publish_config_map(folder.path(), "..1", CONFIG);
         symlink("..data/node.json", &path).unwrap();
         let (sender, mut changes) = unbounded_channel();
         let watching = tokio::spawn(watch(path, CONFIG.to_owned(), sender));
 
-        publish(folder.path(), "..2", CONFIG);
-        tokio::time::sleep(SETTLED * 4).await;
+        publish_config_map(folder.path(), "..2", CONFIG);
+        tokio::time::sleep(SETTLE_TIME * 4).await;
         assert!(changes.try_recv().is_err(), "the same text is no change");
 
-        publish(
+        publish_config_map(
             folder.path(),
             "..3",
             &CONFIG.replace("\"demo\"", "\"other\""),
         );
-        assert_eq!(next(&mut changes).await.unwrap().cluster, "other");
+        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "other");
 
-        publish(folder.path(), "..4", "{");
+        publish_config_map(folder.path(), "..4", "{");
         assert!(matches!(
-            next(&mut changes).await,
+            next_change(&mut changes).await,
             Err(ConfigError::Malformed(_))
         ));
 
-        publish(folder.path(), "..5", CONFIG);
-        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        publish_config_map(folder.path(), "..5", CONFIG);
+        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();
     }
 
     #[tokio::test]
-    async fn an_unreadable_file_is_reported_once_and_a_missing_one_is_not() {
+    async fn unreadable_file_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
         let watching = tokio::spawn(watch(path.clone(), CONFIG.to_owned(), sender));
-        tokio::time::sleep(SETTLED).await;
+        tokio::time::sleep(SETTLE_TIME).await;
 
         fs::write(&path, b"\xff\xfe").unwrap();
-        let error = next(&mut changes).await.unwrap_err();
+        let error = next_change(&mut changes).await.unwrap_err();
         assert!(matches!(error, ConfigError::Unreadable(_)), "{error}");
         fs::write(folder.path().join("other"), "").unwrap();
         fs::remove_file(&path).unwrap();
-        tokio::time::sleep(SETTLED * 4).await;
+        tokio::time::sleep(SETTLE_TIME * 4).await;
         assert!(changes.try_recv().is_err(), "it is reported once");
 
         // What was wanted last is in order again.
         fs::write(&path, CONFIG).unwrap();
-        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();
     }
 
     #[tokio::test]
-    async fn a_folder_that_comes_late_is_met() {
+    async fn late_folder_is_watched() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
         // What changed before the watch began is reported too.
         let watching = tokio::spawn(watch(path, String::new(), sender));
-        assert_eq!(next(&mut changes).await.unwrap().cluster, "demo");
+        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();
     }
 }

@@ -9,7 +9,7 @@ use crate::nvml::{GpuInfo, Nvml, NvmlError, NvmlErrorKind};
 
 /// Display adapters of a DGX Station without compute support (NVIDIA/k8s-device-plugin@1b826acc skips them
 /// as well).
-const DISPLAYS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
+const DISPLAY_ADAPTERS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
 /// Discovers the GPUs of the node. Only a driver that does not respond at all is an error. A GPU that does not respond
 /// is [`Gpu::Silent`], with its last known identity. The topology is read once and kept while the GPUs stay the same.
@@ -23,7 +23,10 @@ pub fn discover(
     let answers: Vec<_> = (0..nvml.gpu_count()?)
         .map(|index| {
             let answer = nvml.gpu(index);
-            (index, answer.and_then(|info| named(info, &mut names)))
+            (
+                index,
+                answer.and_then(|info| with_unique_uuid(info, &mut names)),
+            )
         })
         .collect();
     let answering: BTreeSet<&str> = answers
@@ -33,19 +36,19 @@ pub fn discover(
     let mut gpus = Vec::new();
     for (index, answer) in &answers {
         match answer {
-            Ok(info) if DISPLAYS.contains(&info.name.as_str()) => {}
-            Ok(info) => gpus.push(Gpu::Known {
+            Ok(info) if DISPLAY_ADAPTERS.contains(&info.name.as_str()) => {}
+            Ok(info) => gpus.push(Gpu::Responding {
                 info: info.clone(),
-                numa: numa(roots, &info.pci_bus_id),
+                numa: read_numa_node(roots, &info.pci_bus_id),
             }),
-            Err(error) => gpus.push(Gpu::Silent {
+            Err(error) => gpus.push(Gpu::Unresponsive {
                 index: *index,
-                last: last(previous, *index, &answering),
+                last_info: last_known_info(previous, *index, &answering),
                 error: error.clone(),
             }),
         }
     }
-    let topology = topology(nvml, &gpus, previous);
+    let topology = read_topology(nvml, &gpus, previous);
     Ok(Inventory {
         driver,
         gpus,
@@ -55,7 +58,10 @@ pub fn discover(
 
 /// Ensures that a GPU has a unique UUID. The kubelet merges devices with the same ID, and a container that
 /// requests an ambiguous ID gets either device.
-fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, NvmlError> {
+fn with_unique_uuid(
+    info: GpuInfo,
+    names: &mut BTreeMap<String, u32>,
+) -> Result<GpuInfo, NvmlError> {
     let index = info.index;
     let nameless = |why: String| NvmlError {
         kind: NvmlErrorKind::Other,
@@ -65,8 +71,8 @@ fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, Nv
         return Err(nameless("the driver reports no UUID".to_owned()));
     }
     if let Some(other) = names.get(&info.uuid) {
-        let why = format!("the driver reports the UUID of GPU {other}, {}", info.uuid);
-        return Err(nameless(why));
+        let message = format!("the driver reports the UUID of GPU {other}, {}", info.uuid);
+        return Err(nameless(message));
     }
     names.insert(info.uuid.clone(), index);
     Ok(info)
@@ -74,14 +80,18 @@ fn named(info: GpuInfo, names: &mut BTreeMap<String, u32>) -> Result<GpuInfo, Nv
 
 /// Returns the last known identity of the GPU with this index. A reloaded driver may have given the index to another
 /// GPU: one that responds under another index is not the silent one.
-fn last(previous: Option<&Inventory>, index: u32, answering: &BTreeSet<&str>) -> Option<GpuInfo> {
+fn last_known_info(
+    previous: Option<&Inventory>,
+    index: u32,
+    answering: &BTreeSet<&str>,
+) -> Option<GpuInfo> {
     let info = previous?.gpu(index)?.info()?;
     (!answering.contains(info.uuid.as_str())).then(|| info.clone())
 }
 
 /// Returns the NUMA node of the GPU. The driver writes the PCI domain with eight digits, sysfs with four, or more if
 /// needed.
-fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
+fn read_numa_node(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
     let (domain, rest) = pci_bus_id.split_once(':')?;
     let domain = u32::from_str_radix(domain, 16).ok()?;
     let device = format!("{domain:04x}:{}", rest.to_lowercase());
@@ -95,10 +105,10 @@ fn numa(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
 }
 
 /// Reads the links of all new pairs, and of those that failed before. Failures are left out.
-fn topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topology {
-    let before = |gpu: &Gpu| previous.and_then(|it| it.gpu(gpu.index())).map(Gpu::id);
-    let same = |gpu: &Gpu| before(gpu) == Some(gpu.id());
-    let silent = |gpu: &Gpu| matches!(gpu, Gpu::Silent { .. });
+fn read_topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topology {
+    let previous_id = |gpu: &Gpu| previous.and_then(|it| it.gpu(gpu.index())).map(Gpu::id);
+    let is_unchanged = |gpu: &Gpu| previous_id(gpu) == Some(gpu.id());
+    let silent = |gpu: &Gpu| matches!(gpu, Gpu::Unresponsive { .. });
     let pairs = gpus
         .iter()
         .enumerate()
@@ -106,7 +116,9 @@ fn topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topo
     Topology::new(pairs.filter_map(|(one, other)| {
         let pair = (one.index(), other.index());
         let known = previous
-            .filter(|it| it.topology.knows(pair.0, pair.1) && same(one) && same(other))
+            .filter(|it| {
+                it.topology.has_link(pair.0, pair.1) && is_unchanged(one) && is_unchanged(other)
+            })
             .map(|it| it.topology.link(pair.0, pair.1));
         if known.is_some() || silent(one) || silent(other) {
             return Some((pair, known?));
@@ -127,7 +139,7 @@ mod tests {
     }
 
     fn node(words: &str) -> Node {
-        let fake = Fake::machine(words).expect(words);
+        let fake = Fake::from_description(words).expect(words);
         let folder = tempfile::tempdir().expect("a folder");
         let roots = fake.write_roots(folder.path()).expect("files");
         Node {
@@ -143,24 +155,24 @@ mod tests {
         }
     }
 
-    fn numas(inventory: &Inventory) -> Vec<Option<u32>> {
+    fn numa_nodes(inventory: &Inventory) -> Vec<Option<u32>> {
         let numa = |gpu: &Gpu| match gpu {
-            Gpu::Known { numa, .. } => *numa,
-            Gpu::Silent { .. } => None,
+            Gpu::Responding { numa, .. } => *numa,
+            Gpu::Unresponsive { .. } => None,
         };
         inventory.gpus.iter().map(numa).collect()
     }
 
     #[test]
-    fn everything_is_found() {
+    fn inventory_is_complete() {
         let inventory = node("h100x8").discover(None);
         assert_eq!(inventory.gpus.len(), 8);
-        assert_eq!(numas(&inventory)[3..5], [Some(0), Some(1)]);
+        assert_eq!(numa_nodes(&inventory)[3..5], [Some(0), Some(1)]);
         assert_eq!(inventory.topology.link(7, 0).nvlinks, 18);
     }
 
     #[test]
-    fn the_system_may_not_know_the_numa_node() {
+    fn numa_node_can_be_unknown() {
         let node = node("l4x3");
         let file = |bus| {
             node.roots
@@ -169,40 +181,40 @@ mod tests {
         };
         fs::write(file("0000:19:00.0"), "-1\n").expect("a file");
         fs::remove_file(file("0000:3b:00.0")).expect("it was there");
-        assert_eq!(numas(&node.discover(None)), [None, None, Some(1)]);
-        assert_eq!(numa(&node.roots, "../../etc/passwd"), None);
-        assert_eq!(numa(&node.roots, "0000:../../x"), None);
+        assert_eq!(numa_nodes(&node.discover(None)), [None, None, Some(1)]);
+        assert_eq!(read_numa_node(&node.roots, "../../etc/passwd"), None);
+        assert_eq!(read_numa_node(&node.roots, "0000:../../x"), None);
     }
 
     #[test]
-    fn pci_domains_beyond_four_digits_keep_their_digits() {
+    fn long_pci_domains_are_kept() {
         let node = node("l4");
         let device = node.roots.sys.join("bus/pci/devices/10001:01:00.0");
         fs::create_dir_all(&device).expect("a folder");
         fs::write(device.join("numa_node"), "5\n").expect("a file");
-        assert_eq!(numa(&node.roots, "00010001:01:00.0"), Some(5));
+        assert_eq!(read_numa_node(&node.roots, "00010001:01:00.0"), Some(5));
     }
 
     /// NVIDIA's plugin ends when one GPU does not answer at start (facts: NVIDIA/k8s-device-plugin#2038).
     #[test]
-    fn a_gpu_that_is_lost_at_start_leaves_the_others() {
+    fn gpu_lost_at_start_does_not_affect_others() {
         let node = node("h100x8");
         node.fake.control().lose(3);
         let inventory = node.discover(None);
         assert_eq!(inventory.gpus.len(), 8);
         assert_eq!(inventory.gpus[3].id(), "gpu-3-silent");
         assert_eq!(inventory.topology.link(2, 4).nvlinks, 18);
-        assert!(!inventory.topology.knows(2, 3));
+        assert!(!inventory.topology.has_link(2, 3));
     }
 
     #[test]
-    fn a_gpu_that_is_lost_later_keeps_its_name_and_comes_back() {
+    fn gpu_lost_later_keeps_its_identity() {
         let node = node("h100x8");
         let first = node.discover(None);
         node.fake.control().lose(3);
         let second = node.discover(Some(&first));
         assert!(
-            matches!(&second.gpus[3], Gpu::Silent { error, .. } if error.kind == NvmlErrorKind::GpuLost)
+            matches!(&second.gpus[3], Gpu::Unresponsive { error, .. } if error.kind == NvmlErrorKind::GpuLost)
         );
         assert_eq!(second.gpus[3].id(), first.gpus[3].id());
         // Its name lasts beyond one look, and what it was joined with does too.
@@ -214,41 +226,52 @@ mod tests {
     }
 
     #[test]
-    fn a_second_look_asks_little() {
+    fn second_discovery_makes_few_calls() {
         let node = node("h100x8");
         let control = node.fake.control();
         let first = node.discover(None);
-        assert_eq!(control.calls_of("link"), 28);
-        let before = control.calls();
+        assert_eq!(control.call_count_for("link"), 28);
+        let before = control.call_count();
         assert_eq!(node.discover(Some(&first)), first);
-        assert_eq!(control.calls() - before, 10, "driver, count, and each GPU");
-        control.cut(0, "7g.80gb").expect("it fits");
+        assert_eq!(
+            control.call_count() - before,
+            10,
+            "driver, count, and each GPU"
+        );
+        control.partition(0, "7g.80gb").expect("it fits");
         node.discover(Some(&first));
         assert_eq!(
-            control.calls_of("link"),
+            control.call_count_for("link"),
             28,
             "a MIG change does not affect links"
         );
     }
 
     #[test]
-    fn pairs_of_a_gpu_that_was_silent_are_asked_about_when_it_answers() {
+    fn links_of_returned_gpu_are_read() {
         let node = node("h100x4");
         let control = node.fake.control();
         control.lose(0);
         let first = node.discover(None);
-        assert_eq!(control.calls_of("link"), 3);
+        assert_eq!(control.call_count_for("link"), 3);
         control.bring_back(0);
         let second = node.discover(Some(&first));
-        assert_eq!(control.calls_of("link"), 6, "only the three that are new");
+        assert_eq!(
+            control.call_count_for("link"),
+            6,
+            "only the three that are new"
+        );
         assert_eq!(second, node.discover(None));
     }
 
     #[test]
-    fn other_gpus_are_other_pairs() {
+    fn links_of_replaced_gpus_are_read_again() {
         let node = node("l4x4");
         let first = node.discover(None);
-        node.fake.control().replace("h100x4").expect("a machine");
+        node.fake
+            .control()
+            .replace_gpus("h100x4")
+            .expect("a machine");
         let second = node.discover(Some(&first));
         assert_eq!(second.topology.link(0, 3).nvlinks, 18);
     }
@@ -256,16 +279,16 @@ mod tests {
     /// After the driver was reloaded without GPU 1, index 1 is what was index 2. If that falls silent under an index
     /// that another had, nothing is called by two names.
     #[test]
-    fn no_gpu_is_there_twice() {
+    fn duplicate_uuid_is_an_error_of_one_gpu() {
         let node = node("h100x3");
         let first = node.discover(None);
         let mut renumbered = first.clone();
-        let Gpu::Known { info, .. } = &first.gpus[2] else {
+        let Gpu::Responding { info, .. } = &first.gpus[2] else {
             panic!("it answers");
         };
         let mut moved = info.clone();
         moved.index = 1;
-        renumbered.gpus[1] = Gpu::Known {
+        renumbered.gpus[1] = Gpu::Responding {
             info: moved,
             numa: None,
         };
@@ -275,16 +298,16 @@ mod tests {
     }
 
     #[test]
-    fn screens_are_passed_over() {
+    fn display_adapters_are_skipped() {
         let node = node("a100-sxm4-80gbx4+t4");
-        node.fake.control().call(4, "NVIDIA DGX Display");
+        node.fake.control().set_driver_name(4, "NVIDIA DGX Display");
         let inventory = node.discover(None);
         assert_eq!(inventory.gpus.len(), 4);
-        assert_eq!(node.fake.control().calls_of("link"), 6);
+        assert_eq!(node.fake.control().call_count_for("link"), 6);
     }
 
     #[test]
-    fn a_driver_that_is_away_is_an_error() {
+    fn missing_driver_is_an_error() {
         let node = node("h100x8");
         node.fake.control().fail_all(Some(NvmlErrorKind::NoLibrary));
         let error = discover(&node.fake, &node.roots, None).expect_err("it is away");

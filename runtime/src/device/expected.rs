@@ -59,7 +59,7 @@ pub fn hardware_differences(
         });
     }
     for info in inventory.gpus.iter().filter_map(Gpu::info) {
-        let model = model_of(info);
+        let model = find_model(info);
         if model.is_some_and(|model| model.key == expected.model) {
             continue;
         }
@@ -74,10 +74,10 @@ pub fn hardware_differences(
 
 /// Finds the GPU model in gpuc's catalog: by PCI ID, or else by the driver's name. A partial GPU of a cloud
 /// provider has the name of the model with its size in GB (`NVIDIA A10-8Q`).
-pub fn model_of(info: &GpuInfo) -> Option<&'static GpuModel> {
+pub fn find_model(info: &GpuInfo) -> Option<&'static GpuModel> {
     let by_id = |model: &&&GpuModel| model.pci_ids.contains(&info.pci_id);
-    let product = product::sanitise(&info.name);
-    let whole = whole(&product);
+    let product = product::from_driver_name(&info.name);
+    let whole = without_partition_size(&product);
     let by_name = |model: &&&GpuModel| {
         model.products.contains(&product.as_str()) || model.products.contains(&whole)
     };
@@ -89,7 +89,7 @@ pub fn model_of(info: &GpuInfo) -> Option<&'static GpuModel> {
 }
 
 /// Returns the product without the size of a partial GPU.
-fn whole(product: &str) -> &str {
+fn without_partition_size(product: &str) -> &str {
     let part = product.rsplit_once('-').filter(|(_, part)| {
         let size = part.strip_suffix('Q').unwrap_or_default();
         !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit())
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_differs_in_nothing() {
+    fn expected_gpus_have_no_differences() {
         for model in MODELS {
             assert_eq!(differences(model.key, model.key, 1), [""; 0]);
         }
     }
 
     #[test]
-    fn other_cards_and_other_numbers_differ() {
+    fn other_models_and_counts_differ() {
         assert_eq!(
             differences("h100", "h100-sxm5-80gb", 2),
             ["found 1 GPU instead of 2"]
@@ -137,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_known_by_its_id_or_its_name() {
+    fn model_is_found_by_pci_id_or_name() {
         let card = |name: &str, pci_id| {
-            let mut info = Fake::machine("l4")
+            let mut info = Fake::from_description("l4")
                 .expect("a machine")
                 .gpu(0)
                 .expect("a GPU");
             name.clone_into(&mut info.name);
             info.pci_id = pci_id;
-            model_of(&info).map(|model| model.key)
+            find_model(&info).map(|model| model.key)
         };
         assert_eq!(card("whatever", 0x2330_10DE), Some("h100-sxm5-80gb"));
         assert_eq!(

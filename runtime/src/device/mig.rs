@@ -6,14 +6,14 @@ use std::fmt;
 use gpuc_schema::config::MigStrategy;
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
 
-use super::share::GPU;
+use super::advertised::GPU;
 use super::{Gpu, Inventory};
-use crate::nvml::{GpuInfo, SliceInfo};
+use crate::nvml::{GpuInfo, MigDeviceInfo};
 
 /// Returns the resource that advertises a MIG device. With strategy `single`, MIG devices are advertised as
 /// GPUs; with `mixed`, each profile has its own name. A compute instance that uses only a part of its GPU instance
 /// shares memory with others and is not advertised, as with NVIDIA's plugin.
-pub fn resource_of(slice: &SliceInfo, strategy: MigStrategy) -> Option<String> {
+pub fn resource_for(slice: &MigDeviceInfo, strategy: MigStrategy) -> Option<String> {
     if slice.ci_slices != slice.gi_slices {
         return None;
     }
@@ -28,7 +28,7 @@ pub fn resource_of(slice: &SliceInfo, strategy: MigStrategy) -> Option<String> {
 
 /// Returns the profile of all MIG devices under `single`: the configured one or, if the cloud provider partitions the
 /// GPUs, the most frequent one. Other profiles are not advertised: a pod that requests a GPU could get either.
-pub fn usual_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> Option<&'p str> {
+pub fn common_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> Option<&'p str> {
     let NodeSharing::Mig { strategy, gpus, .. } = sharing else {
         return None;
     };
@@ -42,24 +42,24 @@ pub fn usual_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) -> 
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let infos = inventory.gpus.iter().filter_map(Gpu::info);
     let slices = infos.flat_map(|info| &info.slices);
-    for slice in slices.filter(|slice| resource_of(slice, *strategy).is_some()) {
+    for slice in slices.filter(|slice| resource_for(slice, *strategy).is_some()) {
         *counts.entry(&slice.profile).or_default() += 1;
     }
-    let most = counts.values().copied().max()?;
-    let of_most = counts.into_iter().find(|(_, count)| *count == most);
+    let max_count = counts.values().copied().max()?;
+    let of_most = counts.into_iter().find(|(_, count)| *count == max_count);
     of_most.map(|(profile, _)| profile)
 }
 
 /// A problem of the MIG configuration that prevents advertising, or a pending change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LayoutProblem {
+pub enum MigProblem {
     /// Under `single`, all GPUs or none must be in MIG mode; this one is not, and is not advertised.
     NotInMigMode {
         /// The driver's index.
         gpu: u32,
     },
     /// In MIG mode without MIG devices: it advertises nothing.
-    Uncut {
+    NotPartitioned {
         /// The driver's index.
         gpu: u32,
     },
@@ -71,7 +71,7 @@ pub enum LayoutProblem {
         on: bool,
     },
     /// Under `single`, all MIG devices must have one profile; this one differs and is not advertised.
-    Unlike {
+    OtherProfile {
         /// The driver's index.
         gpu: u32,
         /// The index of the MIG device.
@@ -79,7 +79,7 @@ pub enum LayoutProblem {
         /// Its profile.
         profile: String,
         /// The profile of the others.
-        usual: String,
+        common: String,
     },
     /// The compute instance uses only a part of its GPU instance, and is not advertised.
     Partial {
@@ -92,14 +92,14 @@ pub enum LayoutProblem {
     },
 }
 
-impl fmt::Display for LayoutProblem {
+impl fmt::Display for MigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInMigMode { gpu } => write!(
                 f,
                 "GPU {gpu} is not in MIG mode but others are: strategy `single` does not advertise it"
             ),
-            Self::Uncut { gpu } => {
+            Self::NotPartitioned { gpu } => {
                 write!(
                     f,
                     "GPU {gpu} is in MIG mode without MIG devices: it advertises nothing"
@@ -109,11 +109,11 @@ impl fmt::Display for LayoutProblem {
                 let mode = if *on { "on" } else { "off" };
                 write!(f, "GPU {gpu}: MIG mode turns {mode} at the next GPU reset")
             }
-            Self::Unlike {
+            Self::OtherProfile {
                 gpu,
                 slice,
                 profile,
-                usual,
+                common: usual,
             } => write!(
                 f,
                 "MIG device {slice} of GPU {gpu} is {profile}, others are {usual}: strategy `single` does not \
@@ -132,43 +132,43 @@ impl fmt::Display for LayoutProblem {
 }
 
 /// Returns the problems of the MIG configuration, independent of the expected one. Silent GPUs are skipped.
-pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<LayoutProblem> {
+pub fn mig_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<MigProblem> {
     let NodeSharing::Mig { strategy, .. } = sharing else {
         return Vec::new();
     };
     let single = *strategy == MigStrategy::Single;
-    let any_cut = any_in_mig_mode(inventory);
-    let usual = usual_profile(inventory, sharing);
+    let any_cut = has_gpu_in_mig_mode(inventory);
+    let usual = common_profile(inventory, sharing);
     let mut problems = Vec::new();
-    for info in answering(inventory) {
+    for info in responding_gpus(inventory) {
         let gpu = info.index;
         if let Some(mode) = info.mig.filter(|mode| mode.enabled != mode.pending) {
             let on = mode.pending;
-            problems.push(LayoutProblem::Pending { gpu, on });
+            problems.push(MigProblem::Pending { gpu, on });
         }
-        if !in_mig_mode(info) {
+        if !is_in_mig_mode(info) {
             if single && any_cut {
-                problems.push(LayoutProblem::NotInMigMode { gpu });
+                problems.push(MigProblem::NotInMigMode { gpu });
             }
             continue;
         }
         if info.slices.is_empty() {
-            problems.push(LayoutProblem::Uncut { gpu });
+            problems.push(MigProblem::NotPartitioned { gpu });
         }
         for slice in &info.slices {
             let profile = slice.profile.clone();
-            if resource_of(slice, *strategy).is_none() {
-                problems.push(LayoutProblem::Partial {
+            if resource_for(slice, *strategy).is_none() {
+                problems.push(MigProblem::Partial {
                     gpu,
                     slice: slice.index,
                     profile,
                 });
             } else if let Some(usual) = usual.filter(|usual| *usual != profile) {
-                problems.push(LayoutProblem::Unlike {
+                problems.push(MigProblem::OtherProfile {
                     gpu,
                     slice: slice.index,
                     profile,
-                    usual: usual.to_owned(),
+                    common: usual.to_owned(),
                 });
             }
         }
@@ -178,7 +178,7 @@ pub fn layout_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<Layo
 
 /// A difference between the MIG devices of a GPU and the configured ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LayoutDifference {
+pub enum MigDifference {
     /// The GPU does not exist.
     NoGpu {
         /// The driver's index.
@@ -211,7 +211,7 @@ pub enum LayoutDifference {
     },
 }
 
-impl fmt::Display for LayoutDifference {
+impl fmt::Display for MigDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |place: &Option<(u32, u32)>| match place {
             Some((start, size)) => format!(" at {start}:{size}"),
@@ -243,48 +243,48 @@ impl fmt::Display for LayoutDifference {
 
 /// Returns the differences between the MIG devices and the configured ones. Silent GPUs and GPUs without
 /// configuration are skipped.
-pub fn layout_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<LayoutDifference> {
+pub fn mig_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<MigDifference> {
     let mut differences = Vec::new();
     for wish in wanted {
         let gpu = wish.index;
         let info = match inventory.gpu(gpu) {
-            Some(Gpu::Known { info, .. }) => info,
-            Some(Gpu::Silent { .. }) => continue,
+            Some(Gpu::Responding { info, .. }) => info,
+            Some(Gpu::Unresponsive { .. }) => continue,
             None => {
-                differences.push(LayoutDifference::NoGpu { gpu });
+                differences.push(MigDifference::NoGpu { gpu });
                 continue;
             }
         };
-        let on = in_mig_mode(info);
+        let on = is_in_mig_mode(info);
         if on == wish.slices.is_empty() {
-            differences.push(LayoutDifference::Mode { gpu, on });
+            differences.push(MigDifference::Mode { gpu, on });
         }
         differences.extend(mig_device_differences(info, &wish.slices));
     }
     differences
 }
 
-fn mig_device_differences(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDifference> {
+fn mig_device_differences(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<MigDifference> {
     let gpu = info.index;
-    let mut there: Vec<&SliceInfo> = info.slices.iter().collect();
+    let mut unmatched: Vec<&MigDeviceInfo> = info.slices.iter().collect();
     let mut differences = Vec::new();
     for wish in wanted {
         let place = (u32::from(wish.start), u32::from(wish.size));
         // If the driver does not report the placement, any placement matches.
-        let fits = |slice: &&SliceInfo| {
+        let fits = |slice: &&MigDeviceInfo| {
             slice.profile == wish.profile && slice.place.is_none_or(|found| found == place)
         };
-        if let Some(found) = there.iter().position(fits) {
-            there.remove(found);
+        if let Some(found) = unmatched.iter().position(fits) {
+            unmatched.remove(found);
         } else {
-            differences.push(LayoutDifference::Missing {
+            differences.push(MigDifference::Missing {
                 gpu,
                 profile: wish.profile.clone(),
                 place: Some(place),
             });
         }
     }
-    differences.extend(there.into_iter().map(|slice| LayoutDifference::Extra {
+    differences.extend(unmatched.into_iter().map(|slice| MigDifference::Extra {
         gpu,
         profile: slice.profile.clone(),
         place: slice.place,
@@ -293,20 +293,20 @@ fn mig_device_differences(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<LayoutDiff
 }
 
 /// Whether MIG mode is on.
-pub(super) fn in_mig_mode(info: &GpuInfo) -> bool {
+pub(super) fn is_in_mig_mode(info: &GpuInfo) -> bool {
     info.mig.is_some_and(|mode| mode.enabled)
 }
 
 /// Whether the MIG mode of any GPU is on, or was when it last responded.
-pub(super) fn any_in_mig_mode(inventory: &Inventory) -> bool {
+pub(super) fn has_gpu_in_mig_mode(inventory: &Inventory) -> bool {
     let mut infos = inventory.gpus.iter().filter_map(Gpu::info);
-    infos.any(in_mig_mode)
+    infos.any(is_in_mig_mode)
 }
 
-fn answering(inventory: &Inventory) -> impl Iterator<Item = &GpuInfo> {
+fn responding_gpus(inventory: &Inventory) -> impl Iterator<Item = &GpuInfo> {
     inventory.gpus.iter().filter_map(|gpu| match gpu {
-        Gpu::Known { info, .. } => Some(info),
-        Gpu::Silent { .. } => None,
+        Gpu::Responding { info, .. } => Some(info),
+        Gpu::Unresponsive { .. } => None,
     })
 }
 
@@ -317,48 +317,48 @@ mod tests {
     use crate::nvml::{NvmlError, NvmlErrorKind};
 
     fn problems(inventory: &Inventory, strategy: &str) -> Vec<String> {
-        layout_problems(inventory, &mig(strategy, vec![]))
+        mig_problems(inventory, &mig(strategy, vec![]))
             .iter()
             .map(ToString::to_string)
             .collect()
     }
 
     fn differences(words: &str, wanted: &[MigGpu]) -> Vec<String> {
-        layout_differences(&inventory(words), wanted)
+        mig_differences(&inventory(words), wanted)
             .iter()
             .map(ToString::to_string)
             .collect()
     }
 
-    fn slice_mut(inventory: &mut Inventory, index: usize) -> &mut SliceInfo {
+    fn slice_mut(inventory: &mut Inventory, index: usize) -> &mut MigDeviceInfo {
         match &mut inventory.gpus[0] {
-            Gpu::Known { info, .. } => &mut info.slices[index],
-            Gpu::Silent { .. } => panic!("it answers"),
+            Gpu::Responding { info, .. } => &mut info.slices[index],
+            Gpu::Unresponsive { .. } => panic!("it answers"),
         }
     }
 
     /// Names as NVIDIA/k8s-device-plugin@1b826acc makes them.
     #[test]
-    fn slices_are_called_as_with_nvidias_plugin() {
+    fn resource_names_match_nvidias_plugin() {
         let mut machine = inventory("a100-sxm4-40gb:mig=1g.5gb.me");
         let slice = slice_mut(&mut machine, 0);
-        let mixed = |slice: &SliceInfo| resource_of(slice, MigStrategy::Mixed);
+        let mixed = |slice: &MigDeviceInfo| resource_for(slice, MigStrategy::Mixed);
         assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.5gb.me"));
         assert_eq!(
-            resource_of(slice, MigStrategy::Single).as_deref(),
+            resource_for(slice, MigStrategy::Single).as_deref(),
             Some("nvidia.com/gpu")
         );
         slice.profile = "1g.24gb-me".to_owned();
         assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.24gb-me"));
         slice.gi_slices = 3;
         assert_eq!(
-            (mixed(slice), resource_of(slice, MigStrategy::Single)),
+            (mixed(slice), resource_for(slice, MigStrategy::Single)),
             (None, None)
         );
     }
 
     #[test]
-    fn equal_slices_and_whole_gpus_have_no_problem() {
+    fn uniform_mig_devices_have_no_problem() {
         for strategy in ["single", "mixed"] {
             assert_eq!(
                 problems(&inventory("h100x2:mig=1g.10gb*7"), strategy),
@@ -368,11 +368,11 @@ mod tests {
         }
         let uneven = inventory("h100:mig=1g.10gb*7+h100+h100:mig=3g.40gb*2");
         assert_eq!(problems(&uneven, "mixed"), [""; 0]);
-        assert_eq!(layout_problems(&uneven, &NodeSharing::Exclusive), []);
+        assert_eq!(mig_problems(&uneven, &NodeSharing::Exclusive), []);
     }
 
     #[test]
-    fn single_wants_all_alike() {
+    fn single_strategy_requires_one_profile() {
         assert_eq!(
             problems(
                 &inventory("h100:mig=1g.10gb*7+h100+h100:mig=3g.40gb"),
@@ -390,12 +390,12 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_instances_and_modes_to_come_are_named() {
+    fn partial_instances_and_pending_modes_are_problems() {
         let mut machine = inventory("h100:mig=3g.40gb*2");
         let slice = slice_mut(&mut machine, 1);
         "1c.3g.40gb".clone_into(&mut slice.profile);
         slice.ci_slices = 1;
-        if let Gpu::Known { info, .. } = &mut machine.gpus[0] {
+        if let Gpu::Responding { info, .. } = &mut machine.gpus[0] {
             info.mig.as_mut().expect("it has MIG").pending = false;
         }
         let expected = [
@@ -407,21 +407,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compiler_wants_is_usual() {
+    fn configured_profile_is_the_common_one() {
         let machine = inventory("h100:mig=1g.10gb*7+h100:mig=3g.40gb*2");
-        let usual = |gpus| usual_profile(&machine, &mig("single", gpus)).map(str::to_owned);
+        let usual = |gpus| common_profile(&machine, &mig("single", gpus)).map(str::to_owned);
         assert_eq!(usual(vec![]).as_deref(), Some("1g.10gb"));
         let wish = mig_gpu(0, &[("3g.40gb", 0, 4)]);
         assert_eq!(usual(vec![wish]).as_deref(), Some("3g.40gb"));
-        assert_eq!(usual_profile(&machine, &mig("mixed", vec![])), None);
+        assert_eq!(common_profile(&machine, &mig("mixed", vec![])), None);
         assert_eq!(
-            usual_profile(&inventory("h100"), &mig("single", vec![])),
+            common_profile(&inventory("h100"), &mig("single", vec![])),
             None
         );
     }
 
     #[test]
-    fn a_node_that_is_cut_as_wanted_differs_in_nothing() {
+    fn configured_mig_devices_have_no_differences() {
         let wanted = [
             mig_gpu(0, &[("4g.40gb", 0, 4), ("3g.40gb", 4, 4)]),
             mig_gpu(1, &[]),
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_named() {
+    fn differences_are_described() {
         let wanted = [
             mig_gpu(
                 0,
@@ -462,19 +462,19 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_nobody_knows_is_believed_and_a_silent_gpu_passed_over() {
+    fn unknown_placement_matches_and_lost_gpu_is_skipped() {
         let mut machine = inventory("h100x2:mig=1g.10gb");
         slice_mut(&mut machine, 0).place = None;
-        machine.gpus[1] = Gpu::Silent {
+        machine.gpus[1] = Gpu::Unresponsive {
             index: 1,
-            last: None,
+            last_info: None,
             error: NvmlError {
                 kind: NvmlErrorKind::GpuLost,
                 message: String::new(),
             },
         };
         let wish = |index| mig_gpu(index, &[("1g.10gb", 3, 1)]);
-        assert_eq!(layout_differences(&machine, &[wish(0), wish(1)]), []);
+        assert_eq!(mig_differences(&machine, &[wish(0), wish(1)]), []);
         assert_eq!(problems(&machine, "single"), [""; 0]);
     }
 }

@@ -1,25 +1,24 @@
 //! The GPUs of a node as plain values, without driver handles.
 
+mod advertised;
 mod discover;
 mod expected;
 mod mig;
-mod share;
 #[cfg(test)]
 pub(crate) mod testing;
 mod topology;
 
+pub use advertised::{AdvertisedResource, GPU, KubeletDevice, advertised_resources};
 pub use discover::discover;
-pub use expected::{HardwareDifference, hardware_differences, model_of};
+pub use expected::{HardwareDifference, find_model, hardware_differences};
 pub use mig::{
-    LayoutDifference, LayoutProblem, layout_differences, layout_problems, resource_of,
-    usual_profile,
+    MigDifference, MigProblem, common_profile, mig_differences, mig_problems, resource_for,
 };
-pub use share::{GPU, Offer, Share, offers};
 pub use topology::Topology;
 
 use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
-use crate::nvml::{DriverInfo, GpuInfo, NvmlError, SliceInfo};
+use crate::nvml::{DriverInfo, GpuInfo, MigDeviceInfo, NvmlError};
 
 /// The GPUs of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +35,7 @@ pub struct Inventory {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gpu {
     /// It responds.
-    Known {
+    Responding {
         /// Its properties.
         info: GpuInfo,
         /// Its NUMA node, if known.
@@ -44,11 +43,11 @@ pub enum Gpu {
     },
     /// It does not respond. It stays in the list under its last known identity, so that the others keep working and the
     /// failure is visible.
-    Silent {
+    Unresponsive {
         /// The driver's index.
         index: u32,
         /// Its last known properties.
-        last: Option<GpuInfo>,
+        last_info: Option<GpuInfo>,
         /// The error.
         error: NvmlError,
     },
@@ -56,27 +55,29 @@ pub enum Gpu {
 
 /// A full GPU or a MIG device: the unit of health and of allocation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Part<'i> {
+pub enum PhysicalDevice<'i> {
     /// A full GPU.
-    Whole(&'i GpuInfo),
+    FullGpu(&'i GpuInfo),
     /// A MIG device.
-    Slice(&'i GpuInfo, &'i SliceInfo),
+    MigDevice(&'i GpuInfo, &'i MigDeviceInfo),
 }
 
 impl Gpu {
     /// The driver's index.
     pub fn index(&self) -> u32 {
         match self {
-            Self::Known { info, .. } => info.index,
-            Self::Silent { index, .. } => *index,
+            Self::Responding { info, .. } => info.index,
+            Self::Unresponsive { index, .. } => *index,
         }
     }
 
     /// Its properties, or the last known ones.
     pub fn info(&self) -> Option<&GpuInfo> {
         match self {
-            Self::Known { info, .. } => Some(info),
-            Self::Silent { last, .. } => last.as_ref(),
+            Self::Responding { info, .. } => Some(info),
+            Self::Unresponsive {
+                last_info: last, ..
+            } => last.as_ref(),
         }
     }
 
@@ -96,30 +97,30 @@ impl Inventory {
     }
 
     /// Returns the GPU or MIG device with this UUID.
-    pub fn part(&self, uuid: &str) -> Option<Part<'_>> {
+    pub fn physical_device(&self, uuid: &str) -> Option<PhysicalDevice<'_>> {
         self.gpus.iter().filter_map(Gpu::info).find_map(|info| {
             if info.uuid == uuid {
-                return Some(Part::Whole(info));
+                return Some(PhysicalDevice::FullGpu(info));
             }
             let slice = info.slices.iter().find(|slice| slice.uuid == uuid);
-            slice.map(|slice| Part::Slice(info, slice))
+            slice.map(|slice| PhysicalDevice::MigDevice(info, slice))
         })
     }
 }
 
-impl<'i> Part<'i> {
+impl<'i> PhysicalDevice<'i> {
     /// Its UUID.
     pub fn uuid(self) -> &'i str {
         match self {
-            Self::Whole(info) => &info.uuid,
-            Self::Slice(_, slice) => &slice.uuid,
+            Self::FullGpu(info) => &info.uuid,
+            Self::MigDevice(_, slice) => &slice.uuid,
         }
     }
 
     /// The GPU, or the GPU that the MIG device is on.
     pub fn gpu(self) -> &'i GpuInfo {
         match self {
-            Self::Whole(info) | Self::Slice(info, _) => info,
+            Self::FullGpu(info) | Self::MigDevice(info, _) => info,
         }
     }
 }
@@ -127,11 +128,11 @@ impl<'i> Part<'i> {
 /// Describes all differences between a node and its configuration.
 pub fn differences(inventory: &Inventory, config: &NodeConfig) -> Vec<String> {
     let hardware = hardware_differences(inventory, &config.expected);
-    let problems = layout_problems(inventory, &config.sharing);
+    let problems = mig_problems(inventory, &config.sharing);
     let mut differences: Vec<String> = hardware.iter().map(ToString::to_string).collect();
     differences.extend(problems.iter().map(ToString::to_string));
     if let NodeSharing::Mig { gpus, .. } = &config.sharing {
-        let layout = layout_differences(inventory, gpus);
+        let layout = mig_differences(inventory, gpus);
         differences.extend(layout.iter().map(ToString::to_string));
     }
     differences

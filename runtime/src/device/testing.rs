@@ -7,9 +7,9 @@ use crate::nvml::{Nvml, fake::Fake};
 
 /// Returns the inventory of a fake machine. Its first half is on NUMA node 0, the second on 1.
 pub(crate) fn inventory(words: &str) -> Inventory {
-    let fake = Fake::machine(words).expect(words);
+    let fake = Fake::from_description(words).expect(words);
     let count = fake.gpu_count().expect("it answers");
-    let known = |index: u32| Gpu::Known {
+    let known = |index: u32| Gpu::Responding {
         info: fake.gpu(index).expect("it answers"),
         numa: Some(u32::from(index >= count.div_ceil(2))),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::nvml::{Link, Meet};
+use crate::nvml::{CommonAncestor, Link};
 
 /// The links between the GPUs of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ impl Topology {
     }
 
     /// Whether the link between the two is known.
-    pub fn knows(&self, one: u32, other: u32) -> bool {
+    pub fn has_link(&self, one: u32, other: u32) -> bool {
         self.links.contains_key(&(one.min(other), one.max(other)))
     }
 }
@@ -38,12 +38,12 @@ impl Link {
     /// (NVIDIA/go-gpuallocator `gpuallocator/besteffort_policy.go`); links through switches count here as well.
     pub fn score(self) -> u64 {
         let meet = match self.meet {
-            Meet::System => 10,
-            Meet::Processor => 20,
-            Meet::HostBridge => 30,
-            Meet::Switches => 40,
-            Meet::Switch => 50,
-            Meet::Board => 60,
+            CommonAncestor::System => 10,
+            CommonAncestor::Processor => 20,
+            CommonAncestor::HostBridge => 30,
+            CommonAncestor::Switches => 40,
+            CommonAncestor::Switch => 50,
+            CommonAncestor::Board => 60,
         };
         meet + 100 * u64::from(self.nvlinks)
     }
@@ -54,23 +54,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pair_is_a_pair_in_both_orders() {
+    fn links_are_symmetric() {
         let link = Link {
-            meet: Meet::Switch,
+            meet: CommonAncestor::Switch,
             nvlinks: 2,
         };
         let topology = Topology::new([((5, 2), link)]);
         assert_eq!((topology.link(2, 5), topology.link(5, 2)), (link, link));
-        assert!(topology.knows(5, 2) && !topology.knows(2, 3));
+        assert!(topology.has_link(5, 2) && !topology.has_link(2, 3));
         assert_eq!(topology.link(2, 3), Link::default());
     }
 
     #[test]
-    fn one_nvlink_is_nearer_than_any_path_without() {
+    fn nvlink_outranks_every_pci_path() {
         let score = |meet, nvlinks| Link { meet, nvlinks }.score();
-        assert_eq!(score(Meet::System, 0), 10);
-        assert_eq!(score(Meet::Board, 0), 60);
-        assert!(score(Meet::System, 1) > score(Meet::Board, 0));
-        assert_eq!(score(Meet::Processor, 18), 1_820);
+        assert_eq!(score(CommonAncestor::System, 0), 10);
+        assert_eq!(score(CommonAncestor::Board, 0), 60);
+        assert!(score(CommonAncestor::System, 1) > score(CommonAncestor::Board, 0));
+        assert_eq!(score(CommonAncestor::Processor, 18), 1_820);
     }
 }

@@ -3,7 +3,7 @@
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, RecoveryAction};
 
 /// Returns the recovery that the driver requests, if any.
-pub(super) fn wanted(condition: &Condition) -> Option<String> {
+pub(super) fn requested_recovery(condition: &Condition) -> Option<String> {
     match condition.action {
         Some(RecoveryAction::Nothing) | None => condition
             .remap_failed
@@ -13,7 +13,9 @@ pub(super) fn wanted(condition: &Condition) -> Option<String> {
 }
 
 /// Treats a GPU without support for the query, or without permission for it, as present.
-pub(super) fn answered(answer: Result<Condition, NvmlError>) -> Result<Condition, NvmlError> {
+pub(super) fn treat_unsupported_as_healthy(
+    answer: Result<Condition, NvmlError>,
+) -> Result<Condition, NvmlError> {
     match answer {
         Err(error) => match error.kind {
             NvmlErrorKind::NotSupported | NvmlErrorKind::NoPermission | NvmlErrorKind::InUse => {

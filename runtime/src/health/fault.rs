@@ -1,16 +1,16 @@
 //! The health record of one GPU or MIG device: current fault, cause, time, and recurrences.
 
-use super::policy::{DAY, Policy};
+use super::policy::{Policy, RECURRENCE_WINDOW};
 
 /// Maximum interval between queries of an unhealthy GPU: ten minutes in milliseconds.
-const LONGEST_RETRY: u64 = 10 * 60 * 1000;
+const MAX_RETRY_INTERVAL: u64 = 10 * 60 * 1000;
 
 /// Interval between queries of a GPU that is not responding, if the policy sets none: one minute.
-const RETRY: u64 = 60 * 1000;
+const DEFAULT_RETRY_INTERVAL: u64 = 60 * 1000;
 
 /// The record of a GPU or MIG device with a current or past fault. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Record {
+pub(super) struct DeviceRecord {
     /// The UUID of the GPU, or of the GPU that the MIG device is on.
     pub(super) gpu: String,
     /// The GPU's index; `None` while the inventory does not contain the device.
@@ -20,7 +20,7 @@ pub(super) struct Record {
     /// Number of recurrences within a day.
     recurrences: u32,
     /// Time of the last recovery.
-    recovered: Option<u64>,
+    recovered_at: Option<u64>,
 }
 
 /// A fault of a device.
@@ -29,49 +29,49 @@ pub(super) struct Fault {
     /// The cause.
     cause: String,
     /// The recovery that the driver requests.
-    pub(super) word: Option<String>,
+    pub(super) recovery_request: Option<String>,
     /// Why the device does not respond, while it does not.
-    pub(super) silence: Option<String>,
+    pub(super) no_response_reason: Option<String>,
     /// Whether recovery needs the confirmation of the driver.
-    strict: bool,
+    needs_confirmation: bool,
     /// Time of the last error.
-    last: u64,
+    last_error_at: u64,
     /// Earliest time of the next query, after a query that did not clear the fault.
-    retry: u64,
+    retry_at: u64,
 }
 
-impl Record {
+impl DeviceRecord {
     pub(super) fn new(gpu: &str, index: u32) -> Self {
         Self {
             gpu: gpu.to_owned(),
             index: Some(index),
             fault: None,
             recurrences: 0,
-            recovered: None,
+            recovered_at: None,
         }
     }
 
     /// Records an error. Returns whether the device was healthy before. Of several causes, the most severe is kept.
     pub(super) fn record_error(&mut self, cause: &str, strict: bool, now: u64) -> bool {
-        let fell = self.fault.is_none();
-        let fault = self.fall(now);
-        if fell || strict >= fault.strict {
+        let was_healthy = self.fault.is_none();
+        let fault = self.fault_mut(now);
+        if was_healthy || strict >= fault.needs_confirmation {
             cause.clone_into(&mut fault.cause);
         }
-        fault.strict |= strict;
-        fault.last = now;
-        fell
+        fault.needs_confirmation |= strict;
+        fault.last_error_at = now;
+        was_healthy
     }
 
     /// Records that the device does not respond. Returns whether the device was healthy before.
-    pub(super) fn silence(&mut self, why: &str, now: u64) -> bool {
-        let fell = self.fault.is_none();
-        let fault = self.fall(now);
-        if fault.silence.is_none() {
-            fault.retry = now;
+    pub(super) fn record_no_response(&mut self, why: &str, now: u64) -> bool {
+        let was_healthy = self.fault.is_none();
+        let fault = self.fault_mut(now);
+        if fault.no_response_reason.is_none() {
+            fault.retry_at = now;
         }
-        fault.silence = Some(why.to_owned());
-        fell
+        fault.no_response_reason = Some(why.to_owned());
+        was_healthy
     }
 
     /// Records that the device responds again, which does not clear its fault yet. Returns whether it was unresponsive.
@@ -79,12 +79,12 @@ impl Record {
         let Some(fault) = &mut self.fault else {
             return false;
         };
-        let silent = fault.silence.take().is_some();
-        if silent {
-            fault.last = now;
-            fault.retry = now;
+        let was_unresponsive = fault.no_response_reason.take().is_some();
+        if was_unresponsive {
+            fault.last_error_at = now;
+            fault.retry_at = now;
         }
-        silent
+        was_unresponsive
     }
 
     /// Records a good response. `word` is whether the driver confirms that no action is pending. Errors up to the time
@@ -92,27 +92,27 @@ impl Record {
     pub(super) fn record_recovery(
         &mut self,
         policy: &Policy,
-        word: bool,
-        asked: u64,
+        is_confirmed: bool,
+        queried_at: u64,
         now: u64,
     ) -> bool {
-        let ready = self.ready(policy);
+        let ready = self.recovery_allowed_at(policy);
         let Some(fault) = &mut self.fault else {
             return false;
         };
-        if fault.silence.is_some() {
+        if fault.no_response_reason.is_some() {
             return false;
         }
-        fault.word = None;
+        fault.recovery_request = None;
         let Some(ready) = ready else {
             return false;
         };
-        if fault.strict && !word {
-            let unsaid = "the driver has not confirmed the recovery";
-            fault.word = Some(unsaid.to_owned());
-        } else if ready <= asked {
+        if fault.needs_confirmation && !is_confirmed {
+            let message = "the driver has not confirmed the recovery";
+            fault.recovery_request = Some(message.to_owned());
+        } else if ready <= queried_at {
             self.fault = None;
-            self.recovered = Some(now);
+            self.recovered_at = Some(now);
             return true;
         }
         self.postpone(policy, now);
@@ -121,31 +121,40 @@ impl Record {
 
     /// Postpones the next query after a response that did not clear the fault.
     pub(super) fn postpone(&mut self, policy: &Policy, now: u64) {
-        let wait = policy.wait(self.recurrences).unwrap_or(RETRY);
+        let wait = policy
+            .quiet_time(self.recurrences)
+            .unwrap_or(DEFAULT_RETRY_INTERVAL);
         if let Some(fault) = &mut self.fault {
-            fault.retry = now.saturating_add(wait.clamp(1_000, LONGEST_RETRY));
+            fault.retry_at = now.saturating_add(wait.clamp(1_000, MAX_RETRY_INTERVAL));
         }
     }
 
     /// Returns when to query the device, if a query can clear its fault.
-    pub(super) fn question(&self, policy: &Policy) -> Option<u64> {
+    pub(super) fn next_query(&self, policy: &Policy) -> Option<u64> {
         let fault = self.fault.as_ref()?;
         self.index?;
-        if fault.silence.is_some() {
-            return Some(fault.retry);
+        if fault.no_response_reason.is_some() {
+            return Some(fault.retry_at);
         }
         // After an early response, the quiet time decides; after a bad one, the retry time.
         Some(
-            self.ready(policy)?
-                .max(if fault.word.is_some() { fault.retry } else { 0 }),
+            self.recovery_allowed_at(policy)?
+                .max(if fault.recovery_request.is_some() {
+                    fault.retry_at
+                } else {
+                    0
+                }),
         )
     }
 
     /// Describes why the device must not be used.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(super) fn unhealthy_reason(&self) -> Option<String> {
         let fault = self.fault.as_ref()?;
-        let said = fault.silence.as_ref().or(fault.word.as_ref());
-        Some(match said {
+        let detail = fault
+            .no_response_reason
+            .as_ref()
+            .or(fault.recovery_request.as_ref());
+        Some(match detail {
             Some(said) if fault.cause.is_empty() || *said == fault.cause => said.clone(),
             Some(said) => format!("{}; {said}", fault.cause),
             None if fault.cause.is_empty() => "it stopped responding recently".to_owned(),
@@ -154,17 +163,17 @@ impl Record {
     }
 
     /// Returns the time from which a good response clears the fault.
-    fn ready(&self, policy: &Policy) -> Option<u64> {
-        let wait = policy.wait(self.recurrences)?;
-        Some(self.fault.as_ref()?.last.saturating_add(wait))
+    fn recovery_allowed_at(&self, policy: &Policy) -> Option<u64> {
+        let wait = policy.quiet_time(self.recurrences)?;
+        Some(self.fault.as_ref()?.last_error_at.saturating_add(wait))
     }
 
-    fn fall(&mut self, now: u64) -> &mut Fault {
+    fn fault_mut(&mut self, now: u64) -> &mut Fault {
         if self.fault.is_none() {
-            let again = self
-                .recovered
-                .is_some_and(|recovered| now.saturating_sub(recovered) < DAY);
-            self.recurrences = if again {
+            let is_recurrence = self
+                .recovered_at
+                .is_some_and(|recovered| now.saturating_sub(recovered) < RECURRENCE_WINDOW);
+            self.recurrences = if is_recurrence {
                 self.recurrences.saturating_add(1)
             } else {
                 0
@@ -172,11 +181,11 @@ impl Record {
         }
         self.fault.get_or_insert(Fault {
             cause: String::new(),
-            word: None,
-            silence: None,
-            strict: false,
-            last: now,
-            retry: now,
+            recovery_request: None,
+            no_response_reason: None,
+            needs_confirmation: false,
+            last_error_at: now,
+            retry_at: now,
         })
     }
 }

@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::device::{Gpu, Inventory};
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
 
-use answer::{answered, wanted};
-use fault::Record;
+use answer::{requested_recovery, treat_unsupported_as_healthy};
+use fault::DeviceRecord;
 pub use policy::Policy;
 use xid::Effect;
 
 /// The value that the driver reports for an unknown or missing GPU instance (nvml.h, `nvmlEventData_t`).
-const ANY: u32 = u32::MAX;
+const ANY_INSTANCE: u32 = u32::MAX;
 
 /// An input of the health state.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +74,7 @@ pub struct Reaction {
     /// Whether a GPU discovery is needed.
     pub rescan: bool,
     /// Newly unhealthy devices, by UUID, and the causes.
-    pub fell: Vec<(String, String)>,
+    pub became_unhealthy: Vec<(String, String)>,
     /// Recovered devices, by UUID.
     pub recovered: Vec<String>,
 }
@@ -84,15 +84,15 @@ pub struct Reaction {
 pub struct Health {
     policy: Policy,
     /// By the UUID of the GPU or MIG device.
-    records: BTreeMap<String, Record>,
+    records: BTreeMap<String, DeviceRecord>,
     /// All GPUs seen so far. A new one is queried once.
-    seen: BTreeSet<String>,
+    known_gpus: BTreeSet<String>,
     /// GPUs whose MIG devices changed since the last discovery.
-    recut: BTreeSet<String>,
+    repartitioned: BTreeSet<String>,
     /// GPUs to query, by index, and the earliest time.
-    wanted: BTreeMap<u32, u64>,
+    queries_due: BTreeMap<u32, u64>,
     /// GPUs being queried, by index, and since when.
-    asked: BTreeMap<u32, u64>,
+    queries_in_flight: BTreeMap<u32, u64>,
     monitoring: Monitoring,
 }
 
@@ -102,17 +102,17 @@ impl Health {
         Self {
             policy,
             records: BTreeMap::new(),
-            seen: BTreeSet::new(),
-            recut: BTreeSet::new(),
-            wanted: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            known_gpus: BTreeSet::new(),
+            repartitioned: BTreeSet::new(),
+            queries_due: BTreeMap::new(),
+            queries_in_flight: BTreeMap::new(),
             monitoring: Monitoring::Off,
         }
     }
 
     /// Replaces the policy. Unhealthy devices stay unhealthy until a good response after the new quiet time.
     pub fn set_policy(&mut self, policy: Policy) {
-        if !policy.watches() {
+        if !policy.needs_monitoring() {
             self.monitoring = Monitoring::Off;
         }
         self.policy = policy;
@@ -128,7 +128,7 @@ impl Health {
     pub fn unhealthy(&self) -> BTreeMap<String, String> {
         let present = self.records.iter().filter(|(_, it)| it.index.is_some());
         present
-            .filter_map(|(id, record)| Some((id.clone(), record.trouble()?)))
+            .filter_map(|(id, record)| Some((id.clone(), record.unhealthy_reason()?)))
             .collect()
     }
 
@@ -139,24 +139,24 @@ impl Health {
 
     /// Returns the time of the next query in milliseconds, if any.
     pub fn next_probe(&self) -> Option<u64> {
-        let questions = self.questions();
+        let questions = self.pending_queries();
         questions
-            .filter(|(gpu, _)| !self.asked.contains_key(gpu))
+            .filter(|(gpu, _)| !self.queries_in_flight.contains_key(gpu))
             .map(|(_, at)| at)
             .min()
     }
 
     /// Returns the GPUs whose [`crate::nvml::Nvml::condition`] must be queried now, by index. Each is returned once
     /// until [`Health::probed`] receives the response, so that a driver that hangs is not queried twice.
-    pub fn due(&mut self, now: u64) -> Vec<u32> {
+    pub fn take_due_queries(&mut self, now: u64) -> Vec<u32> {
         let due: BTreeSet<u32> = self
-            .questions()
-            .filter(|(gpu, at)| *at <= now && !self.asked.contains_key(gpu))
+            .pending_queries()
+            .filter(|(gpu, at)| *at <= now && !self.queries_in_flight.contains_key(gpu))
             .map(|(gpu, _)| gpu)
             .collect();
         for gpu in &due {
-            self.wanted.remove(gpu);
-            self.asked.insert(*gpu, now);
+            self.queries_due.remove(gpu);
+            self.queries_in_flight.insert(*gpu, now);
         }
         due.into_iter().collect()
     }
@@ -166,11 +166,11 @@ impl Health {
         let before = (self.unhealthy(), self.monitoring.clone());
         let mut reaction = Reaction::default();
         match event {
-            HealthEvent::Scanned => self.scanned(inventory, now, &mut reaction),
+            HealthEvent::Scanned => self.handle_discovery(inventory, now, &mut reaction),
             HealthEvent::Watch(WatchReport::Started { unwatched }) => {
                 // Events during the gap are unknown.
                 if matches!(self.monitoring, Monitoring::Down { .. }) {
-                    self.ask(inventory, None, now);
+                    self.schedule_query(inventory, None, now);
                 }
                 let unwatched = unwatched.iter();
                 let unwatched = unwatched.map(|(gpu, error)| (*gpu, error.to_string()));
@@ -187,7 +187,7 @@ impl Health {
                 self.monitoring = Monitoring::Down { error, failures };
             }
             HealthEvent::Watch(WatchReport::Event(event)) => {
-                self.happened(inventory, event, now, &mut reaction);
+                self.handle_driver_event(inventory, event, now, &mut reaction);
             }
         }
         reaction.changed = before != (self.unhealthy(), self.monitoring.clone());
@@ -195,29 +195,31 @@ impl Health {
     }
 
     /// Processes the response of a GPU.
-    pub fn probed(
+    pub fn handle_response(
         &mut self,
         inventory: &Inventory,
         gpu: u32,
         answer: Result<Condition, NvmlError>,
         now: u64,
     ) -> Reaction {
-        let asked = self.asked.remove(&gpu).unwrap_or(now);
+        let queried_at = self.queries_in_flight.remove(&gpu).unwrap_or(now);
         let mut reaction = Reaction::default();
-        let Some(known) = inventory.gpu(gpu) else {
+        let Some(known_gpu) = inventory.gpu(gpu) else {
             return reaction;
         };
         let before = self.unhealthy();
-        let id = known.id();
-        let silent = matches!(known, Gpu::Silent { .. });
-        match answered(answer) {
+        let id = known_gpu.id();
+        let silent = matches!(known_gpu, Gpu::Unresponsive { .. });
+        match treat_unsupported_as_healthy(answer) {
             Ok(_) if silent => {
                 reaction.rescan = true;
                 self.postpone(&id, now);
             }
-            Ok(condition) => match wanted(&condition).filter(|_| self.policy.counts_events()) {
-                Some(word) => self.heard(&id, gpu, &word, now, &mut reaction),
-                None => self.good(&id, &condition, asked, now, &mut reaction),
+            Ok(condition) => match requested_recovery(&condition)
+                .filter(|_| self.policy.counts_events())
+            {
+                Some(word) => self.record_recovery_request(&id, gpu, &word, now, &mut reaction),
+                None => self.record_good_response(&id, &condition, queried_at, now, &mut reaction),
             },
             Err(_) if silent => self.postpone(&id, now),
             Err(error) => {
@@ -232,39 +234,48 @@ impl Health {
     }
 
     /// Returns the GPUs to query, and when.
-    fn questions(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn pending_queries(&self) -> impl Iterator<Item = (u32, u64)> {
         let records = self.records.values();
-        let ill = records.filter_map(|it| Some((it.index?, it.question(&self.policy)?)));
-        let wanted = self.wanted.iter().map(|(gpu, at)| (*gpu, *at));
-        ill.chain(wanted)
+        let for_faults = records.filter_map(|it| Some((it.index?, it.next_query(&self.policy)?)));
+        let scheduled = self.queries_due.iter().map(|(gpu, at)| (*gpu, *at));
+        for_faults.chain(scheduled)
     }
 
     /// The driver requests a recovery of a GPU.
-    fn heard(&mut self, id: &str, gpu: u32, word: &str, now: u64, reaction: &mut Reaction) {
-        let record = self.record(id, id, gpu);
+    fn record_recovery_request(
+        &mut self,
+        id: &str,
+        gpu: u32,
+        request: &str,
+        now: u64,
+        reaction: &mut Reaction,
+    ) {
+        let record = self.record_mut(id, id, gpu);
         if record.fault.is_none() {
-            self.record_error(id, id, gpu, (word, true), now, reaction);
+            self.record_error(id, id, gpu, (request, true), now, reaction);
         }
         for record in self.records.values_mut().filter(|it| it.gpu == id) {
             if let Some(fault) = &mut record.fault {
-                fault.word = Some(word.to_owned());
+                fault.recovery_request = Some(request.to_owned());
             }
         }
         self.postpone(id, now);
     }
 
     /// A GPU responds normally.
-    fn good(
+    fn record_good_response(
         &mut self,
         id: &str,
         condition: &Condition,
-        asked: u64,
+        queried_at: u64,
         now: u64,
         reaction: &mut Reaction,
     ) {
-        let word = condition.action == Some(RecoveryAction::Nothing);
+        let is_confirmed = condition.action == Some(RecoveryAction::Nothing);
         for (part, record) in &mut self.records {
-            if record.gpu == id && record.record_recovery(&self.policy, word, asked, now) {
+            if record.gpu == id
+                && record.record_recovery(&self.policy, is_confirmed, queried_at, now)
+            {
                 reaction.recovered.push(part.clone());
             }
         }
@@ -276,7 +287,7 @@ impl Health {
         }
     }
 
-    fn happened(
+    fn handle_driver_event(
         &mut self,
         inventory: &Inventory,
         event: &NvmlEvent,
@@ -290,29 +301,33 @@ impl Health {
                 if effect == Effect::Application {
                     return;
                 }
-                self.ask(inventory, event.gpu, now);
-                if effect > Effect::Ask {
-                    let what = (xid::describe(xid), effect >= Effect::Reset);
-                    self.hit(inventory, event.gpu, instance, &what, now, reaction);
+                self.schedule_query(inventory, event.gpu, now);
+                if effect > Effect::QueryOnly {
+                    let error = (xid::describe(xid), effect >= Effect::Reset);
+                    self.record_instance_error(
+                        inventory, event.gpu, instance, &error, now, reaction,
+                    );
                 }
             }
             NvmlEventKind::DoubleBitEcc if counts => {
-                let what = ("an uncorrectable memory error".into(), true);
-                self.ask(inventory, event.gpu, now);
-                self.hit(inventory, event.gpu, None, &what, now, reaction);
+                let error = ("an uncorrectable memory error".into(), true);
+                self.schedule_query(inventory, event.gpu, now);
+                self.record_instance_error(inventory, event.gpu, None, &error, now, reaction);
             }
             NvmlEventKind::Unavailable if counts => {
-                let what = ("the driver reports that it is unavailable".into(), true);
-                self.ask(inventory, event.gpu, now);
-                self.hit(inventory, event.gpu, None, &what, now, reaction);
+                let error = ("the driver reports that it is unavailable".into(), true);
+                self.schedule_query(inventory, event.gpu, now);
+                self.record_instance_error(inventory, event.gpu, None, &error, now, reaction);
             }
-            NvmlEventKind::RecoveryAction if counts => self.ask(inventory, event.gpu, now),
+            NvmlEventKind::RecoveryAction if counts => {
+                self.schedule_query(inventory, event.gpu, now)
+            }
             NvmlEventKind::MigChanged => {
                 reaction.rescan = true;
                 let gpus = inventory.gpus.iter();
                 let gpus = gpus.filter(|gpu| event.gpu.is_none_or(|index| index == gpu.index()));
-                self.recut.extend(gpus.map(Gpu::id));
-                self.ask(inventory, event.gpu, now);
+                self.repartitioned.extend(gpus.map(Gpu::id));
+                self.schedule_query(inventory, event.gpu, now);
             }
             NvmlEventKind::SingleBitEcc
             | NvmlEventKind::DoubleBitEcc
@@ -325,15 +340,15 @@ impl Health {
     }
 
     /// Queries a GPU at once, or all GPUs if the affected one is unknown.
-    fn ask(&mut self, inventory: &Inventory, gpu: Option<u32>, now: u64) {
+    fn schedule_query(&mut self, inventory: &Inventory, gpu: Option<u32>, now: u64) {
         let indexes = inventory.gpus.iter().map(Gpu::index);
         let indexes = indexes.filter(|index| gpu.is_none_or(|gpu| gpu == *index));
-        self.wanted.extend(indexes.map(|index| (index, now)));
+        self.queries_due.extend(indexes.map(|index| (index, now)));
     }
 
     /// Records an error in an instance of a GPU, or in the whole GPU. If the GPU is unknown, all GPUs were queried, and
     /// their responses decide.
-    fn hit(
+    fn record_instance_error(
         &mut self,
         inventory: &Inventory,
         gpu: Option<u32>,
@@ -346,7 +361,7 @@ impl Health {
             return;
         };
         let id = gpu.id();
-        for part in parts(gpu, instance) {
+        for part in affected_devices(gpu, instance) {
             self.record_error(&part, &id, gpu.index(), (cause, *strict), now, reaction);
         }
     }
@@ -360,84 +375,93 @@ impl Health {
         now: u64,
         reaction: &mut Reaction,
     ) {
-        let record = self.record(part, gpu, index);
+        let record = self.record_mut(part, gpu, index);
         if record.record_error(cause, strict, now) {
-            reaction.fell.push((part.to_owned(), cause.to_owned()));
+            reaction
+                .became_unhealthy
+                .push((part.to_owned(), cause.to_owned()));
         }
     }
 
-    fn record(&mut self, part: &str, gpu: &str, index: u32) -> &mut Record {
+    fn record_mut(&mut self, part: &str, gpu: &str, index: u32) -> &mut DeviceRecord {
         let record = self.records.entry(part.to_owned());
-        let record = record.or_insert_with(|| Record::new(gpu, index));
+        let record = record.or_insert_with(|| DeviceRecord::new(gpu, index));
         record.index = Some(index);
         record
     }
 
-    fn scanned(&mut self, inventory: &Inventory, now: u64, reaction: &mut Reaction) {
+    fn handle_discovery(&mut self, inventory: &Inventory, now: u64, reaction: &mut Reaction) {
         for gpu in &inventory.gpus {
             let (id, index) = (gpu.id(), gpu.index());
-            if self.seen.insert(id.clone()) {
-                self.wanted.insert(index, now);
+            if self.known_gpus.insert(id.clone()) {
+                self.queries_due.insert(index, now);
             }
             match gpu {
-                Gpu::Silent { error, .. } => {
-                    let why = format!("not responding: {error}");
-                    if self.record(&id, &id, index).silence(&why, now) {
-                        reaction.fell.push((id, why));
+                Gpu::Unresponsive { error, .. } => {
+                    let reason = format!("not responding: {error}");
+                    if self
+                        .record_mut(&id, &id, index)
+                        .record_no_response(&reason, now)
+                    {
+                        reaction.became_unhealthy.push((id, reason));
                     }
                 }
-                Gpu::Known { .. } => self.named(&id, index, now),
+                Gpu::Responding { .. } => self.handle_identified_gpu(&id, index, now),
             }
         }
-        let recut = std::mem::take(&mut self.recut);
+        let recut = std::mem::take(&mut self.repartitioned);
         self.records.retain(|part, record| {
             let gpu = inventory.gpus.iter().find(|gpu| gpu.id() == record.gpu);
-            let there = gpu.filter(|gpu| *part == record.gpu || has_slice(gpu, part));
-            record.index = there.map(Gpu::index);
-            let gone = gpu.is_some_and(|gpu| matches!(gpu, Gpu::Known { .. }));
-            record.index.is_some() || !(gone && recut.contains(&record.gpu))
+            let owner = gpu.filter(|gpu| *part == record.gpu || has_mig_device(gpu, part));
+            record.index = owner.map(Gpu::index);
+            let responds = gpu.is_some_and(|gpu| matches!(gpu, Gpu::Responding { .. }));
+            record.index.is_some() || !(responds && recut.contains(&record.gpu))
         });
-        self.wanted
+        self.queries_due
             .retain(|index, _| inventory.gpu(*index).is_some());
     }
 
     /// Handles a GPU that responds with this UUID. A GPU that never responded before was identified by its index.
-    fn named(&mut self, id: &str, index: u32, now: u64) {
-        let nameless = Gpu::Silent {
+    fn handle_identified_gpu(&mut self, id: &str, index: u32, now: u64) {
+        let unidentified = Gpu::Unresponsive {
             index,
-            last: None,
+            last_info: None,
             error: NvmlError {
                 kind: NvmlErrorKind::Other,
                 message: String::new(),
             },
         };
-        if let Some(mut record) = self.records.remove(&nameless.id()) {
+        if let Some(mut record) = self.records.remove(&unidentified.id()) {
             id.clone_into(&mut record.gpu);
             self.records.entry(id.to_owned()).or_insert(record);
         }
         if let Some(record) = self.records.get_mut(id)
             && record.record_response(now)
         {
-            self.wanted.insert(index, now);
+            self.queries_due.insert(index, now);
         }
     }
 }
 
 /// Returns the parts of a GPU that an instance covers, or the whole GPU if the instance is unknown.
-fn parts(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
+fn affected_devices(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
     let slices = gpu.info().map_or(&[][..], |info| &info.slices);
-    let hit = instance.filter(|(gi, _)| *gi != ANY).map(|(gi, ci)| {
-        let of = slices.iter().filter(|slice| slice.gi == gi);
-        let of = of.filter(|slice| ci == ANY || slice.ci == ci);
-        of.map(|slice| slice.uuid.clone()).collect::<Vec<_>>()
-    });
-    match hit {
+    let affected = instance
+        .filter(|(gi, _)| *gi != ANY_INSTANCE)
+        .map(|(gi, ci)| {
+            let in_instance = slices.iter().filter(|slice| slice.gi == gi);
+            let in_instance = in_instance.filter(|slice| ci == ANY_INSTANCE || slice.ci == ci);
+            in_instance
+                .map(|slice| slice.uuid.clone())
+                .collect::<Vec<_>>()
+        });
+    match affected {
         Some(hit) if !hit.is_empty() => hit,
         _ => vec![gpu.id()],
     }
 }
 
-fn has_slice(gpu: &Gpu, uuid: &str) -> bool {
+fn has_mig_device(gpu: &Gpu, uuid: &str) -> bool {
     gpu.info()
         .is_some_and(|info| info.slices.iter().any(|slice| slice.uuid == uuid))
 }

@@ -7,10 +7,10 @@ use gpuc_schema::node_config::HealthPolicy;
 use super::xid::{Effect, effect};
 
 /// A day in milliseconds: a recurrence within it doubles the quiet time.
-pub const DAY: u64 = 24 * 60 * 60 * 1000;
+pub const RECURRENCE_WINDOW: u64 = 24 * 60 * 60 * 1000;
 
 /// Maximum quiet time, regardless of recurrences: six hours in milliseconds.
-pub const LONGEST_WAIT: u64 = 6 * 60 * 60 * 1000;
+pub const MAX_QUIET_TIME: u64 = 6 * 60 * 60 * 1000;
 
 /// Which errors make a device unhealthy, and when it recovers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Enabled {
     All,
-    These(BTreeSet<u64>),
+    Listed(BTreeSet<u64>),
 }
 
 impl Policy {
@@ -48,7 +48,7 @@ impl Policy {
         let mut unknown = Vec::new();
         let mut ignored: BTreeSet<u64> = config.ignored_xids.iter().copied().collect();
         let mut off = !config.watch;
-        for word in words(&disable) {
+        for word in split_list(&disable) {
             match (word, word.parse()) {
                 ("all" | "xids", _) => off = true,
                 (_, Ok(number)) => {
@@ -58,12 +58,12 @@ impl Policy {
             }
         }
         let mut all = false;
-        let mut these = BTreeSet::new();
-        for word in words(&enable) {
+        let mut listed = BTreeSet::new();
+        for word in split_list(&enable) {
             match (word, word.parse()) {
                 ("all", _) => all = true,
                 (_, Ok(number)) => {
-                    these.insert(number);
+                    listed.insert(number);
                 }
                 (_, Err(_)) => unknown.push(word.to_owned()),
             }
@@ -74,7 +74,7 @@ impl Policy {
             enabled: if all {
                 Enabled::All
             } else {
-                Enabled::These(these)
+                Enabled::Listed(listed)
             },
             quiet: config
                 .quiet_seconds
@@ -89,7 +89,7 @@ impl Policy {
         let by_number = effect(xid);
         let enabled = match &self.enabled {
             Enabled::All => true,
-            Enabled::These(these) => these.contains(&xid),
+            Enabled::Listed(these) => these.contains(&xid),
         };
         if enabled && by_number == Effect::Application {
             Effect::Quiet
@@ -106,20 +106,20 @@ impl Policy {
     }
 
     /// Whether any event can count; if not, monitoring is not needed.
-    pub fn watches(&self) -> bool {
-        !self.off || self.enabled != Enabled::These(BTreeSet::new())
+    pub fn needs_monitoring(&self) -> bool {
+        !self.off || self.enabled != Enabled::Listed(BTreeSet::new())
     }
 
     /// Returns the quiet time in milliseconds after this many recurrences; `None` if the device is never advertised
     /// again.
-    pub fn wait(&self, recurrences: u32) -> Option<u64> {
+    pub fn quiet_time(&self, recurrences: u32) -> Option<u64> {
         let factor = 1_u64.checked_shl(recurrences).unwrap_or(u64::MAX);
-        let wait = |quiet: u64| quiet.saturating_mul(factor).min(LONGEST_WAIT.max(quiet));
+        let wait = |quiet: u64| quiet.saturating_mul(factor).min(MAX_QUIET_TIME.max(quiet));
         self.quiet.map(wait)
     }
 }
 
-fn words(list: &str) -> impl Iterator<Item = &str> {
+fn split_list(list: &str) -> impl Iterator<Item = &str> {
     list.split(',')
         .map(str::trim)
         .filter(|word| !word.is_empty())
@@ -136,17 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn by_default_errors_of_programs_count_for_nothing() {
+    fn application_errors_are_ignored_by_default() {
         let policy = Policy::new(&HealthPolicy::default(), None, None).0;
         for xid in [13, 31, 43, 45, 68, 109] {
             assert_eq!(policy.effect(xid), Effect::Application, "{xid}");
         }
         assert_eq!(policy.effect(79), Effect::Reboot);
-        assert!(policy.watches() && policy.counts_events());
+        assert!(policy.needs_monitoring() && policy.counts_events());
     }
 
     #[test]
-    fn nvidias_list_is_added_to_what_is_ignored() {
+    fn disabled_xids_are_ignored() {
         let policy = policy("48, 74", "");
         assert_eq!(policy.effect(48), Effect::Application);
         assert_eq!(policy.effect(74), Effect::Application);
@@ -155,21 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn all_and_xids_turn_everything_off() {
+    fn all_and_xids_disable_monitoring() {
         for word in ["all", "xids", "ALL", "13,xids"] {
             let policy = policy(word, "");
             assert_eq!(policy.effect(79), Effect::Application, "{word}");
-            assert!(!policy.counts_events() && !policy.watches(), "{word}");
+            assert!(
+                !policy.counts_events() && !policy.needs_monitoring(),
+                "{word}"
+            );
         }
     }
 
     #[test]
-    fn what_is_enabled_wins() {
+    fn enabled_xids_override_disabled_ones() {
         let some = policy("all", "79,31");
         assert_eq!(some.effect(79), Effect::Reboot);
         assert_eq!(some.effect(31), Effect::Quiet);
         assert_eq!(some.effect(48), Effect::Application);
-        assert!(some.watches() && !some.counts_events());
+        assert!(some.needs_monitoring() && !some.counts_events());
         let all = policy("all", "all");
         assert_eq!(all.effect(48), Effect::Reset);
         assert_eq!(all.effect(31), Effect::Quiet);
@@ -177,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_neither_are_named() {
+    fn invalid_xids_are_returned() {
         let config = HealthPolicy::default();
         let (_, unknown) = Policy::new(&config, Some("48,memory"), Some("-1"));
         assert_eq!(unknown, ["memory", "-1"]);
     }
 
     #[test]
-    fn the_configuration_ignores_and_turns_off() {
+    fn configuration_can_ignore_and_disable() {
         let config = HealthPolicy {
             ignored_xids: vec![94],
             ..HealthPolicy::default()
@@ -195,21 +198,21 @@ mod tests {
             watch: false,
             ..HealthPolicy::default()
         };
-        assert!(!Policy::new(&config, None, None).0.watches());
+        assert!(!Policy::new(&config, None, None).0.needs_monitoring());
     }
 
     #[test]
-    fn the_wait_doubles_up_to_a_bound() {
+    fn quiet_time_doubles_up_to_the_maximum() {
         let policy = Policy::new(&HealthPolicy::default(), None, None).0;
-        assert_eq!(policy.wait(0), Some(60_000));
-        assert_eq!(policy.wait(1), Some(120_000));
-        assert_eq!(policy.wait(3), Some(480_000));
-        assert_eq!(policy.wait(40), Some(LONGEST_WAIT));
-        assert_eq!(policy.wait(u32::MAX), Some(LONGEST_WAIT));
+        assert_eq!(policy.quiet_time(0), Some(60_000));
+        assert_eq!(policy.quiet_time(1), Some(120_000));
+        assert_eq!(policy.quiet_time(3), Some(480_000));
+        assert_eq!(policy.quiet_time(40), Some(MAX_QUIET_TIME));
+        assert_eq!(policy.quiet_time(u32::MAX), Some(MAX_QUIET_TIME));
         let config = HealthPolicy {
             quiet_seconds: None,
             ..HealthPolicy::default()
         };
-        assert_eq!(Policy::new(&config, None, None).0.wait(0), None);
+        assert_eq!(Policy::new(&config, None, None).0.quiet_time(0), None);
     }
 }

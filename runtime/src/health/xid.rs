@@ -1,6 +1,6 @@
 //! NVIDIA's critical errors (Xids): the meaning of each number and its effect on the health of the GPU.
 
-use Effect::{Application, Ask, Quiet, Reboot, Reset};
+use Effect::{Application, QueryOnly, Quiet, Reboot, Reset};
 use Source::{Catalogue, Daemon, Plugin};
 
 /// The effect of an error on the GPU or instance.
@@ -9,7 +9,7 @@ pub enum Effect {
     /// An application error; it is ignored.
     Application,
     /// No effect by itself: the driver is queried at once, and its response decides.
-    Ask,
+    QueryOnly,
     /// Unhealthy until the GPU was quiet for a while and responds normally.
     Quiet,
     /// Unhealthy until the driver confirms that no action is pending, usually after a reset.
@@ -51,19 +51,19 @@ pub struct Xid {
 }
 
 /// Returns the error with this number. Undocumented errors are not in the table.
-pub fn xid(number: u64) -> Option<&'static Xid> {
+pub fn find_xid(number: u64) -> Option<&'static Xid> {
     let found = XIDS.binary_search_by_key(&number, |xid| xid.number);
     found.ok().map(|index| &XIDS[index])
 }
 
 /// Returns the effect of an error; undocumented errors make the GPU unhealthy for a while.
 pub fn effect(number: u64) -> Effect {
-    xid(number).map_or(Effect::Quiet, |xid| xid.effect)
+    find_xid(number).map_or(Effect::Quiet, |xid| xid.effect)
 }
 
 /// Describes an error: `Xid 79 (the GPU fell off the bus)`.
 pub fn describe(number: u64) -> String {
-    match xid(number) {
+    match find_xid(number) {
         Some(xid) => format!("Xid {number} ({})", xid.meaning),
         None => format!("Xid {number}"),
     }
@@ -91,27 +91,27 @@ pub const XIDS: &[Xid] = &[
     row(8, "ROBUST_CHANNEL_FIFO_ERROR_IDLE_TIMEOUT", "the GPU stopped processing", Quiet, Catalogue),
     row(11, "ROBUST_CHANNEL_GR_ERROR_MISSING_HW", "a corrupt command stream", Quiet, Catalogue),
     row(13, "ROBUST_CHANNEL_GR_EXCEPTION", "an application caused a compute engine exception", Application, Plugin),
-    row(14, "ROBUST_CHANNEL_FAKE_ERROR", "an error injected for a test", Ask, Catalogue),
+    row(14, "ROBUST_CHANNEL_FAKE_ERROR", "an error injected for a test", QueryOnly, Catalogue),
     row(25, "ROBUST_CHANNEL_GR_ILLEGAL_NOTIFY", "an illegal command stream", Quiet, Catalogue),
     row(31, "ROBUST_CHANNEL_FIFO_ERROR_MMU_ERR_FLT", "an application accessed invalid memory", Application, Plugin),
     row(32, "ROBUST_CHANNEL_PBDMA_ERROR", "a corrupt command stream", Quiet, Catalogue),
-    row(37, "ROBUST_CHANNEL_FECS_ERR_UNIMP_FIRMWARE_METHOD", "the firmware does not support a command", Ask, Catalogue),
-    row(38, "ROBUST_CHANNEL_FECS_ERR_WATCHDOG_TIMEOUT", "a firmware watchdog timeout", Ask, Catalogue),
+    row(37, "ROBUST_CHANNEL_FECS_ERR_UNIMP_FIRMWARE_METHOD", "the firmware does not support a command", QueryOnly, Catalogue),
+    row(38, "ROBUST_CHANNEL_FECS_ERR_WATCHDOG_TIMEOUT", "a firmware watchdog timeout", QueryOnly, Catalogue),
     row(39, "ROBUST_CHANNEL_CE0_ERROR", "copy engine 0 failed", Quiet, Catalogue),
     row(40, "ROBUST_CHANNEL_CE1_ERROR", "copy engine 1 failed", Quiet, Catalogue),
     row(41, "ROBUST_CHANNEL_CE2_ERROR", "copy engine 2 failed", Quiet, Catalogue),
     row(43, "ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR", "application stopped; the GPU is healthy", Application, Plugin),
-    row(44, "ROBUST_CHANNEL_GR_FAULT_DURING_CTXSW", "a fault during a context switch", Ask, Catalogue),
+    row(44, "ROBUST_CHANNEL_GR_FAULT_DURING_CTXSW", "a fault during a context switch", QueryOnly, Catalogue),
     row(45, "ROBUST_CHANNEL_PREEMPTIVE_REMOVAL", "application ended after an earlier error", Application, Plugin),
     row(46, "ROBUST_CHANNEL_GPU_TIMEOUT_ERROR", "the GPU stopped processing", Reset, Catalogue),
     row(48, "ROBUST_CHANNEL_GPU_ECC_DBE", "an uncorrectable memory error", Reset, Catalogue),
     row(54, "SILENT_RUNNING_PWR_REDUCED_CLOCKING", "the auxiliary power is not connected", Reset, Catalogue),
     row(60, "ROBUST_CHANNEL_SEC2_ERROR", "the security engine failed", Quiet, Catalogue),
     row(62, "PMU_HALT_ERROR", "a microcontroller of the GPU halted", Reset, Catalogue),
-    row(63, "INFOROM_DRAM_RETIREMENT_EVENT", "a memory row is pending remapping", Ask, Catalogue),
+    row(63, "INFOROM_DRAM_RETIREMENT_EVENT", "a memory row is pending remapping", QueryOnly, Catalogue),
     row(64, "INFOROM_DRAM_RETIREMENT_FAILURE", "a memory row could not be remapped", Reset, Catalogue),
-    row(66, "ROBUST_CHANNEL_FECS_ERR_REG_ACCESS_VIOLATION", "the driver accessed an invalid register", Ask, Catalogue),
-    row(67, "ROBUST_CHANNEL_FECS_ERR_VERIF_VIOLATION", "the driver accessed an invalid register", Ask, Catalogue),
+    row(66, "ROBUST_CHANNEL_FECS_ERR_REG_ACCESS_VIOLATION", "the driver accessed an invalid register", QueryOnly, Catalogue),
+    row(67, "ROBUST_CHANNEL_FECS_ERR_VERIF_VIOLATION", "the driver accessed an invalid register", QueryOnly, Catalogue),
     row(68, "ROBUST_CHANNEL_NVDEC0_ERROR", "an application caused a video decoder exception", Application, Plugin),
     row(69, "ROBUST_CHANNEL_GR_CLASS_ERROR", "the compute engine received an invalid command", Quiet, Catalogue),
     row(70, "ROBUST_CHANNEL_CE3_ERROR", "copy engine 3 failed", Quiet, Catalogue),
@@ -131,8 +131,8 @@ pub const XIDS: &[Xid] = &[
     row(86, "ROBUST_CHANNEL_OFA0_ERROR", "the optical flow engine failed", Quiet, Catalogue),
     row(88, "ROBUST_CHANNEL_NVDEC3_ERROR", "video decoder 3 failed", Quiet, Catalogue),
     row(89, "ROBUST_CHANNEL_NVDEC4_ERROR", "video decoder 4 failed", Quiet, Catalogue),
-    row(92, "EXCESSIVE_SBE_INTERRUPTS", "many correctable memory errors", Ask, Catalogue),
-    row(93, "INFOROM_ERASE_LIMIT_EXCEEDED", "the InfoROM of the GPU is wearing out", Ask, Catalogue),
+    row(92, "EXCESSIVE_SBE_INTERRUPTS", "many correctable memory errors", QueryOnly, Catalogue),
+    row(93, "INFOROM_ERASE_LIMIT_EXCEEDED", "the InfoROM of the GPU is wearing out", QueryOnly, Catalogue),
     row(94, "ROBUST_CHANNEL_CONTAINED_ERROR", "a contained memory error", Quiet, Catalogue),
     row(95, "ROBUST_CHANNEL_UNCONTAINED_ERROR", "an uncontained memory error", Reset, Catalogue),
     row(96, "ROBUST_CHANNEL_NVDEC5_ERROR", "video decoder 5 failed", Quiet, Catalogue),
@@ -145,14 +145,14 @@ pub const XIDS: &[Xid] = &[
     row(103, "ROBUST_CHANNEL_NVJPG5_ERROR", "JPEG engine 5 failed", Quiet, Catalogue),
     row(104, "ROBUST_CHANNEL_NVJPG6_ERROR", "JPEG engine 6 failed", Quiet, Catalogue),
     row(105, "ROBUST_CHANNEL_NVJPG7_ERROR", "JPEG engine 7 failed", Quiet, Catalogue),
-    row(106, "SMBPBI_TEST_MESSAGE", "a test message", Ask, Catalogue),
-    row(107, "SMBPBI_TEST_MESSAGE_SILENT", "a test message", Ask, Catalogue),
-    row(108, "NVLINK_REMOTE_TRANSLATION_ERROR", "a remote NVLink address translation failed", Ask, Catalogue),
+    row(106, "SMBPBI_TEST_MESSAGE", "a test message", QueryOnly, Catalogue),
+    row(107, "SMBPBI_TEST_MESSAGE_SILENT", "a test message", QueryOnly, Catalogue),
+    row(108, "NVLINK_REMOTE_TRANSLATION_ERROR", "a remote NVLink address translation failed", QueryOnly, Catalogue),
     row(109, "ROBUST_CHANNEL_CTXSW_TIMEOUT_ERROR", "a context switch timed out", Application, Plugin),
     row(110, "SEC_FAULT_ERROR", "a security fault", Reset, Catalogue),
     row(119, "GSP_RPC_TIMEOUT", "the GPU system processor (GSP) is not responding", Reset, Catalogue),
     row(120, "GSP_ERROR", "the GPU system processor (GSP) failed", Reset, Catalogue),
-    row(121, "C2C_ERROR", "the chip-to-chip link failed", Ask, Catalogue),
+    row(121, "C2C_ERROR", "the chip-to-chip link failed", QueryOnly, Catalogue),
     row(126, "ROBUST_CHANNEL_CE10_ERROR", "copy engine 10 failed", Quiet, Catalogue),
     row(127, "ROBUST_CHANNEL_CE11_ERROR", "copy engine 11 failed", Quiet, Catalogue),
     row(128, "ROBUST_CHANNEL_CE12_ERROR", "copy engine 12 failed", Quiet, Catalogue),
@@ -164,10 +164,10 @@ pub const XIDS: &[Xid] = &[
     row(134, "ROBUST_CHANNEL_CE18_ERROR", "copy engine 18 failed", Quiet, Catalogue),
     row(135, "ROBUST_CHANNEL_CE19_ERROR", "copy engine 19 failed", Quiet, Catalogue),
     row(136, "ALI_TRAINING_FAIL", "an NVLink failed to train", Reset, Catalogue),
-    row(137, "NVLINK_PRIV_ERR", "a GPU has no permission to access the memory of a peer", Ask, Catalogue),
+    row(137, "NVLINK_PRIV_ERR", "a GPU has no permission to access the memory of a peer", QueryOnly, Catalogue),
     row(139, "ROBUST_CHANNEL_OFA1_ERROR", "optical flow engine 1 failed", Quiet, Catalogue),
     row(140, "UNRECOVERABLE_ECC_ERROR_ESCAPE", "an uncorrectable memory error", Reset, Catalogue),
-    row(141, "ROBUST_CHANNEL_FAST_PATH_ERROR", "a CUDA fast path failed", Ask, Catalogue),
+    row(141, "ROBUST_CHANNEL_FAST_PATH_ERROR", "a CUDA fast path failed", QueryOnly, Catalogue),
     row(142, "ROBUST_CHANNEL_NVENC3_ERROR", "video encoder 3 failed", Quiet, Catalogue),
     row(143, "GPU_INIT_ERROR", "the GPU failed to initialize", Reset, Catalogue),
     row(144, "NVLINK_SAW_ERROR", "an NVLink failed", Reset, Catalogue),
@@ -178,20 +178,20 @@ pub const XIDS: &[Xid] = &[
     row(149, "NVLINK_NETIR_ERROR", "an NVLink failed", Reset, Catalogue),
     row(150, "NVLINK_MSE_ERROR", "an NVLink failed", Reset, Catalogue),
     row(151, "ROBUST_CHANNEL_KEY_ROTATION_ERROR", "encryption keys could not be rotated", Reset, Catalogue),
-    row(152, "ROBUST_CHANNEL_DLA_SMMU_ERROR", "the deep learning accelerator accessed invalid memory", Ask, Catalogue),
-    row(153, "ROBUST_CHANNEL_DLA_TIMEOUT", "the deep learning accelerator timed out", Ask, Catalogue),
-    row(154, "GPU_RECOVERY_ACTION_CHANGED", "the recovery action of the driver changed", Ask, Catalogue),
+    row(152, "ROBUST_CHANNEL_DLA_SMMU_ERROR", "the deep learning accelerator accessed invalid memory", QueryOnly, Catalogue),
+    row(153, "ROBUST_CHANNEL_DLA_TIMEOUT", "the deep learning accelerator timed out", QueryOnly, Catalogue),
+    row(154, "GPU_RECOVERY_ACTION_CHANGED", "the recovery action of the driver changed", QueryOnly, Catalogue),
     row(155, "NVLINK_SW_DEFINED_ERROR", "an NVLink failed", Reset, Catalogue),
     row(156, "RESOURCE_RETIREMENT_EVENT", "a part of the GPU is being retired", Reset, Catalogue),
-    row(157, "RESOURCE_RETIREMENT_FAILURE", "a part of the GPU could not be retired", Ask, Catalogue),
+    row(157, "RESOURCE_RETIREMENT_FAILURE", "a part of the GPU could not be retired", QueryOnly, Catalogue),
     row(158, "GPU_FATAL_TIMEOUT", "the GPU timed out", Reset, Catalogue),
     row(159, "ROBUST_CHANNEL_CHI_NON_DATA_ERROR", "the link to the CPU failed", Quiet, Catalogue),
-    row(160, "CHANNEL_RETIREMENT_EVENT", "a memory channel is being retired", Ask, Catalogue),
-    row(161, "CHANNEL_RETIREMENT_FAILURE", "a memory channel could not be retired", Ask, Catalogue),
-    row(162, "PSHC_REENGAGED", "power smoothing is on again", Ask, Daemon),
-    row(163, "PSHC_DISENGAGED", "power smoothing is off", Ask, Daemon),
-    row(164, "PSHC_LOW_LIFETIME", "power smoothing is near the end of its lifetime", Ask, Daemon),
-    row(165, "PSHC_ZERO_LIFETIME", "power smoothing reached the end of its lifetime", Ask, Daemon),
+    row(160, "CHANNEL_RETIREMENT_EVENT", "a memory channel is being retired", QueryOnly, Catalogue),
+    row(161, "CHANNEL_RETIREMENT_FAILURE", "a memory channel could not be retired", QueryOnly, Catalogue),
+    row(162, "PSHC_REENGAGED", "power smoothing is on again", QueryOnly, Daemon),
+    row(163, "PSHC_DISENGAGED", "power smoothing is off", QueryOnly, Daemon),
+    row(164, "PSHC_LOW_LIFETIME", "power smoothing is near the end of its lifetime", QueryOnly, Daemon),
+    row(165, "PSHC_ZERO_LIFETIME", "power smoothing reached the end of its lifetime", QueryOnly, Daemon),
     row(167, "PCIE_FATAL_TIMEOUT", "the GPU does not respond on the PCIe bus", Reset, Daemon),
     row(171, "UNCORRECTABLE_DRAM_ERROR", "an uncorrectable memory error", Reset, Daemon),
     row(172, "UNCORRECTABLE_SRAM_ERROR", "an uncorrectable SRAM error", Reset, Daemon),
@@ -202,12 +202,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order() {
+    fn xids_are_sorted() {
         assert!(XIDS.is_sorted_by(|one, other| one.number < other.number));
     }
 
     #[test]
-    fn what_nvidias_plugin_never_counts_counts_for_nothing() {
+    fn nvidias_ignored_xids_are_application_errors() {
         let ignored = XIDS.iter().filter(|xid| xid.effect == Effect::Application);
         let numbers: Vec<u64> = ignored.map(|xid| xid.number).collect();
         assert_eq!(numbers, [13, 31, 43, 45, 68, 109]);
@@ -215,7 +215,7 @@ mod tests {
 
     /// The catalogue's `RESET_GPU` and `RESTART_BM` rows, but for 109, which applications cause.
     #[test]
-    fn what_needs_a_reset_waits_for_the_drivers_word() {
+    fn reset_xids_require_confirmation() {
         for number in [
             46, 62, 64, 95, 110, 119, 120, 136, 140, 143, 155, 156, 158, 79,
         ] {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_nobody_described_is_not_trusted() {
+    fn undocumented_xids_are_temporary_faults() {
         assert_eq!(effect(9_999), Effect::Quiet);
         assert_eq!(describe(9_999), "Xid 9999");
         assert_eq!(describe(79), "Xid 79 (the GPU fell off the bus)");

@@ -60,9 +60,9 @@ mod tests {
     use crate::nvml::fake::Fake;
 
     #[test]
-    fn the_files_of_a_fake_machine_name_all_of_its_slices() {
+    fn fake_roots_have_all_mig_devices() {
         let folder = tempfile::tempdir().expect("a folder");
-        let fake = Fake::machine("h100x2:mig=1g.10gb*7").expect("a machine");
+        let fake = Fake::from_description("h100x2:mig=1g.10gb*7").expect("a machine");
         let roots = fake.write_roots(folder.path()).expect("files");
         let inventory = discover(&fake, &roots, None).expect("an inventory");
         let files = HostFiles::read(&roots, "/", &inventory);

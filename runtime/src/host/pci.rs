@@ -33,7 +33,7 @@ impl PciFacts {
         let config = fs::read(folder.join("config")).unwrap_or_default();
         Self {
             class: class.and_then(|class| u16::try_from(class >> 8).ok()),
-            vgpu: vgpu_host(&config),
+            vgpu: find_vgpu_host(&config),
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn sysfs_id(pci_bus_id: &str) -> String {
 /// with the signature `VF`, whose record 0 has version and branch of ten bytes each (NVIDIA/k8s-device-plugin v0.20.0
 /// `internal/vgpu`, read 2026-11). Without administrator rights, the kernel shows only the first 64 bytes, which do not
 /// include it.
-fn vgpu_host(config: &[u8]) -> Option<VgpuHost> {
+fn find_vgpu_host(config: &[u8]) -> Option<VgpuHost> {
     const STATUS: usize = 0x06;
     const HAS_CAPABILITIES: u8 = 0x10;
     const FIRST: usize = 0x34;
@@ -67,7 +67,7 @@ fn vgpu_host(config: &[u8]) -> Option<VgpuHost> {
         let [id, next, length] = *config.get(at..at + 3)?.first_chunk()?;
         if id == VENDOR_SPECIFIC {
             let capability = config.get(at..at + usize::from(length))?;
-            return host_record(capability);
+            return parse_host_record(capability);
         }
         if next == 0 || id == 0xff {
             return None;
@@ -77,7 +77,7 @@ fn vgpu_host(config: &[u8]) -> Option<VgpuHost> {
     None
 }
 
-fn host_record(capability: &[u8]) -> Option<VgpuHost> {
+fn parse_host_record(capability: &[u8]) -> Option<VgpuHost> {
     const RECORDS: usize = 5;
     const HOST_DRIVER: u8 = 0;
     if capability.get(3..RECORDS)? != b"VF" {
@@ -124,34 +124,34 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_gpu_names_its_host() {
-        let host = vgpu_host(&config()).unwrap();
+    fn vgpu_host_driver_is_read() {
+        let host = find_vgpu_host(&config()).unwrap();
         assert_eq!(
             (host.version.as_str(), host.branch.as_str()),
             ("535.54", "r536_22")
         );
         let mut other = config();
         other[0xd3] = b'X';
-        assert_eq!(vgpu_host(&other), None);
+        assert_eq!(find_vgpu_host(&other), None);
     }
 
     #[test]
-    fn no_configuration_space_is_too_broken() {
+    fn broken_configuration_space_does_not_panic() {
         let config = config();
         for length in 0..config.len() {
-            let _ = vgpu_host(&config[..length]);
+            let _ = find_vgpu_host(&config[..length]);
         }
-        assert_eq!(vgpu_host(&[0xff; 256]), None);
+        assert_eq!(find_vgpu_host(&[0xff; 256]), None);
         let mut circle = config.clone();
         circle[0x61] = 0x60;
-        assert_eq!(vgpu_host(&circle), None);
+        assert_eq!(find_vgpu_host(&circle), None);
         let mut endless = config;
         endless[0xd6] = 0;
-        assert_eq!(vgpu_host(&endless), None);
+        assert_eq!(find_vgpu_host(&endless), None);
     }
 
     #[test]
-    fn sysfs_is_asked_by_its_own_name_of_the_gpu() {
+    fn sysfs_ids_have_four_digit_domains() {
         assert_eq!(sysfs_id("00000000:3B:00.0"), "0000:3b:00.0");
         assert_eq!(sysfs_id("00010000:01:00.0"), "00010000:01:00.0");
         let folder = tempfile::tempdir().unwrap();

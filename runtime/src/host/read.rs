@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{HostFiles, PciFacts, Roots};
 use crate::allocate::capability_paths;
-use crate::device::{Gpu, Inventory, Part};
+use crate::device::{Gpu, Inventory, PhysicalDevice};
 use crate::nvml::GpuInfo;
 
 /// Device nodes that every container with a GPU needs, if they exist.
@@ -18,7 +18,7 @@ const CONTROL_NODES: &[&str] = &[
 ];
 
 /// The device node that exists if the driver is loaded.
-const CONTROL: &str = "nvidiactl";
+const DRIVER_LOADED_NODE: &str = "nvidiactl";
 
 impl HostFiles {
     /// Reads all files of these GPUs. `host_root` is the driver root on the host. Missing files are not errors here:
@@ -31,7 +31,7 @@ impl HostFiles {
         } else {
             roots.dev.clone()
         };
-        let there = |names: &[&str]| -> Vec<String> {
+        let existing = |names: &[&str]| -> Vec<String> {
             let found = names.iter().filter(|name| dev.join(name).exists());
             found.map(|name| format!("/dev/{name}")).collect()
         };
@@ -40,16 +40,16 @@ impl HostFiles {
             let facts = PciFacts::read(&roots.sys, &gpu.pci_bus_id);
             (gpu.pci_bus_id.clone(), facts)
         };
-        let mut mofed_nodes = nodes(&host_dev, "infiniband", "uverbs");
-        mofed_nodes.extend(nodes(&host_dev, "infiniband", "rdma_cm"));
+        let mut mofed_nodes = list_nodes(&host_dev, "infiniband", "uverbs");
+        mofed_nodes.extend(list_nodes(&host_dev, "infiniband", "rdma_cm"));
         Self {
-            control_nodes: there(CONTROL_NODES),
-            mig_minors: mig_minors(&roots.proc, &gpus),
-            imex_channels: channels(&dev),
-            gdrcopy_nodes: there(&["gdrdrv"]),
-            gds_nodes: nodes(&host_dev, "", "nvidia-fs"),
+            control_nodes: existing(CONTROL_NODES),
+            mig_minors: read_mig_minors(&roots.proc, &gpus),
+            imex_channels: read_imex_channels(&dev),
+            gdrcopy_nodes: existing(&["gdrdrv"]),
+            gds_nodes: list_nodes(&host_dev, "", "nvidia-fs"),
             mofed_nodes,
-            machine: machine(&roots.sys),
+            machine: read_machine_name(&roots.sys),
             pci: gpus.iter().map(pci).collect(),
             dev_root,
         }
@@ -60,15 +60,15 @@ impl HostFiles {
 /// root, the daemon sees the host's nodes; in its own `/dev`, it sees only its own nodes unless it is privileged.
 fn driver_dev(roots: &Roots, host_root: &str) -> (PathBuf, String) {
     let below_driver = roots.driver.join("dev");
-    if below_driver.join(CONTROL).exists() {
+    if below_driver.join(DRIVER_LOADED_NODE).exists() {
         return (below_driver, host_root.to_owned());
     }
     (roots.dev.clone(), String::new())
 }
 
 /// Lists the nodes in a directory of `/dev` whose names have this prefix.
-fn nodes(dev: &Path, folder: &str, start: &str) -> Vec<String> {
-    let names = names(&dev.join(folder)).into_iter();
+fn list_nodes(dev: &Path, folder: &str, start: &str) -> Vec<String> {
+    let names = sorted_names(&dev.join(folder)).into_iter();
     let names = names.filter(|name| name.starts_with(start));
     let path = |name| match folder {
         "" => format!("/dev/{name}"),
@@ -77,8 +77,8 @@ fn nodes(dev: &Path, folder: &str, start: &str) -> Vec<String> {
     names.map(path).collect()
 }
 
-fn channels(dev: &Path) -> Vec<u32> {
-    let names = names(&dev.join("nvidia-caps-imex-channels")).into_iter();
+fn read_imex_channels(dev: &Path) -> Vec<u32> {
+    let names = sorted_names(&dev.join("nvidia-caps-imex-channels")).into_iter();
     let numbers = names.filter_map(|name| name.strip_prefix("channel")?.parse().ok());
     let mut numbers: Vec<_> = numbers.collect();
     numbers.sort_unstable();
@@ -86,10 +86,14 @@ fn channels(dev: &Path) -> Vec<u32> {
 }
 
 /// Reads the minor numbers of the existing MIG devices. The file has thousands, one for each possible device.
-fn mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
+fn read_mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
     let wanted: Vec<_> = gpus
         .iter()
-        .flat_map(|gpu| gpu.slices.iter().map(|slice| Part::Slice(gpu, slice)))
+        .flat_map(|gpu| {
+            gpu.slices
+                .iter()
+                .map(|slice| PhysicalDevice::MigDevice(gpu, slice))
+        })
         .flat_map(capability_paths)
         .collect();
     if wanted.is_empty() {
@@ -108,14 +112,14 @@ fn mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
     wanted.into_iter().filter_map(minor).collect()
 }
 
-fn machine(sys: &Path) -> Option<String> {
+fn read_machine_name(sys: &Path) -> Option<String> {
     let text = fs::read_to_string(sys.join("class/dmi/id/product_name")).ok()?;
     let name = text.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Lists the names in a directory, sorted; empty if it does not exist.
-fn names(folder: &Path) -> Vec<String> {
+fn sorted_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<_> = names.collect();
@@ -127,9 +131,9 @@ fn names(folder: &Path) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::device::Topology;
-    use crate::nvml::{DriverInfo, Engines, SliceInfo};
+    use crate::nvml::{DriverInfo, Engines, MigDeviceInfo};
 
-    fn put(path: &Path, text: &str) {
+    fn write_file(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
@@ -144,7 +148,7 @@ mod tests {
     }
 
     fn inventory() -> Inventory {
-        let slice = SliceInfo {
+        let slice = MigDeviceInfo {
             index: 0,
             uuid: "MIG-1".to_owned(),
             gi: 7,
@@ -175,13 +179,13 @@ mod tests {
                 version: "570.86.15".to_owned(),
                 cuda: (12, 8),
             },
-            gpus: vec![Gpu::Known { info, numa: None }],
+            gpus: vec![Gpu::Responding { info, numa: None }],
             topology: Topology::default(),
         }
     }
 
     #[test]
-    fn everything_is_found_where_it_is() {
+    fn all_files_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);
         for node in [
@@ -195,13 +199,13 @@ mod tests {
             "nvidia-caps-imex-channels/channel10",
             "nvidia-caps-imex-channels/channel9",
         ] {
-            put(&at("driver-root/dev").join(node), "");
+            write_file(&at("driver-root/dev").join(node), "");
         }
         let minors = "config 1\nmonitor 2\ngpu3/gi7/access 471\ngpu3/gi7/ci0/access 472\n\
                       gpu3/gi8/access 480\n";
-        put(&at("proc/driver/nvidia-caps/mig-minors"), minors);
-        put(&at("sys/class/dmi/id/product_name"), "a2-highgpu-8g\n");
-        put(&at("sys/bus/pci/devices/0000:3b:00.0/class"), "0x030200\n");
+        write_file(&at("proc/driver/nvidia-caps/mig-minors"), minors);
+        write_file(&at("sys/class/dmi/id/product_name"), "a2-highgpu-8g\n");
+        write_file(&at("sys/bus/pci/devices/0000:3b:00.0/class"), "0x030200\n");
         let files = HostFiles::read(&roots(folder.path()), "/", &inventory());
         let minors = [("gpu3/gi7/access", 471), ("gpu3/gi7/ci0/access", 472)];
         let minors = minors.map(|(path, minor)| (path.to_owned(), minor));
@@ -217,10 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_container_has_the_nodes_below_its_root() {
+    fn driver_container_has_its_own_nodes() {
         let folder = tempfile::tempdir().unwrap();
-        put(&folder.path().join("driver-root/dev/nvidiactl"), "");
-        put(&folder.path().join("dev/nvidia-fs0"), "");
+        write_file(&folder.path().join("driver-root/dev/nvidiactl"), "");
+        write_file(&folder.path().join("dev/nvidia-fs0"), "");
         let roots = roots(folder.path());
         let files = HostFiles::read(&roots, "/run/nvidia/driver", &inventory());
         assert_eq!(files.dev_root, "/run/nvidia/driver");
@@ -233,9 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn a_root_without_nodes_leaves_those_that_the_daemon_has() {
+    fn root_without_nodes_uses_own_dev() {
         let folder = tempfile::tempdir().unwrap();
-        put(&folder.path().join("dev/nvidiactl"), "");
+        write_file(&folder.path().join("dev/nvidiactl"), "");
         let roots = roots(folder.path());
         let files = HostFiles::read(&roots, "/home/kubernetes/bin/nvidia", &inventory());
         assert_eq!(files.control_nodes, ["/dev/nvidiactl"]);

@@ -16,22 +16,22 @@ use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint};
 
 /// The kubelet's device plugin directory, on every distribution that keeps the kubelet's default root directory.
-pub const FOLDER: &str = "/var/lib/kubelet/device-plugins";
+pub const DEVICE_PLUGIN_FOLDER: &str = "/var/lib/kubelet/device-plugins";
 
 /// The kubelet's registration socket in that directory.
-pub const SOCKET: &str = "kubelet.sock";
+pub const KUBELET_SOCKET: &str = "kubelet.sock";
 
 /// Distinguishes a file from a later one with the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
     device: u64,
     inode: u64,
-    made: Option<SystemTime>,
+    created: Option<SystemTime>,
 }
 
 impl FileId {
     /// Identifies the current file, without following links.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         fs::symlink_metadata(path).ok().map(Self::from)
     }
 }
@@ -43,13 +43,13 @@ impl From<Metadata> for FileId {
             inode: found.ino(),
             // ext4 reuses inodes at once. The birth time is constant during the lifetime of a file, unlike the time of
             // its last change.
-            made: found.created().ok(),
+            created: found.created().ok(),
         }
     }
 }
 
 /// Creates a channel over an existing connection. The authority is `localhost`: servers refuse a path as authority.
-async fn channel(stream: UnixStream) -> Result<Channel, tonic::transport::Error> {
+async fn channel_over(stream: UnixStream) -> Result<Channel, tonic::transport::Error> {
     let mut stream = Some(stream);
     let connect = tower::service_fn(move |_| {
         let stream = stream.take().map(TokioIo::new);

@@ -10,17 +10,17 @@ use tokio::time::timeout;
 
 use super::api::v1::pod_resources_lister_client::PodResourcesListerClient;
 use super::api::v1::{ListPodResourcesRequest, ListPodResourcesResponse};
-use super::channel;
+use super::channel_over;
 
 /// The kubelet's socket, on every distribution that keeps the kubelet's default root directory.
-pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
+pub const POD_RESOURCES_SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
 
 /// Timeout; a slow kubelet is queried again at the next scrape.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Message size limit: nodes with hundreds of pods respond with more than gRPC's 4 MiB; the kubelet's own clients allow
 /// 16.
-const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The devices of one resource that one container has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,17 +43,17 @@ pub enum PodResourcesError {
     /// The connection failed.
     Unreachable(io::Error),
     /// The kubelet did not respond in time.
-    Silent,
+    TimedOut,
     /// The kubelet returned an error.
-    Refused(String),
+    Rejected(String),
 }
 
 impl fmt::Display for PodResourcesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(error) => write!(f, "pod resources: cannot connect: {error}"),
-            Self::Silent => write!(f, "pod resources: no answer in {ANSWER_WITHIN:?}"),
-            Self::Refused(why) => write!(f, "pod resources: {why}"),
+            Self::TimedOut => write!(f, "pod resources: no answer in {RESPONSE_TIMEOUT:?}"),
+            Self::Rejected(why) => write!(f, "pod resources: {why}"),
         }
     }
 }
@@ -61,22 +61,24 @@ impl fmt::Display for PodResourcesError {
 impl std::error::Error for PodResourcesError {}
 
 /// Lists the devices of all containers on the node, one entry per container and resource, sorted by name.
-pub async fn list(socket: &Path) -> Result<Vec<PodDevices>, PodResourcesError> {
-    let asked = timeout(ANSWER_WITHIN, ask(socket)).await;
-    asked.unwrap_or(Err(PodResourcesError::Silent)).map(flatten)
+pub async fn list_pod_devices(socket: &Path) -> Result<Vec<PodDevices>, PodResourcesError> {
+    let response = timeout(RESPONSE_TIMEOUT, query(socket)).await;
+    response
+        .unwrap_or(Err(PodResourcesError::TimedOut))
+        .map(flatten)
 }
 
-async fn ask(socket: &Path) -> Result<ListPodResourcesResponse, PodResourcesError> {
+async fn query(socket: &Path) -> Result<ListPodResourcesResponse, PodResourcesError> {
     let stream = UnixStream::connect(socket).await;
     let stream = stream.map_err(PodResourcesError::Unreachable)?;
-    let channel = channel(stream).await;
-    let channel = channel.map_err(|error| PodResourcesError::Refused(error.to_string()))?;
+    let channel = channel_over(stream).await;
+    let channel = channel.map_err(|error| PodResourcesError::Rejected(error.to_string()))?;
     let mut client =
-        PodResourcesListerClient::new(channel).max_decoding_message_size(LARGEST_ANSWER);
+        PodResourcesListerClient::new(channel).max_decoding_message_size(MAX_RESPONSE_BYTES);
     let answer = client.list(ListPodResourcesRequest {}).await;
     answer
         .map(tonic::Response::into_inner)
-        .map_err(|status| PodResourcesError::Refused(status.message().to_owned()))
+        .map_err(|status| PodResourcesError::Rejected(status.message().to_owned()))
 }
 
 /// The kubelet returns one entry per NUMA node, so a container's devices of one resource can be in several entries.
@@ -115,7 +117,7 @@ mod tests {
     use crate::kubelet::api::v1::{ContainerDevices, ContainerResources, PodResources};
 
     #[test]
-    fn pieces_of_one_container_are_put_together() {
+    fn numa_entries_of_a_container_are_merged() {
         let piece = |id: &str| ContainerDevices {
             resource_name: "nvidia.com/gpu".to_owned(),
             device_ids: vec![id.to_owned()],

@@ -9,40 +9,40 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::api::v1beta1::registration_client::RegistrationClient;
 use super::api::v1beta1::{DevicePluginOptions, RegisterRequest};
-use super::watch::Life;
-use super::{FileId, channel};
+use super::watch::KubeletInstance;
+use super::{FileId, channel_over};
 
 /// The version of the device plugin API.
 pub const VERSION: &str = "v1beta1";
 
 /// Delay between connection attempts. A kubelet between bind and listen refuses connections for microseconds to
 /// milliseconds; with gRPC's own first delay of a second, other plugins lose that time.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const MIN_CONNECT_DELAY: Duration = Duration::from_millis(5);
+const MAX_CONNECT_DELAY: Duration = Duration::from_millis(50);
 
 /// After this time of refused connections, the socket is considered a leftover of a kubelet that ended.
-const BACKOFF: Duration = Duration::from_secs(10);
-const PAUSE_FOR_THE_DEAD: Duration = Duration::from_secs(1);
+const DEAD_AFTER: Duration = Duration::from_secs(10);
+const DEAD_SOCKET_DELAY: Duration = Duration::from_secs(1);
 
 /// Delay between refused registrations: the first delay, doubled each time up to the maximum.
-const FIRST_PAUSE_AFTER_NO: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE_AFTER_NO: Duration = Duration::from_secs(10);
+const MIN_REJECTED_DELAY: Duration = Duration::from_millis(100);
+const MAX_REJECTED_DELAY: Duration = Duration::from_secs(10);
 
 /// Timeout of a registration. The kubelet connects to the plugin before it responds, with a timeout of 10 s
 /// (kubernetes/kubernetes pkg/kubelet/cm/devicemanager/plugin/v1beta1/client.go, read 2026-11-21).
-const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The result of a registration attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attempt {
+pub enum RegistrationAttempt {
     /// The plugin is registered.
     Registered,
     /// The kubelet refused or did not respond; the registration is retried.
-    Refused(String),
+    Rejected(String),
 }
 
 /// The options that every plugin registers with.
-pub fn options() -> DevicePluginOptions {
+pub fn plugin_options() -> DevicePluginOptions {
     DevicePluginOptions {
         pre_start_required: false,
         get_preferred_allocation_available: true,
@@ -54,51 +54,58 @@ pub fn options() -> DevicePluginOptions {
 /// watches the directory, drops the future and starts again. `report` receives the results.
 pub async fn register(
     socket: &Path,
-    life: Life,
+    life: KubeletInstance,
     resource: &str,
     endpoint: &str,
-    mut report: impl FnMut(Attempt),
+    mut report: impl FnMut(RegistrationAttempt),
 ) {
     let start = Instant::now();
-    let mut pause = FIRST_PAUSE;
-    let mut pause_after_no = FIRST_PAUSE_AFTER_NO;
+    let mut connect_delay = MIN_CONNECT_DELAY;
+    let mut rejected_delay = MIN_REJECTED_DELAY;
     loop {
         let Ok(stream) = connect(socket, life).await else {
-            let dead = start.elapsed() > BACKOFF;
-            sleep(if dead { PAUSE_FOR_THE_DEAD } else { pause }).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            let is_dead = start.elapsed() > DEAD_AFTER;
+            sleep(if is_dead {
+                DEAD_SOCKET_DELAY
+            } else {
+                connect_delay
+            })
+            .await;
+            connect_delay = (connect_delay * 2).min(MAX_CONNECT_DELAY);
             continue;
         };
         let request = RegisterRequest {
             version: VERSION.to_owned(),
             endpoint: endpoint.to_owned(),
             resource_name: resource.to_owned(),
-            options: Some(options()),
+            options: Some(plugin_options()),
         };
-        match timeout(ANSWER_WITHIN, ask(stream, request)).await {
-            Ok(Ok(())) => return report(Attempt::Registered),
-            Ok(Err(why)) => report(Attempt::Refused(why)),
-            Err(_) => report(Attempt::Refused(format!("no answer in {ANSWER_WITHIN:?}"))),
+        match timeout(RESPONSE_TIMEOUT, send_registration(stream, request)).await {
+            Ok(Ok(())) => return report(RegistrationAttempt::Registered),
+            Ok(Err(why)) => report(RegistrationAttempt::Rejected(why)),
+            Err(_) => report(RegistrationAttempt::Rejected(format!(
+                "no answer in {RESPONSE_TIMEOUT:?}"
+            ))),
         }
-        sleep(pause_after_no).await;
-        pause_after_no = (pause_after_no * 2).min(LONGEST_PAUSE_AFTER_NO);
+        sleep(rejected_delay).await;
+        rejected_delay = (rejected_delay * 2).min(MAX_REJECTED_DELAY);
     }
 }
 
 /// Connects to this kubelet instance only: another instance that started meanwhile is handled separately.
-async fn connect(socket: &Path, life: Life) -> io::Result<UnixStream> {
-    let is_life = || FileId::of(socket) == Some(life.socket);
-    if is_life() {
+async fn connect(socket: &Path, life: KubeletInstance) -> io::Result<UnixStream> {
+    let is_same_instance = || FileId::from_path(socket) == Some(life.socket);
+    if is_same_instance() {
         let stream = UnixStream::connect(socket).await?;
-        if is_life() {
+        if is_same_instance() {
             return Ok(stream);
         }
     }
     Err(io::ErrorKind::NotFound.into())
 }
 
-async fn ask(stream: UnixStream, request: RegisterRequest) -> Result<(), String> {
-    let channel = channel(stream).await.map_err(|error| {
+async fn send_registration(stream: UnixStream, request: RegisterRequest) -> Result<(), String> {
+    let channel = channel_over(stream).await.map_err(|error| {
         // The message of tonic is `transport error`; the source has the details.
         std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     })?;
@@ -116,12 +123,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_the_kubelet_of_this_life_is_connected_to() {
+    async fn other_kubelet_instance_is_not_contacted() {
         let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join(crate::kubelet::SOCKET);
-        let life = |number| Life {
+        let socket = folder.path().join(crate::kubelet::KUBELET_SOCKET);
+        let life = |number| KubeletInstance {
             number,
-            socket: FileId::of(&socket).unwrap(),
+            socket: FileId::from_path(&socket).unwrap(),
         };
         let _first = UnixListener::bind(&socket).unwrap();
         let first = life(1);

@@ -14,7 +14,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::{FileId, SOCKET};
+use super::{FileId, KUBELET_SOCKET};
 
 /// Polling interval while no events are available: the directory does not exist, or the node has no inotify
 /// instance left.
@@ -22,18 +22,18 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The state of the kubelet's directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Folder {
+pub struct FolderState {
     /// Whether it exists. A directory that was removed under a bind mount does not.
     pub present: bool,
     /// The kubelet instance whose socket is in it.
-    pub kubelet: Option<Life>,
+    pub kubelet: Option<KubeletInstance>,
     /// Increases when another socket in it was removed or replaced, so that the owners check theirs.
-    pub disturbed: u64,
+    pub socket_changes: u64,
 }
 
 /// A kubelet instance, from one creation of its socket to the next: to a plugin, a restarted kubelet is a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct KubeletInstance {
     /// The number of the instance, from 1 on.
     pub number: u64,
     /// The socket's file.
@@ -44,7 +44,7 @@ pub struct Life {
 #[derive(Debug)]
 pub struct FolderWatch {
     /// The current state.
-    pub folder: watch::Receiver<Folder>,
+    pub folder: watch::Receiver<FolderState>,
     task: AbortHandle,
 }
 
@@ -54,8 +54,8 @@ impl FolderWatch {
     pub fn start(folder: &Path) -> Self {
         let mut observer = FolderObserver::new(folder);
         observer.update();
-        let (sender, receiver) = watch::channel(observer.seen);
-        let task = tokio::spawn(async move { observer.follow(&sender).await }).abort_handle();
+        let (sender, receiver) = watch::channel(observer.state);
+        let task = tokio::spawn(async move { observer.run(&sender).await }).abort_handle();
         Self {
             folder: receiver,
             task,
@@ -73,7 +73,7 @@ impl Drop for FolderWatch {
     unsafe_code,
     reason = "tokio has no safe way to wait for a file descriptor that the caller owns"
 )]
-fn registered(inotify: Inotify) -> io::Result<AsyncFd<Inotify>> {
+fn register_with_tokio(inotify: Inotify) -> io::Result<AsyncFd<Inotify>> {
     // SAFETY: the descriptor stays open and the same as long as it is registered: `Inotify` owns it, shows it only by
     // reference, and closes it when it is dropped, which `AsyncFd` does after the registration ended.
     unsafe { AsyncFd::register(inotify) }.map_err(io::Error::from)
@@ -81,13 +81,13 @@ fn registered(inotify: Inotify) -> io::Result<AsyncFd<Inotify>> {
 
 /// Summary of the events since the last update.
 #[derive(Default)]
-struct Changes {
+struct FolderChanges {
     /// The kubelet's socket was removed, so that an existing one is a new one.
-    kubelet_left: bool,
+    kubelet_socket_removed: bool,
     /// Another socket was removed or replaced.
-    disturbed: bool,
+    socket_changed: bool,
     /// The directory was created, removed or replaced.
-    folder: bool,
+    folder_changed: bool,
 }
 
 struct FolderObserver {
@@ -95,16 +95,16 @@ struct FolderObserver {
     name: OsString,
     inotify: Option<AsyncFd<Inotify>>,
     /// The watched directory: its watch, and its device and inode.
-    inside: Option<(WatchDescriptor, (u64, u64))>,
+    folder_watch: Option<(WatchDescriptor, (u64, u64))>,
     /// The watch on the parent directory, for the creation and removal of the directory.
-    above: Option<WatchDescriptor>,
-    lives: u64,
-    seen: Folder,
+    parent_watch: Option<WatchDescriptor>,
+    instances_seen: u64,
+    state: FolderState,
 }
 
 impl FolderObserver {
     fn new(folder: &Path) -> Self {
-        let inotify = Inotify::init().and_then(registered);
+        let inotify = Inotify::init().and_then(register_with_tokio);
         if let Err(error) = &inotify {
             tracing::warn!(
                 "cannot watch {}: {error}; polling every {POLL_INTERVAL:?} instead: raise \
@@ -116,16 +116,16 @@ impl FolderObserver {
             folder: folder.to_owned(),
             name: folder.file_name().unwrap_or_default().to_owned(),
             inotify: inotify.ok(),
-            inside: None,
-            above: None,
-            lives: 0,
-            seen: Folder::default(),
+            folder_watch: None,
+            parent_watch: None,
+            instances_seen: 0,
+            state: FolderState::default(),
         }
     }
 
-    async fn follow(mut self, sender: &watch::Sender<Folder>) {
+    async fn run(mut self, sender: &watch::Sender<FolderState>) {
         loop {
-            let is_watched = self.inside.is_some();
+            let is_watched = self.folder_watch.is_some();
             tokio::select! {
                 () = self.wait_for_events() => {}
                 () = tokio::time::sleep(POLL_INTERVAL), if !is_watched => {}
@@ -133,8 +133,8 @@ impl FolderObserver {
             }
             self.update();
             sender.send_if_modified(|folder| {
-                let modified = *folder != self.seen;
-                *folder = self.seen;
+                let modified = *folder != self.state;
+                *folder = self.state;
                 modified
             });
         }
@@ -155,36 +155,41 @@ impl FolderObserver {
 
     /// Updates `seen`. The state is consistent: no event arrived between the last one read and the check.
     fn update(&mut self) {
-        let mut changes = Changes::default();
-        self.read(&mut changes);
+        let mut changes = FolderChanges::default();
+        self.read_events(&mut changes);
         let (present, kubelet) = loop {
-            let present = self.aim(&mut changes);
-            let kubelet = FileId::of(&self.folder.join(SOCKET)).filter(|_| present);
-            if !self.read(&mut changes) {
+            let present = self.watch_current_folder(&mut changes);
+            let kubelet = FileId::from_path(&self.folder.join(KUBELET_SOCKET)).filter(|_| present);
+            if !self.read_events(&mut changes) {
                 break (present, kubelet);
             }
         };
-        let same = |life: &Life| Some(life.socket) == kubelet && !changes.kubelet_left;
+        let is_same_instance = |life: &KubeletInstance| {
+            Some(life.socket) == kubelet && !changes.kubelet_socket_removed
+        };
         let kubelet = kubelet.map(|socket| {
-            self.seen.kubelet.filter(same).unwrap_or_else(|| {
-                self.lives += 1;
-                Life {
-                    number: self.lives,
-                    socket,
-                }
-            })
+            self.state
+                .kubelet
+                .filter(is_same_instance)
+                .unwrap_or_else(|| {
+                    self.instances_seen += 1;
+                    KubeletInstance {
+                        number: self.instances_seen,
+                        socket,
+                    }
+                })
         });
         // Without inotify, changes of the sockets are unknown, so that each poll makes the owners check.
-        let disturbed = changes.disturbed || changes.folder || self.inotify.is_none();
-        self.seen = Folder {
+        let disturbed = changes.socket_changed || changes.folder_changed || self.inotify.is_none();
+        self.state = FolderState {
             present,
             kubelet,
-            disturbed: self.seen.disturbed + u64::from(disturbed),
+            socket_changes: self.state.socket_changes + u64::from(disturbed),
         };
     }
 
     /// Watches the current directory, and returns whether it exists.
-    fn aim(&mut self, changes: &mut Changes) -> bool {
+    fn watch_current_folder(&mut self, changes: &mut FolderChanges) -> bool {
         use std::os::unix::fs::MetadataExt;
         let found = fs::metadata(&self.folder).ok();
         let found = found.filter(|found| found.is_dir() && found.nlink() > 0);
@@ -193,16 +198,16 @@ impl FolderObserver {
             return found.is_some();
         };
         let mut watches = inotify.get_ref().watches();
-        if self.above.is_none() {
+        if self.parent_watch.is_none() {
             let mask = WatchMask::CREATE | WatchMask::DELETE | WatchMask::MOVE | WatchMask::ONLYDIR;
             let above = self.folder.parent();
-            self.above = above.and_then(|above| watches.add(above, mask).ok());
+            self.parent_watch = above.and_then(|above| watches.add(above, mask).ok());
         }
-        if self.inside.as_ref().map(|(_, id)| *id) == found {
+        if self.folder_watch.as_ref().map(|(_, id)| *id) == found {
             return found.is_some();
         }
-        changes.folder = true;
-        if let Some((old, _)) = self.inside.take() {
+        changes.folder_changed = true;
+        if let Some((old, _)) = self.folder_watch.take() {
             // The watch no longer exists if the directory was removed.
             let _ = watches.remove(old);
         }
@@ -214,7 +219,7 @@ impl FolderObserver {
                 | WatchMask::MOVE_SELF
                 | WatchMask::ONLYDIR;
             match watches.add(&self.folder, mask) {
-                Ok(watch) => self.inside = Some((watch, id)),
+                Ok(watch) => self.folder_watch = Some((watch, id)),
                 Err(error) => tracing::warn!("cannot watch {}: {error}", self.folder.display()),
             }
         }
@@ -222,7 +227,7 @@ impl FolderObserver {
     }
 
     /// Reads all pending events, and returns whether there were any.
-    fn read(&mut self, changes: &mut Changes) -> bool {
+    fn read_events(&mut self, changes: &mut FolderChanges) -> bool {
         let Some(inotify) = &mut self.inotify else {
             return false;
         };
@@ -232,25 +237,25 @@ impl FolderObserver {
         while let Ok(events) = inotify.get_mut().read_events(&mut buffer) {
             any = true;
             for event in events {
-                let inside = self.inside.as_ref().map(|(watch, _)| watch);
+                let inside = self.folder_watch.as_ref().map(|(watch, _)| watch);
                 if event.mask.contains(EventMask::Q_OVERFLOW) {
-                    *changes = Changes {
-                        kubelet_left: changes.kubelet_left,
-                        disturbed: true,
-                        folder: true,
+                    *changes = FolderChanges {
+                        kubelet_socket_removed: changes.kubelet_socket_removed,
+                        socket_changed: true,
+                        folder_changed: true,
                     };
                 } else if Some(&event.wd) == inside {
-                    if leaves(event.mask) {
-                        self.inside = None;
-                        changes.folder = true;
+                    if is_removal(event.mask) {
+                        self.folder_watch = None;
+                        changes.folder_changed = true;
                     } else if let Some(name) = event.name {
-                        changes.take(name, event.mask);
+                        changes.record_event(name, event.mask);
                     }
-                } else if Some(&event.wd) == self.above.as_ref() {
-                    if leaves(event.mask) {
-                        self.above = None;
+                } else if Some(&event.wd) == self.parent_watch.as_ref() {
+                    if is_removal(event.mask) {
+                        self.parent_watch = None;
                     }
-                    changes.folder |= event.name == Some(self.name.as_os_str());
+                    changes.folder_changed |= event.name == Some(self.name.as_os_str());
                 }
             }
         }
@@ -258,20 +263,20 @@ impl FolderObserver {
     }
 }
 
-impl Changes {
+impl FolderChanges {
     /// Processes the creation or removal of a file in the directory.
-    fn take(&mut self, name: &OsStr, mask: EventMask) {
-        let came_new = mask.contains(EventMask::CREATE);
-        if name == SOCKET {
-            self.kubelet_left |= !came_new;
+    fn record_event(&mut self, name: &OsStr, mask: EventMask) {
+        let is_creation = mask.contains(EventMask::CREATE);
+        if name == KUBELET_SOCKET {
+            self.kubelet_socket_removed |= !is_creation;
         } else if Path::new(name).extension() == Some(OsStr::new("sock")) {
-            self.disturbed |= !came_new;
+            self.socket_changed |= !is_creation;
         }
     }
 }
 
 /// Whether an event signals that the watched directory is gone.
-fn leaves(mask: EventMask) -> bool {
+fn is_removal(mask: EventMask) -> bool {
     mask.intersects(
         EventMask::DELETE_SELF | EventMask::MOVE_SELF | EventMask::IGNORED | EventMask::UNMOUNT,
     )
@@ -283,61 +288,70 @@ mod tests {
 
     use super::*;
 
-    fn kubelet_of(folder: &Path) -> UnixListener {
-        UnixListener::bind(folder.join(SOCKET)).unwrap()
+    fn bind_kubelet_socket(folder: &Path) -> UnixListener {
+        UnixListener::bind(folder.join(KUBELET_SOCKET)).unwrap()
     }
 
     #[tokio::test]
-    async fn each_socket_is_one_life() {
+    async fn each_socket_is_a_new_instance() {
         let folder = tempfile::tempdir().unwrap();
         let mut observer = FolderObserver::new(folder.path());
         observer.update();
-        assert_eq!((observer.seen.present, observer.seen.kubelet), (true, None));
+        assert_eq!(
+            (observer.state.present, observer.state.kubelet),
+            (true, None)
+        );
         for number in 1..=50 {
-            let kubelet = kubelet_of(folder.path());
+            let kubelet = bind_kubelet_socket(folder.path());
             observer.update();
             observer.update();
-            assert_eq!(observer.seen.kubelet.unwrap().number, number);
+            assert_eq!(observer.state.kubelet.unwrap().number, number);
             drop(kubelet);
-            fs::remove_file(folder.path().join(SOCKET)).unwrap();
+            fs::remove_file(folder.path().join(KUBELET_SOCKET)).unwrap();
             // Every other time the observer sees only that there was another one in between.
             if number % 2 == 0 {
                 observer.update();
-                assert_eq!(observer.seen.kubelet, None);
+                assert_eq!(observer.state.kubelet, None);
             }
         }
-        assert_eq!(observer.seen.disturbed, 1, "the folder was found once");
+        assert_eq!(
+            observer.state.socket_changes, 1,
+            "the folder was found once"
+        );
     }
 
     #[tokio::test]
-    async fn a_socket_found_at_the_start_is_not_met_twice() {
+    async fn existing_socket_is_one_instance() {
         let folder = tempfile::tempdir().unwrap();
-        let _kubelet = kubelet_of(folder.path());
+        let _kubelet = bind_kubelet_socket(folder.path());
         let mut observer = FolderObserver::new(folder.path());
         observer.update();
-        let first = observer.seen;
+        let first = observer.state;
         observer.update();
-        assert_eq!(observer.seen, first);
+        assert_eq!(observer.state, first);
         assert_eq!(first.kubelet.unwrap().number, 1);
     }
 
     /// File systems give an inode again at once, and not all know when a file was made.
     #[tokio::test]
-    async fn a_socket_that_left_is_another_one_even_if_it_looks_the_same() {
+    async fn returned_socket_is_a_new_instance() {
         let folder = tempfile::tempdir().unwrap();
-        let _kubelet = kubelet_of(folder.path());
+        let _kubelet = bind_kubelet_socket(folder.path());
         let mut observer = FolderObserver::new(folder.path());
         observer.update();
-        let (here, away) = (folder.path().join(SOCKET), folder.path().join("away"));
+        let (here, away) = (
+            folder.path().join(KUBELET_SOCKET),
+            folder.path().join("away"),
+        );
         fs::rename(&here, &away).unwrap();
         fs::rename(&away, &here).unwrap();
         observer.update();
-        assert_eq!(observer.seen.kubelet.unwrap().number, 2);
+        assert_eq!(observer.state.kubelet.unwrap().number, 2);
     }
 
     /// An open handle of the directory suppresses the event of its deletion.
     #[tokio::test]
-    async fn a_recreated_directory_with_an_open_handle_is_watched() {
+    async fn recreated_open_folder_is_watched() {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("device-plugins");
         fs::create_dir(&folder).unwrap();
@@ -347,33 +361,33 @@ mod tests {
         fs::remove_dir(&folder).unwrap();
         fs::create_dir(&folder).unwrap();
         observer.update();
-        let _kubelet = kubelet_of(&folder);
+        let _kubelet = bind_kubelet_socket(&folder);
         observer.update();
-        assert_eq!(observer.seen.kubelet.unwrap().number, 1);
-        fs::remove_file(folder.join(SOCKET)).unwrap();
-        let _kubelet = kubelet_of(&folder);
-        let disturbed = observer.read(&mut Changes::default());
+        assert_eq!(observer.state.kubelet.unwrap().number, 1);
+        fs::remove_file(folder.join(KUBELET_SOCKET)).unwrap();
+        let _kubelet = bind_kubelet_socket(&folder);
+        let disturbed = observer.read_events(&mut FolderChanges::default());
         assert!(disturbed, "the new folder is not watched");
     }
 
     #[tokio::test]
-    async fn sockets_that_leave_disturb_and_other_files_do_not() {
+    async fn only_removed_sockets_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let mut observer = FolderObserver::new(folder.path());
         observer.update();
-        let before = observer.seen.disturbed;
+        let before = observer.state.socket_changes;
         fs::write(folder.path().join("gpuc-x.sock"), "").unwrap();
         fs::write(folder.path().join("kubelet_internal_checkpoint"), "").unwrap();
         fs::remove_file(folder.path().join("kubelet_internal_checkpoint")).unwrap();
         observer.update();
-        assert_eq!(observer.seen.disturbed, before);
+        assert_eq!(observer.state.socket_changes, before);
         fs::remove_file(folder.path().join("gpuc-x.sock")).unwrap();
         observer.update();
-        assert_eq!(observer.seen.disturbed, before + 1);
+        assert_eq!(observer.state.socket_changes, before + 1);
     }
 
     #[tokio::test]
-    async fn a_folder_that_is_wiped_and_made_again_is_watched_again() {
+    async fn recreated_folder_is_watched() {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("kubelet/device-plugins");
         let watch = FolderWatch::start(&folder);
@@ -381,16 +395,17 @@ mod tests {
         assert!(!seen.borrow().present);
         for number in 1..=5 {
             fs::create_dir_all(&folder).unwrap();
-            let _kubelet = kubelet_of(&folder);
-            let found = |folder: &Folder| folder.kubelet.is_some_and(|life| life.number == number);
-            within(seen.wait_for(found)).await.unwrap();
+            let _kubelet = bind_kubelet_socket(&folder);
+            let found =
+                |folder: &FolderState| folder.kubelet.is_some_and(|life| life.number == number);
+            with_timeout(seen.wait_for(found)).await.unwrap();
             fs::remove_dir_all(above.path().join("kubelet")).unwrap();
-            let gone = |folder: &Folder| !folder.present && folder.kubelet.is_none();
-            within(seen.wait_for(gone)).await.unwrap();
+            let gone = |folder: &FolderState| !folder.present && folder.kubelet.is_none();
+            with_timeout(seen.wait_for(gone)).await.unwrap();
         }
     }
 
-    async fn within<T>(future: impl Future<Output = T>) -> T {
+    async fn with_timeout<T>(future: impl Future<Output = T>) -> T {
         tokio::time::timeout(Duration::from_secs(10), future)
             .await
             .expect("it hangs")

@@ -6,7 +6,7 @@ use gpuc_schema::gpu::product;
 use gpuc_schema::node_config::NodeSharing;
 
 use super::Labels;
-use super::value::{fitting, key_name, sanitised};
+use super::value::{key_name, to_label_value, truncate_before_suffix};
 use crate::nvml::GpuInfo;
 use crate::state::State;
 
@@ -18,7 +18,7 @@ pub(super) struct Models<'i> {
 
 impl<'i> Models<'i> {
     /// Groups the GPUs by model.
-    pub(super) fn of(gpus: &[&'i GpuInfo]) -> Self {
+    pub(super) fn group_by_model(gpus: &[&'i GpuInfo]) -> Self {
         let mut by_name: BTreeMap<&str, Vec<&GpuInfo>> = BTreeMap::new();
         for gpu in gpus {
             by_name.entry(&gpu.name).or_default().push(gpu);
@@ -39,13 +39,13 @@ impl<'i> Models<'i> {
     }
 
     /// Returns a separate label with the count for each of several models: NVIDIA's labels describe only one.
-    pub(super) fn own_labels(&self) -> BTreeMap<String, String> {
+    pub(super) fn model_count_labels(&self) -> BTreeMap<String, String> {
         if self.gpus.len() < 2 {
             return BTreeMap::new();
         }
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for (name, gpus) in &self.gpus {
-            let name = key_name("gpu-model.", &product::sanitise(name));
+            let name = key_name("gpu-model.", &product::from_driver_name(name));
             *counts.entry(format!("gpuc.dev/{name}")).or_default() += gpus.len();
         }
         let label = |(key, count): (String, usize)| (key, count.to_string());
@@ -54,21 +54,26 @@ impl<'i> Models<'i> {
 }
 
 /// Describes the model with the most GPUs.
-pub(super) fn describe(state: &State, gpus: &[&GpuInfo], models: &Models<'_>, labels: &mut Labels) {
-    labels.set("gpu.mode", mode(state, gpus));
+pub(super) fn set_gpu_labels(
+    state: &State,
+    gpus: &[&GpuInfo],
+    models: &Models<'_>,
+    labels: &mut Labels,
+) {
+    labels.set("gpu.mode", pci_class_mode(state, gpus));
     let Some((name, alike)) = models.most_common() else {
         return;
     };
     let Some(first) = alike.first() else { return };
-    let cut = alike.iter().all(|gpu| is_cut(gpu));
-    let (replicas, strategy, suffix) = match sharing(&state.config.sharing) {
+    let cut = alike.iter().all(|gpu| has_mig_enabled(gpu));
+    let (replicas, strategy, suffix) = match sharing_properties(&state.config.sharing) {
         // A partitioned model is not advertised as full GPUs, regardless of the others.
         _ if cut => (0, "none", false),
         sharing => sharing,
     };
-    let mut product = sanitised(name);
+    let mut product = to_label_value(name);
     if suffix {
-        product = fitting(&product, product::shared);
+        product = truncate_before_suffix(&product, product::shared_label);
     }
     labels.set("gpu.product", product);
     labels.set("gpu.count", alike.len());
@@ -78,19 +83,19 @@ pub(super) fn describe(state: &State, gpus: &[&GpuInfo], models: &Models<'_>, la
         labels.set("gpu.memory", bytes >> 20);
     }
     let (major, minor) = first.compute_capability;
-    labels.set("gpu.family", family(first.compute_capability));
+    labels.set("gpu.family", architecture_name(first.compute_capability));
     labels.set("gpu.compute.major", major);
     labels.set("gpu.compute.minor", minor);
 }
 
 /// Whether a GPU is in MIG mode.
-pub(super) fn is_cut(gpu: &GpuInfo) -> bool {
+pub(super) fn has_mig_enabled(gpu: &GpuInfo) -> bool {
     gpu.mig.is_some_and(|mode| mode.enabled)
 }
 
 /// Returns the number of replicas, the strategy, and whether the product label names the strategy: it does not if the
 /// resource name does.
-fn sharing(sharing: &NodeSharing) -> (u32, &'static str, bool) {
+fn sharing_properties(sharing: &NodeSharing) -> (u32, &'static str, bool) {
     match sharing {
         NodeSharing::TimeSlicing {
             replicas, rename, ..
@@ -103,7 +108,7 @@ fn sharing(sharing: &NodeSharing) -> (u32, &'static str, bool) {
 }
 
 /// Returns the name of the architecture.
-fn family((major, minor): (u32, u32)) -> &'static str {
+fn architecture_name((major, minor): (u32, u32)) -> &'static str {
     match (major, minor) {
         (5, _) => "maxwell",
         (6, _) => "pascal",
@@ -119,7 +124,7 @@ fn family((major, minor): (u32, u32)) -> &'static str {
 }
 
 /// Whether the GPUs are compute (3D controllers) or graphics devices, by PCI class; unknown if they differ.
-fn mode(state: &State, gpus: &[&GpuInfo]) -> &'static str {
+fn pci_class_mode(state: &State, gpus: &[&GpuInfo]) -> &'static str {
     let class = |gpu: &&GpuInfo| state.files.pci.get(&gpu.pci_bus_id)?.class;
     let classes: BTreeSet<_> = gpus.iter().map(class).collect();
     match Vec::from_iter(classes)[..] {
@@ -135,17 +140,17 @@ mod tests {
     use gpuc_schema::gpu::MODELS;
 
     #[test]
-    fn the_catalog_and_the_labels_agree_on_families() {
+    fn families_match_the_catalog() {
         for model in MODELS {
             let capability = model.compute_capability;
             let numbers = (capability.major.into(), capability.minor.into());
-            let family = family(numbers);
+            let family = architecture_name(numbers);
             assert_eq!(family, model.architecture.gfd_family(), "{}", model.key);
         }
     }
 
     #[test]
-    fn families_end_where_they_should() {
+    fn families_have_correct_bounds() {
         for (capability, name) in [
             ((3, 5), "undefined"),
             ((5, 2), "maxwell"),
@@ -156,7 +161,7 @@ mod tests {
             ((11, 0), "undefined"),
             ((13, 0), "rubin"),
         ] {
-            assert_eq!(family(capability), name);
+            assert_eq!(architecture_name(capability), name);
         }
     }
 }

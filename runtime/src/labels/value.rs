@@ -3,22 +3,22 @@
 use gpuc_schema::gpu::product;
 
 /// Maximum length of a label value, or of the name part of a label key.
-const LONGEST: usize = 63;
+const MAX_LENGTH: usize = 63;
 
 /// Converts a string into a label value, by the rules of GPU Feature Discovery: invalid characters are
 /// dropped, spaces become `-`.
-pub(super) fn sanitised(text: &str) -> String {
-    shortened(&product::sanitise(text))
+pub(super) fn to_label_value(text: &str) -> String {
+    truncate_value(&product::from_driver_name(text))
 }
 
 /// Truncates a value. The API server would refuse all labels of the node because of one value that is too long.
-pub(super) fn shortened(text: &str) -> String {
-    cut(text, LONGEST)
+pub(super) fn truncate_value(text: &str) -> String {
+    trim_to(text, MAX_LENGTH)
 }
 
 /// Appends a suffix to a product name and truncates the product name if needed, not the suffix.
-pub(super) fn fitting(card: &str, with_end: impl Fn(&str) -> String) -> String {
-    let too_long = with_end(card).len().saturating_sub(LONGEST);
+pub(super) fn truncate_before_suffix(card: &str, with_end: impl Fn(&str) -> String) -> String {
+    let too_long = with_end(card).len().saturating_sub(MAX_LENGTH);
     let card: String = card
         .chars()
         .take(card.len() - too_long.min(card.len()))
@@ -28,12 +28,12 @@ pub(super) fn fitting(card: &str, with_end: impl Fn(&str) -> String) -> String {
 
 /// Returns the name part of a key with this prefix. The part after the prefix must not be empty.
 pub(super) fn key_name(start: &str, rest: &str) -> String {
-    let rest = cut(rest, LONGEST.saturating_sub(start.len()));
+    let rest = trim_to(rest, MAX_LENGTH.saturating_sub(start.len()));
     let rest = if rest.is_empty() { "unnamed" } else { &rest };
     format!("{start}{rest}")
 }
 
-fn cut(text: &str, longest: usize) -> String {
+fn trim_to(text: &str, longest: usize) -> String {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let kept: String = text.chars().filter(allowed).collect();
     let at_the_ends = |c: char| !c.is_ascii_alphanumeric();
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_values() {
+    fn texts_become_label_values() {
         for (text, value) in [
             ("NVIDIA H100 80GB HBM3", "NVIDIA-H100-80GB-HBM3"),
             ("p5.48xlarge", "p5.48xlarge"),
@@ -67,33 +67,36 @@ mod tests {
             ("Standard (Q35 + ICH9, 2009)", "Standard-Q35-ICH9-2009"),
             ("---", ""),
         ] {
-            assert_eq!(sanitised(text), value);
+            assert_eq!(to_label_value(text), value);
         }
-        assert_eq!(shortened(&"a-".repeat(40)).len(), 63);
-        assert_eq!(shortened(&format!("{}-b", "a".repeat(62))).len(), 62);
+        assert_eq!(truncate_value(&"a-".repeat(40)).len(), 63);
+        assert_eq!(truncate_value(&format!("{}-b", "a".repeat(62))).len(), 62);
     }
 
     #[test]
-    fn a_long_name_does_not_push_out_what_stands_behind_it() {
+    fn long_name_keeps_its_suffix() {
         let long = "x".repeat(60);
-        let value = fitting(&long, product::shared);
+        let value = truncate_before_suffix(&long, product::shared_label);
         assert_eq!((value.len(), value.ends_with("x-SHARED")), (63, true));
-        assert_eq!(fitting("NVIDIA-L4", product::shared), "NVIDIA-L4-SHARED");
+        assert_eq!(
+            truncate_before_suffix("NVIDIA-L4", product::shared_label),
+            "NVIDIA-L4-SHARED"
+        );
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_text_becomes_a_value(text in prop_oneof![any::<String>(), "[-a-z._ ]{0,90}"]) {
-            prop_assert!(is_valid(&sanitised(&text)));
-            prop_assert!(is_valid(&shortened(&text)));
+        fn any_text_becomes_a_valid_value(text in prop_oneof![any::<String>(), "[-a-z._ ]{0,90}"]) {
+            prop_assert!(is_valid(&to_label_value(&text)));
+            prop_assert!(is_valid(&truncate_value(&text)));
             prop_assert!(is_valid(&key_name("gpu-model.", &text)));
         }
 
         #[test]
-        fn a_value_stays_what_it_is(value in "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?") {
-            prop_assert_eq!(sanitised(&value), value);
+        fn valid_values_are_unchanged(value in "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?") {
+            prop_assert_eq!(to_label_value(&value), value);
         }
     }
 }

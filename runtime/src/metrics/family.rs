@@ -14,13 +14,13 @@ pub(super) type Labels = Vec<(&'static str, String)>;
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) help: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: MetricKind,
     pub(super) series: Vec<(Labels, Number)>,
 }
 
 /// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     /// A gauge.
     Gauge,
     /// A counter whose name does not end in `_total`, as OpenMetrics requires, because DCGM named it. In OpenMetrics it
@@ -31,8 +31,8 @@ pub(super) enum Kind {
 /// A value. Integers are written without an exponent, however large.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
-    Whole(u64),
-    Real(f64),
+    Integer(u64),
+    Float(f64),
 }
 
 /// The collector that a registry calls at a scrape.
@@ -43,15 +43,15 @@ impl Collector for Families {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for family in self.0.iter().filter(|family| !family.series.is_empty()) {
             let kind = match family.kind {
-                Kind::Gauge => MetricType::Gauge,
-                Kind::DcgmCounter => MetricType::Unknown,
+                MetricKind::Gauge => MetricType::Gauge,
+                MetricKind::DcgmCounter => MetricType::Unknown,
             };
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
             for (labels, number) in &family.series {
                 let mut series = metric.encode_family(labels)?;
                 match number {
-                    Number::Whole(number) => series.encode_gauge(number)?,
-                    Number::Real(number) => series.encode_gauge(number)?,
+                    Number::Integer(number) => series.encode_gauge(number)?,
+                    Number::Float(number) => series.encode_gauge(number)?,
                 }
             }
         }

@@ -14,47 +14,51 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::PodDevices;
-use super::family::{Family, Kind, Labels, Number};
-use super::sampler::Round;
+use super::family::{Family, Labels, MetricKind, Number};
+use super::sampler::Samples;
 use crate::device::{Gpu, Inventory};
-use crate::health::xid::xid;
-use crate::nvml::{GpuInfo, Sample, SliceInfo};
-use Number::{Real, Whole};
+use crate::health::xid::find_xid;
+use crate::nvml::{GpuInfo, MigDeviceInfo, Sample};
+use Number::{Float, Integer};
 
 /// A metric of a full GPU.
 struct Field {
     name: &'static str,
     help: &'static str,
-    kind: Kind,
-    of: fn(&Sample) -> Option<Number>,
+    kind: MetricKind,
+    read: fn(&Sample) -> Option<Number>,
 }
 
-const fn gauge(name: &'static str, help: &'static str, of: fn(&Sample) -> Option<Number>) -> Field {
-    let kind = Kind::Gauge;
+const fn gauge(
+    name: &'static str,
+    help: &'static str,
+    read: fn(&Sample) -> Option<Number>,
+) -> Field {
+    let kind = MetricKind::Gauge;
     Field {
         name,
         help,
         kind,
-        of,
+        read,
     }
 }
 
 const fn counter(
     name: &'static str,
     help: &'static str,
-    of: fn(&Sample) -> Option<Number>,
+    read: fn(&Sample) -> Option<Number>,
 ) -> Field {
-    let kind = Kind::DcgmCounter;
+    let kind = MetricKind::DcgmCounter;
     Field {
         name,
         help,
         kind,
-        of,
+        read,
     }
 }
 
-fn whole(number: Option<u32>) -> Option<Number> {
-    number.map(|number| Whole(number.into()))
+fn to_integer(number: Option<u32>) -> Option<Number> {
+    number.map(|number| Integer(number.into()))
 }
 
 const USED: &str = "DCGM_FI_DEV_FB_USED";
@@ -62,31 +66,31 @@ const FREE: &str = "DCGM_FI_DEV_FB_FREE";
 
 #[rustfmt::skip]
 const FIELDS: &[Field] = &[
-    gauge("DCGM_FI_DEV_SM_CLOCK", "SM clock frequency (in MHz).", |it| whole(it.sm_clock)),
-    gauge("DCGM_FI_DEV_MEM_CLOCK", "Memory clock frequency (in MHz).", |it| whole(it.memory_clock)),
-    gauge("DCGM_FI_DEV_MEMORY_TEMP", "Memory temperature (in C).", |it| whole(it.memory_temperature)),
-    gauge("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |it| whole(it.temperature)),
-    gauge("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", |it| it.power.map(Real)),
-    counter("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Total energy consumption since boot (in mJ).", |it| it.energy.map(Whole)),
-    counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Total number of PCIe retries.", |it| it.pcie_replays.map(Whole)),
-    gauge("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", |it| whole(it.utilization)),
-    gauge("DCGM_FI_DEV_MEM_COPY_UTIL", "Memory utilization (in %).", |it| whole(it.copy_utilization)),
-    gauge("DCGM_FI_DEV_ENC_UTIL", "Encoder utilization (in %).", |it| whole(it.encoder_utilization)),
-    gauge("DCGM_FI_DEV_DEC_UTIL", "Decoder utilization (in %).", |it| whole(it.decoder_utilization)),
-    gauge(FREE, "Framebuffer memory free (in MiB).", |it| it.memory_free.map(Whole)),
-    gauge(USED, "Framebuffer memory used (in MiB).", |it| it.memory_used.map(Whole)),
-    gauge("DCGM_FI_DEV_FB_RESERVED", "Framebuffer memory reserved (in MiB).", |it| it.memory_reserved.map(Whole)),
-    counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Total number of single-bit persistent ECC errors.", |it| it.single_bit_errors.map(Whole)),
-    counter("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Total number of double-bit persistent ECC errors.", |it| it.double_bit_errors.map(Whole)),
-    counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for uncorrectable errors.", |it| it.uncorrectable_remapped_rows.map(Whole)),
-    counter("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for correctable errors.", |it| it.correctable_remapped_rows.map(Whole)),
-    gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of rows has failed.", |it| it.remap_failure.map(|it| Whole(it.into()))),
+    gauge("DCGM_FI_DEV_SM_CLOCK", "SM clock frequency (in MHz).", |it| to_integer(it.sm_clock)),
+    gauge("DCGM_FI_DEV_MEM_CLOCK", "Memory clock frequency (in MHz).", |it| to_integer(it.memory_clock)),
+    gauge("DCGM_FI_DEV_MEMORY_TEMP", "Memory temperature (in C).", |it| to_integer(it.memory_temperature)),
+    gauge("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", |it| to_integer(it.temperature)),
+    gauge("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", |it| it.power.map(Float)),
+    counter("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Total energy consumption since boot (in mJ).", |it| it.energy.map(Integer)),
+    counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Total number of PCIe retries.", |it| it.pcie_replays.map(Integer)),
+    gauge("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", |it| to_integer(it.utilization)),
+    gauge("DCGM_FI_DEV_MEM_COPY_UTIL", "Memory utilization (in %).", |it| to_integer(it.copy_utilization)),
+    gauge("DCGM_FI_DEV_ENC_UTIL", "Encoder utilization (in %).", |it| to_integer(it.encoder_utilization)),
+    gauge("DCGM_FI_DEV_DEC_UTIL", "Decoder utilization (in %).", |it| to_integer(it.decoder_utilization)),
+    gauge(FREE, "Framebuffer memory free (in MiB).", |it| it.memory_free.map(Integer)),
+    gauge(USED, "Framebuffer memory used (in MiB).", |it| it.memory_used.map(Integer)),
+    gauge("DCGM_FI_DEV_FB_RESERVED", "Framebuffer memory reserved (in MiB).", |it| it.memory_reserved.map(Integer)),
+    counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Total number of single-bit persistent ECC errors.", |it| it.single_bit_errors.map(Integer)),
+    counter("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Total number of double-bit persistent ECC errors.", |it| it.double_bit_errors.map(Integer)),
+    counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for uncorrectable errors.", |it| it.uncorrectable_remapped_rows.map(Integer)),
+    counter("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Number of remapped rows for correctable errors.", |it| it.correctable_remapped_rows.map(Integer)),
+    gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "Whether remapping of rows has failed.", |it| it.remap_failure.map(|it| Integer(it.into()))),
 ];
 
 /// The inputs of the GPU metrics.
-pub(super) struct Scene<'s> {
+pub(super) struct GpuMetricInputs<'s> {
     pub(super) inventory: &'s Inventory,
-    pub(super) round: &'s Round,
+    pub(super) samples: &'s Samples,
     pub(super) pods: &'s [PodDevices],
     /// The node's name.
     pub(super) hostname: &'s str,
@@ -95,8 +99,8 @@ pub(super) struct Scene<'s> {
 }
 
 /// Returns the metrics of all GPUs that were identified. A GPU that was not measured has only its last Xid.
-pub(super) fn families(scene: &Scene) -> Vec<Family> {
-    let users = users(scene.pods);
+pub(super) fn families(scene: &GpuMetricInputs) -> Vec<Family> {
+    let users = containers_by_device(scene.pods);
     let mut families: Vec<Family> = FIELDS
         .iter()
         .map(|field| Family {
@@ -112,28 +116,28 @@ pub(super) fn families(scene: &Scene) -> Vec<Family> {
         let mut labels = labels(scene, info, None, &users);
         let meaning = match last {
             None => "No Error",
-            Some(last) => xid(last).map_or("Unknown Error", |xid| xid.meaning),
+            Some(last) => find_xid(last).map_or("Unknown Error", |xid| xid.meaning),
         };
         let last = last.unwrap_or(0);
         labels.push(("err_code", last.to_string()));
         labels.push(("err_msg", meaning.to_owned()));
-        (labels, Whole(last))
+        (labels, Integer(last))
     };
     families.push(Family {
         name: "DCGM_FI_DEV_XID_ERRORS",
         help: "Value of the last XID error encountered.",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         series: infos.map(last_xid).collect(),
     });
     families
 }
 
 /// Returns how many replicas of a GPU or MIG device each container holds.
-pub(super) fn shares(inventory: &Inventory, pods: &[PodDevices]) -> Family {
+pub(super) fn replica_counts(inventory: &Inventory, pods: &[PodDevices]) -> Family {
     let mut shares: BTreeMap<Labels, u64> = BTreeMap::new();
     for pod in pods {
         for id in &pod.device_ids {
-            let Some(part) = inventory.part(part_of(id)) else {
+            let Some(part) = inventory.physical_device(physical_device_id(id)) else {
                 continue;
             };
             let labels = vec![
@@ -150,19 +154,19 @@ pub(super) fn shares(inventory: &Inventory, pods: &[PodDevices]) -> Family {
     Family {
         name: "gpuc_container_shares",
         help: "Number of replicas of a GPU or MIG device that a container holds.",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         series: shares
             .into_iter()
-            .map(|(labels, count)| (labels, Whole(count)))
+            .map(|(labels, count)| (labels, Integer(count)))
             .collect(),
     }
 }
 
 /// The containers that use a GPU or MIG device, by its UUID.
-type Users<'p> = BTreeMap<&'p str, BTreeSet<(&'p str, &'p str, &'p str)>>;
+type ContainersByDevice<'p> = BTreeMap<&'p str, BTreeSet<(&'p str, &'p str, &'p str)>>;
 
-fn users(pods: &[PodDevices]) -> Users<'_> {
-    let mut users = Users::new();
+fn containers_by_device(pods: &[PodDevices]) -> ContainersByDevice<'_> {
+    let mut users = ContainersByDevice::new();
     for pod in pods {
         let container = (
             pod.namespace.as_str(),
@@ -170,21 +174,28 @@ fn users(pods: &[PodDevices]) -> Users<'_> {
             pod.container.as_str(),
         );
         for id in &pod.device_ids {
-            users.entry(part_of(id)).or_default().insert(container);
+            users
+                .entry(physical_device_id(id))
+                .or_default()
+                .insert(container);
         }
     }
     users
 }
 
 /// Returns the UUID in a device ID of the kubelet.
-fn part_of(id: &str) -> &str {
+fn physical_device_id(id: &str) -> &str {
     id.split_once("::").map_or(id, |(part, _)| part)
 }
 
-fn series(scene: &Scene, field: &Field, users: &Users) -> Vec<(Labels, Number)> {
+fn series(
+    scene: &GpuMetricInputs,
+    field: &Field,
+    users: &ContainersByDevice,
+) -> Vec<(Labels, Number)> {
     let mut series = Vec::new();
     for gpu in &scene.inventory.gpus {
-        let (Some(info), Some(Ok(sample))) = (gpu.info(), scene.round.get(&gpu.index())) else {
+        let (Some(info), Some(Ok(sample))) = (gpu.info(), scene.samples.get(&gpu.index())) else {
             continue;
         };
         if matches!(field.name, USED | FREE) && !sample.slices.is_empty() {
@@ -192,17 +203,22 @@ fn series(scene: &Scene, field: &Field, users: &Users) -> Vec<(Labels, Number)> 
                 let slice = info.slices.iter().find(|slice| slice.uuid == *uuid);
                 let number = if field.name == USED { *used } else { *free };
                 if let Some(slice) = slice {
-                    series.push((labels(scene, info, Some(slice), users), Whole(number)));
+                    series.push((labels(scene, info, Some(slice), users), Integer(number)));
                 }
             }
-        } else if let Some(number) = (field.of)(sample) {
+        } else if let Some(number) = (field.read)(sample) {
             series.push((labels(scene, info, None, users), number));
         }
     }
     series
 }
 
-fn labels(scene: &Scene, info: &GpuInfo, slice: Option<&SliceInfo>, users: &Users) -> Labels {
+fn labels(
+    scene: &GpuMetricInputs,
+    info: &GpuInfo,
+    slice: Option<&MigDeviceInfo>,
+    users: &ContainersByDevice,
+) -> Labels {
     let mut labels = vec![
         ("gpu", info.index.to_string()),
         ("UUID", info.uuid.clone()),

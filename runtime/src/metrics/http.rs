@@ -20,22 +20,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{Exporter, Later};
+use super::{BoxedFuture, Exporter};
 
 /// Maximum number of open connections. Prometheus and the kubelet need three.
-pub const CONNECTIONS: usize = 64;
+pub const MAX_CONNECTIONS: usize = 64;
 
 /// Timeout of the request headers.
-pub const HEADER: Duration = Duration::from_secs(5);
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum duration of a connection.
-pub const CONNECTION: Duration = Duration::from_secs(20);
+pub const CONNECTION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum size of the request headers in bytes; hyper's minimum.
-const HEADER_BYTES: usize = 8 * 1024;
+const MAX_HEADER_BYTES: usize = 8 * 1024;
 
 /// Maximum number of request headers.
-const HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// Timeout of the liveness check; the default timeout of a kubelet probe is one second.
 const LIVENESS_TIMEOUT: Duration = Duration::from_millis(900);
@@ -43,14 +43,14 @@ const LIVENESS_TIMEOUT: Duration = Duration::from_millis(900);
 /// Liveness and readiness of the daemon.
 pub trait Probes: Send + Sync {
     /// Resolves when the event loop has responded. The caller uses a short timeout.
-    fn liveness(&self) -> Later<()>;
+    fn check_liveness(&self) -> BoxedFuture<()>;
 
     /// Whether all advertised resources are registered with the kubelet, and there is at least one.
     ///
     /// # Errors
     ///
     /// The reason why the daemon is not ready.
-    fn ready(&self) -> Result<(), String>;
+    fn check_readiness(&self) -> Result<(), String>;
 }
 
 /// The limits of connections; tests use smaller ones.
@@ -67,9 +67,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            header: HEADER,
-            connection: CONNECTION,
-            connections: CONNECTIONS,
+            header: HEADER_TIMEOUT,
+            connection: CONNECTION_TIMEOUT,
+            connections: MAX_CONNECTIONS,
         }
     }
 }
@@ -120,8 +120,8 @@ fn serve_connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header)
-        .max_buf_size(HEADER_BYTES)
-        .max_headers(HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .max_headers(MAX_HEADERS)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), answer);
     async move {
@@ -141,10 +141,10 @@ async fn respond(
     let path = request.uri().path();
     if !matches!(path, "/metrics" | "/healthz" | "/readyz") {
         let paths = "not found: use /metrics, /healthz or /readyz\n";
-        return plain(StatusCode::NOT_FOUND, paths.to_owned());
+        return plain_text(StatusCode::NOT_FOUND, paths.to_owned());
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response = plain(
+        let mut response = plain_text(
             StatusCode::METHOD_NOT_ALLOWED,
             "method not allowed: use GET\n".to_owned(),
         );
@@ -157,26 +157,26 @@ async fn respond(
             let accept = request.headers().get(ACCEPT);
             let accept = accept.and_then(|accept| accept.to_str().ok());
             let page = exporter.scrape(accept).await;
-            let mut response = plain(StatusCode::OK, page.text);
+            let mut response = plain_text(StatusCode::OK, page.text);
             let kind = HeaderValue::from_static(page.content_type);
             response.headers_mut().insert(CONTENT_TYPE, kind);
             response
         }
-        "/healthz" => match timeout(LIVENESS_TIMEOUT, probes.liveness()).await {
-            Ok(()) => plain(StatusCode::OK, "ok\n".to_owned()),
-            Err(_) => plain(
+        "/healthz" => match timeout(LIVENESS_TIMEOUT, probes.check_liveness()).await {
+            Ok(()) => plain_text(StatusCode::OK, "ok\n".to_owned()),
+            Err(_) => plain_text(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "the event loop is not responding\n".to_owned(),
             ),
         },
-        _ => match probes.ready() {
-            Ok(()) => plain(StatusCode::OK, "ok\n".to_owned()),
-            Err(missing) => plain(StatusCode::SERVICE_UNAVAILABLE, missing + "\n"),
+        _ => match probes.check_readiness() {
+            Ok(()) => plain_text(StatusCode::OK, "ok\n".to_owned()),
+            Err(missing) => plain_text(StatusCode::SERVICE_UNAVAILABLE, missing + "\n"),
         },
     }
 }
 
-fn plain(status: StatusCode, text: String) -> Response<String> {
+fn plain_text(status: StatusCode, text: String) -> Response<String> {
     let mut response = Response::new(text);
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");

@@ -1,9 +1,9 @@
 //! The HTTP endpoints: metrics of the daemon and the GPUs, liveness, and readiness.
 
+mod counters;
 mod family;
 mod gpu;
 pub mod http;
-mod plugin;
 pub mod sampler;
 mod text;
 
@@ -22,43 +22,43 @@ use tokio::time::timeout;
 use crate::device::Gpu;
 use crate::nvml::Nvml;
 use crate::state::State;
-use family::{Families, Family, Kind, Number};
-use gpu::Scene;
-pub use plugin::Plugin;
-pub use sampler::{KEEP, LIMIT};
-use sampler::{Missing, Round, Sampler};
+pub use counters::PluginMetrics;
+use family::{Families, Family, MetricKind, Number};
+use gpu::GpuMetricInputs;
+pub use sampler::{CACHE_TIME, SAMPLE_TIMEOUT};
+use sampler::{MissingSample, Sampler, Samples};
 
 /// Timeout of the query for the devices of pods.
-const PODS: Duration = Duration::from_secs(1);
+const POD_QUERY_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub use crate::kubelet::pod_resources::PodDevices;
 
 /// A boxed future.
-pub type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type BoxedFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The inputs of the metrics.
-pub struct Sources {
+pub struct MetricSources {
     /// The state of the node.
     pub state: watch::Receiver<Arc<State>>,
     /// The driver, to measure GPUs at a scrape.
     pub nvml: Arc<dyn Nvml>,
     /// Returns the devices of pods; `None` if the kubelet does not respond. It is called at each scrape, with a timeout
     /// of a second.
-    pub pods: Box<dyn Fn() -> Later<Option<Vec<PodDevices>>> + Send + Sync>,
+    pub pods: Box<dyn Fn() -> BoxedFuture<Option<Vec<PodDevices>>> + Send + Sync>,
     /// The node's name.
     pub hostname: String,
 }
 
 /// All metrics.
 pub struct Exporter {
-    sources: Sources,
-    plugin: Plugin,
+    sources: MetricSources,
+    plugin: PluginMetrics,
     sampler: Sampler,
 }
 
 /// A metrics response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct MetricsResponse {
     /// The media type.
     pub content_type: &'static str,
     /// The body.
@@ -68,7 +68,12 @@ pub struct Page {
 impl Exporter {
     /// Creates the metrics of these inputs and counters. Must be called on a tokio runtime, for the sampler task.
     /// `limit` is its timeout ([`LIMIT`]), and `keep` is how long a result is reused ([`KEEP`]).
-    pub fn start(sources: Sources, plugin: Plugin, limit: Duration, keep: Duration) -> Self {
+    pub fn start(
+        sources: MetricSources,
+        plugin: PluginMetrics,
+        limit: Duration,
+        keep: Duration,
+    ) -> Self {
         let sampler = Sampler::start(Arc::clone(&sources.nvml), limit, keep);
         Self {
             sources,
@@ -79,18 +84,18 @@ impl Exporter {
 
     /// Returns the current metrics in the format that an `Accept` header requests. It always succeeds: GPUs that cannot
     /// be measured in time have no values.
-    pub async fn scrape(&self, accept: Option<&str>) -> Page {
+    pub async fn scrape(&self, accept: Option<&str>) -> MetricsResponse {
         let state = Arc::clone(&self.sources.state.borrow());
-        let (round, pods) = tokio::join!(self.measure(&state), self.pods());
+        let (round, pods) = tokio::join!(self.measure(&state), self.query_pods());
         let mut families = vec![
-            self.plugin.config(),
-            devices(&state),
-            gpu::shares(&state.inventory, &pods),
+            self.plugin.config_family(),
+            device_counts(&state),
+            gpu::replica_counts(&state.inventory, &pods),
         ];
         if let Some(round) = round {
-            families.extend(gpu::families(&Scene {
+            families.extend(gpu::families(&GpuMetricInputs {
                 inventory: &state.inventory,
-                round: &round,
+                samples: &round,
                 pods: &pods,
                 hostname: &self.sources.hostname,
                 last_xid: &|gpu| self.plugin.last_xid(gpu),
@@ -103,45 +108,45 @@ impl Exporter {
         encode(&mut text, &registry).expect("writing to a string does not fail");
         if text::wants_open_metrics(accept) {
             let content_type = text::OPEN_METRICS;
-            return Page { content_type, text };
+            return MetricsResponse { content_type, text };
         }
-        Page {
+        MetricsResponse {
             content_type: text::PROMETHEUS,
-            text: text::prometheus(&text),
+            text: text::to_prometheus(&text),
         }
     }
 
     /// Measures the GPUs that responded to the last discovery, if the configuration enables it.
-    async fn measure(&self, state: &State) -> Option<Arc<Round>> {
+    async fn measure(&self, state: &State) -> Option<Arc<Samples>> {
         if !state.config.metrics.gpus {
             return None;
         }
-        let known = state.inventory.gpus.iter();
-        let known = known.filter(|gpu| matches!(gpu, Gpu::Known { .. }));
+        let responding = state.inventory.gpus.iter();
+        let known = responding.filter(|gpu| matches!(gpu, Gpu::Responding { .. }));
         let known = known.map(Gpu::index).collect();
-        let (round, new) = self.sampler.round(known).await;
+        let (round, new) = self.sampler.sample_all(known).await;
         if new {
             self.count_missed(state, &round);
         }
         Some(round)
     }
 
-    async fn pods(&self) -> Vec<PodDevices> {
-        let pods = timeout(PODS, (self.sources.pods)()).await;
+    async fn query_pods(&self) -> Vec<PodDevices> {
+        let pods = timeout(POD_QUERY_TIMEOUT, (self.sources.pods)()).await;
         pods.ok().flatten().unwrap_or_default()
     }
 
-    fn count_missed(&self, state: &State, round: &Round) {
+    fn count_missed(&self, state: &State, round: &Samples) {
         for (index, answer) in round {
             let Some(gpu) = state.inventory.gpu(*index) else {
                 continue;
             };
             match answer {
                 Ok(_) => {}
-                Err(Missing::DriverHandle) => self.plugin.missed(&gpu.id(), "late"),
-                Err(Missing::Error(error)) => {
-                    self.plugin.missed(&gpu.id(), "error");
-                    self.plugin.nvml_error(error.kind);
+                Err(MissingSample::TimedOut) => self.plugin.count_missed_sample(&gpu.id(), "late"),
+                Err(MissingSample::Error(error)) => {
+                    self.plugin.count_missed_sample(&gpu.id(), "error");
+                    self.plugin.count_nvml_error(error.kind);
                 }
             }
         }
@@ -155,14 +160,14 @@ impl fmt::Debug for Exporter {
 }
 
 /// Returns the devices advertised to the kubelet, by resource and health.
-fn devices(state: &State) -> Family {
+fn device_counts(state: &State) -> Family {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for offer in &state.offers {
+    for offer in &state.advertised_resources {
         for health in ["healthy", "unhealthy"] {
             counts.entry((&offer.resource, health)).or_default();
         }
         for share in &offer.shares {
-            let health = match state.trouble(share) {
+            let health = match state.unhealthy_reason(share) {
                 None => "healthy",
                 Some(_) => "unhealthy",
             };
@@ -174,12 +179,12 @@ fn devices(state: &State) -> Family {
             ("resource", resource.to_owned()),
             ("health", health.to_owned()),
         ];
-        (labels, Number::Whole(count))
+        (labels, Number::Integer(count))
     });
     Family {
         name: "gpuc_devices",
         help: "Devices advertised to the kubelet, by resource and health.",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         series: series.collect(),
     }
 }

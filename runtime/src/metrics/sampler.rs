@@ -11,35 +11,35 @@ use tokio::time::{Instant, timeout_at};
 use crate::nvml::{Nvml, NvmlError, Sample};
 
 /// Timeout of a measurement. Prometheus allows 10 s for a whole scrape.
-pub const LIMIT: Duration = Duration::from_secs(3);
+pub const SAMPLE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a result is reused.
-pub const KEEP: Duration = Duration::from_secs(1);
+pub const CACHE_TIME: Duration = Duration::from_secs(1);
 
 /// The measurement of one GPU, or why there is none.
-pub(super) type Answer = Result<Sample, Missing>;
+pub(super) type SampleResult = Result<Sample, MissingSample>;
 
 /// Why a GPU has no measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Missing {
+pub(super) enum MissingSample {
     /// The driver returned an error.
     Error(NvmlError),
     /// The driver did not respond in time.
-    DriverHandle,
+    TimedOut,
 }
 
 /// The measurements of all GPUs, by index.
-pub(super) type Round = BTreeMap<u32, Answer>;
+pub(super) type Samples = BTreeMap<u32, SampleResult>;
 
 /// The client of the sampler task.
 #[derive(Clone, Debug)]
-pub(super) struct Sampler(mpsc::Sender<Question>);
+pub(super) struct Sampler(mpsc::Sender<SampleRequest>);
 
 /// The GPUs to measure, and the channel for the result.
-type Question = (Vec<u32>, oneshot::Sender<(Arc<Round>, bool)>);
+type SampleRequest = (Vec<u32>, oneshot::Sender<(Arc<Samples>, bool)>);
 
 /// GPUs that a thread is measuring, by index.
-type Busy = Arc<Mutex<BTreeSet<u32>>>;
+type BusyGpus = Arc<Mutex<BTreeSet<u32>>>;
 
 impl Sampler {
     /// Starts the task.
@@ -50,7 +50,7 @@ impl Sampler {
     }
 
     /// Returns the measurements of these GPUs, and whether they are new and not reused.
-    pub(super) async fn round(&self, gpus: Vec<u32>) -> (Arc<Round>, bool) {
+    pub(super) async fn sample_all(&self, gpus: Vec<u32>) -> (Arc<Samples>, bool) {
         let (answer, answered) = oneshot::channel();
         if self.0.send((gpus, answer)).await.is_err() {
             return (Arc::default(), false);
@@ -62,17 +62,17 @@ impl Sampler {
 /// Processes requests one after the other: requests that arrive during a measurement share its result.
 async fn serve(
     nvml: Arc<dyn Nvml>,
-    mut questions: mpsc::Receiver<Question>,
+    mut questions: mpsc::Receiver<SampleRequest>,
     limit: Duration,
     keep: Duration,
 ) {
-    let busy = Busy::default();
-    let mut last: Option<(Instant, Vec<u32>, Arc<Round>)> = None;
+    let busy = BusyGpus::default();
+    let mut last: Option<(Instant, Vec<u32>, Arc<Samples>)> = None;
     while let Some((gpus, answer)) = questions.recv().await {
-        let fresh = last
+        let cached = last
             .as_ref()
             .filter(|(at, of, _)| at.elapsed() < keep && *of == gpus);
-        let round = if let Some((_, _, round)) = fresh {
+        let round = if let Some((_, _, round)) = cached {
             (Arc::clone(round), false)
         } else {
             let round = Arc::new(measure(&nvml, &gpus, &busy, limit).await);
@@ -86,7 +86,7 @@ async fn serve(
 
 /// Measures all GPUs on a separate thread. A thread that hangs in the driver is abandoned, and its GPU is
 /// skipped until it responds: there are never more such threads than GPUs.
-async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &Busy, limit: Duration) -> Round {
+async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &BusyGpus, limit: Duration) -> Samples {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let (nvml, asked, busy) = (Arc::clone(nvml), gpus.to_vec(), Arc::clone(busy));
     let ask = move || {
@@ -101,9 +101,9 @@ async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &Busy, limit: Duratio
             }
         }
     };
-    let mut round: Round = gpus
+    let mut round: Samples = gpus
         .iter()
-        .map(|gpu| (*gpu, Err(Missing::DriverHandle)))
+        .map(|gpu| (*gpu, Err(MissingSample::TimedOut)))
         .collect();
     let thread = thread::Builder::new().name("nvml-sampler".to_owned());
     if thread.spawn(ask).is_err() {
@@ -111,11 +111,11 @@ async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &Busy, limit: Duratio
     }
     let deadline = Instant::now() + limit;
     while let Ok(Some((gpu, sample))) = timeout_at(deadline, receiver.recv()).await {
-        round.insert(gpu, sample.map_err(Missing::Error));
+        round.insert(gpu, sample.map_err(MissingSample::Error));
     }
     round
 }
 
-fn lock(busy: &Busy) -> std::sync::MutexGuard<'_, BTreeSet<u32>> {
+fn lock(busy: &BusyGpus) -> std::sync::MutexGuard<'_, BTreeSet<u32>> {
     busy.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,7 +21,7 @@ pub(super) fn wants_open_metrics(accept: Option<&str>) -> bool {
 /// and there are neither units nor an end marker.
 ///
 /// <https://prometheus.io/docs/instrumenting/exposition_formats/>, 2026-11.
-pub(super) fn prometheus(open_metrics: &str) -> String {
+pub(super) fn to_prometheus(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     let mut help = None;
     for line in open_metrics.lines() {
@@ -54,18 +54,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_described_under_the_name_that_they_have() {
+    fn counter_metadata_has_the_total_suffix() {
         let open = "# HELP a Things.\n# TYPE a counter\n# UNIT a seconds\na_total{x=\"# TYPE\"} 1\n\
                     # HELP b More.\n# TYPE b unknown\nb 2\n# TYPE c info\nc_info{v=\"1\"} 1\n\
                     # HELP d Now.\n# TYPE d gauge\nd 3\n# EOF\n";
         let expected = "# HELP a_total Things.\n# TYPE a_total counter\na_total{x=\"# TYPE\"} 1\n\
                         # HELP b More.\n# TYPE b counter\nb 2\n# TYPE c_info gauge\nc_info{v=\"1\"} 1\n\
                         # HELP d Now.\n# TYPE d gauge\nd 3\n";
-        assert_eq!(prometheus(open), expected);
+        assert_eq!(to_prometheus(open), expected);
     }
 
     #[test]
-    fn open_metrics_is_for_those_who_ask() {
+    fn open_metrics_requires_an_accept_header() {
         let prometheus3 = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
                            text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
         assert!(wants_open_metrics(Some(prometheus3)));

@@ -2,24 +2,24 @@
 
 use gpuc_schema::node_config::MigSlice;
 
-use super::plan::{Cut, Instance, Refusal, Step, plan};
+use super::plan::{Instance, MigState, MigStep, PlanError, plan};
 use crate::nvml::{GpuInstance, MigControl, Nvml, NvmlError, NvmlErrorKind};
 
 /// The result for a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It already had the configured MIG devices.
-    AsWanted,
+    Unchanged,
     /// These steps were done, or would be done in a dry run.
-    Done(Vec<Step>),
+    Changed(Vec<MigStep>),
     /// It was not changed.
-    Left(Refusal),
+    Skipped(PlanError),
     /// Some steps were done, the next one failed.
     Failed {
         /// The steps that were done.
-        done: Vec<Step>,
+        completed: Vec<MigStep>,
         /// The step that failed.
-        step: Option<Step>,
+        step: Option<MigStep>,
         /// The error.
         error: NvmlError,
     },
@@ -30,46 +30,46 @@ pub fn apply<D>(driver: &D, gpu: u32, wanted: &[MigSlice], dry_run: bool) -> Out
 where
     D: Nvml + MigControl + ?Sized,
 {
-    let steps = match look(driver, gpu).map(|cut| plan(&cut, wanted)) {
+    let steps = match read_state(driver, gpu).map(|cut| plan(&cut, wanted)) {
         Ok(Ok(steps)) => steps,
-        Ok(Err(refusal)) => return Outcome::Left(refusal),
+        Ok(Err(refusal)) => return Outcome::Skipped(refusal),
         Err(error) => {
             return Outcome::Failed {
-                done: Vec::new(),
+                completed: Vec::new(),
                 step: None,
                 error,
             };
         }
     };
     if steps.is_empty() {
-        return Outcome::AsWanted;
+        return Outcome::Unchanged;
     }
     if dry_run {
-        return Outcome::Done(steps);
+        return Outcome::Changed(steps);
     }
     let mut done = Vec::new();
     for step in steps {
         match execute(driver, gpu, &step) {
             Ok(true) => done.push(step),
             // The mode waits for a reset, which gpuc leaves to the operator: it would end all workloads of the GPU.
-            Ok(false) => return Outcome::Left(Refusal::ResetPending),
+            Ok(false) => return Outcome::Skipped(PlanError::ResetPending),
             Err(error) if error.kind == NvmlErrorKind::InUse && done.is_empty() => {
-                return Outcome::Left(Refusal::InUse { processes: 1 });
+                return Outcome::Skipped(PlanError::InUse { processes: 1 });
             }
             Err(error) => {
                 return Outcome::Failed {
-                    done,
+                    completed: done,
                     step: Some(step),
                     error,
                 };
             }
         }
     }
-    Outcome::Done(done)
+    Outcome::Changed(done)
 }
 
 /// Reads the current MIG configuration of a GPU.
-fn look<D>(driver: &D, gpu: u32) -> Result<Cut, NvmlError>
+fn read_state<D>(driver: &D, gpu: u32) -> Result<MigState, NvmlError>
 where
     D: Nvml + MigControl + ?Sized,
 {
@@ -78,14 +78,14 @@ where
         Some(mode) if mode.enabled => driver.gpu_instances(gpu)?,
         _ => Vec::new(),
     };
-    Ok(Cut {
+    Ok(MigState {
         mode,
-        instances: instances.iter().map(instance).collect(),
+        instances: instances.iter().map(to_plan_instance).collect(),
         processes: driver.process_count(gpu)?,
     })
 }
 
-fn instance(instance: &GpuInstance) -> Instance {
+fn to_plan_instance(instance: &GpuInstance) -> Instance {
     let takes_all = instance
         .compute
         .iter()
@@ -96,20 +96,20 @@ fn instance(instance: &GpuInstance) -> Instance {
         profile: Some(instance.profile.clone()),
         // A start that no GPU has matches no configured MIG device.
         start: u8::try_from(instance.place.0).unwrap_or(u8::MAX),
-        whole_compute_instances: count(takes_all.count()),
+        full_compute_instances: count(takes_all.count()),
         compute_instances: count(instance.compute.len()),
     }
 }
 
 /// Executes one step. Returns whether it is complete: a change of the mode may need a reset.
-fn execute<D>(driver: &D, gpu: u32, step: &Step) -> Result<bool, NvmlError>
+fn execute<D>(driver: &D, gpu: u32, step: &MigStep) -> Result<bool, NvmlError>
 where
     D: Nvml + MigControl + ?Sized,
 {
     match step {
-        Step::TurnOn => Ok(driver.set_mig_mode(gpu, true)?.enabled),
-        Step::TurnOff => Ok(!driver.set_mig_mode(gpu, false)?.enabled),
-        Step::Remove { id, .. } => {
+        MigStep::EnableMig => Ok(driver.set_mig_mode(gpu, true)?.enabled),
+        MigStep::DisableMig => Ok(!driver.set_mig_mode(gpu, false)?.enabled),
+        MigStep::DeleteInstance { id, .. } => {
             let instances = driver.gpu_instances(gpu)?;
             let found = instances.into_iter().find(|instance| instance.id == *id);
             for part in found.into_iter().flat_map(|instance| instance.compute) {
@@ -118,21 +118,21 @@ where
             driver.destroy_gpu_instance(gpu, *id)?;
             Ok(true)
         }
-        Step::Complete { id, .. } => {
-            complete(driver, gpu, *id)?;
+        MigStep::CreateComputeInstance { id, .. } => {
+            create_full_compute_instance(driver, gpu, *id)?;
             Ok(true)
         }
-        Step::Make(slice) => {
+        MigStep::CreateInstance(slice) => {
             let place = (u32::from(slice.start), u32::from(slice.size));
             let id = driver.create_gpu_instance(gpu, &slice.profile, place)?;
-            complete(driver, gpu, id)?;
+            create_full_compute_instance(driver, gpu, id)?;
             Ok(true)
         }
     }
 }
 
 /// Creates the compute instance that uses all of a GPU instance.
-fn complete<D>(driver: &D, gpu: u32, id: u32) -> Result<(), NvmlError>
+fn create_full_compute_instance<D>(driver: &D, gpu: u32, id: u32) -> Result<(), NvmlError>
 where
     D: MigControl + ?Sized,
 {

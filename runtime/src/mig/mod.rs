@@ -4,4 +4,4 @@ mod apply;
 mod plan;
 
 pub use apply::{Outcome, apply};
-pub use plan::{Cut, Instance, Refusal, Step, plan};
+pub use plan::{Instance, MigState, MigStep, PlanError, plan};

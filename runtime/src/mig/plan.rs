@@ -8,7 +8,7 @@ use crate::nvml::MigMode;
 
 /// The current MIG configuration of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct MigState {
     /// Its MIG mode; `None` if it does not support MIG.
     pub mode: Option<MigMode>,
     /// Its GPU instances.
@@ -27,44 +27,46 @@ pub struct Instance {
     /// The first memory slice.
     pub start: u8,
     /// The number of compute instances that use all of it: one, if gpuc created it.
-    pub whole_compute_instances: u32,
+    pub full_compute_instances: u32,
     /// The number of compute instances.
     pub compute_instances: u32,
 }
 
 /// One change of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum MigStep {
     /// Enable MIG mode.
-    TurnOn,
+    EnableMig,
     /// Disable MIG mode.
-    TurnOff,
+    DisableMig,
     /// Delete a GPU instance with its compute instances.
-    Remove {
+    DeleteInstance {
         /// Its NVML ID.
         id: u32,
         /// Its name in messages.
         name: String,
     },
     /// Create the compute instance of a GPU instance that has none.
-    Complete {
+    CreateComputeInstance {
         /// The NVML ID of the GPU instance.
         id: u32,
         /// Its name in messages.
         name: String,
     },
     /// Create a GPU instance and the compute instance that uses all of it.
-    Make(MigSlice),
+    CreateInstance(MigSlice),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for MigStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TurnOn => f.write_str("enable MIG mode"),
-            Self::TurnOff => f.write_str("disable MIG mode"),
-            Self::Remove { name, .. } => write!(f, "delete {name}"),
-            Self::Complete { name, .. } => write!(f, "create the compute instance of {name}"),
-            Self::Make(slice) => write!(
+            Self::EnableMig => f.write_str("enable MIG mode"),
+            Self::DisableMig => f.write_str("disable MIG mode"),
+            Self::DeleteInstance { name, .. } => write!(f, "delete {name}"),
+            Self::CreateComputeInstance { name, .. } => {
+                write!(f, "create the compute instance of {name}")
+            }
+            Self::CreateInstance(slice) => write!(
                 f,
                 "create {} at memory slice {}",
                 slice.profile, slice.start
@@ -75,9 +77,9 @@ impl fmt::Display for Step {
 
 /// Why a GPU is not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PlanError {
     /// It does not support MIG.
-    NoMig,
+    Unsupported,
     /// Processes use it.
     InUse {
         /// The number of processes.
@@ -87,10 +89,10 @@ pub enum Refusal {
     ResetPending,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoMig => f.write_str("it does not support MIG: use a GPU model that does"),
+            Self::Unsupported => f.write_str("it does not support MIG: use a GPU model that does"),
             Self::InUse { processes } => {
                 let use_it = if *processes == 1 {
                     "process uses it"
@@ -109,82 +111,89 @@ impl fmt::Display for Refusal {
 /// Returns the steps in order; none if the GPU matches the configuration. MIG devices that match are not changed.
 ///
 /// Without configured MIG devices, MIG mode is disabled.
-pub fn plan(cut: &Cut, wanted: &[MigSlice]) -> Result<Vec<Step>, Refusal> {
+pub fn plan(cut: &MigState, wanted: &[MigSlice]) -> Result<Vec<MigStep>, PlanError> {
     let Some(mode) = cut.mode else {
         return if wanted.is_empty() {
             Ok(Vec::new())
         } else {
-            Err(Refusal::NoMig)
+            Err(PlanError::Unsupported)
         };
     };
     let steps = if wanted.is_empty() {
-        whole(cut, mode)
+        steps_to_full_gpu(cut, mode)
     } else {
-        cutting(cut, mode, wanted)
+        steps_to_partition(cut, mode, wanted)
     };
     if steps.is_empty() && mode.enabled == mode.pending {
         return Ok(steps);
     }
     if mode.enabled != mode.pending && mode.pending != wanted.is_empty() {
-        return Err(Refusal::ResetPending);
+        return Err(PlanError::ResetPending);
     }
     if cut.processes > 0 {
-        return Err(Refusal::InUse {
+        return Err(PlanError::InUse {
             processes: cut.processes,
         });
     }
     Ok(steps)
 }
 
-fn whole(cut: &Cut, mode: MigMode) -> Vec<Step> {
-    let removed = cut.instances.iter().map(remove);
-    let off = mode.pending.then_some(Step::TurnOff);
-    removed.chain(off).collect()
+fn steps_to_full_gpu(cut: &MigState, mode: MigMode) -> Vec<MigStep> {
+    let removed = cut.instances.iter().map(delete_step);
+    let disable = mode.pending.then_some(MigStep::DisableMig);
+    removed.chain(disable).collect()
 }
 
-fn cutting(cut: &Cut, mode: MigMode, wanted: &[MigSlice]) -> Vec<Step> {
-    let on = (!mode.pending).then_some(Step::TurnOn);
-    let is_wanted = |instance: &&Instance| wanted.iter().any(|slice| matches(instance, slice));
+fn steps_to_partition(cut: &MigState, mode: MigMode, wanted: &[MigSlice]) -> Vec<MigStep> {
+    let enable = (!mode.pending).then_some(MigStep::EnableMig);
+    let is_wanted = |instance: &&Instance| wanted.iter().any(|slice| is_match(instance, slice));
     let is_usable = |instance: &Instance| {
-        instance.compute_instances == instance.whole_compute_instances
+        instance.compute_instances == instance.full_compute_instances
             && instance.compute_instances <= 1
     };
-    let (kept, gone): (Vec<_>, Vec<_>) = cut
+    let (kept_instances, removed_instances): (Vec<_>, Vec<_>) = cut
         .instances
         .iter()
         .partition(|instance| is_wanted(instance) && is_usable(instance));
-    let completed = kept
+    let completed = kept_instances
         .iter()
         .filter(|instance| instance.compute_instances == 0)
-        .map(|instance| Step::Complete {
+        .map(|instance| MigStep::CreateComputeInstance {
             id: instance.id,
-            name: name(instance),
+            name: instance_name(instance),
         });
-    let made = wanted
+    let created = wanted
         .iter()
-        .filter(|slice| !kept.iter().any(|instance| matches(instance, slice)))
+        .filter(|slice| {
+            !kept_instances
+                .iter()
+                .any(|instance| is_match(instance, slice))
+        })
         .cloned()
-        .map(Step::Make);
-    let removed = gone.iter().map(|instance| remove(instance));
-    on.into_iter()
+        .map(MigStep::CreateInstance);
+    let removed = removed_instances
+        .iter()
+        .map(|instance| delete_step(instance));
+    enable
+        .into_iter()
         .chain(removed)
         .chain(completed)
-        .chain(made)
+        .chain(created)
         .collect()
 }
 
-fn matches(instance: &Instance, slice: &MigSlice) -> bool {
+fn is_match(instance: &Instance, slice: &MigSlice) -> bool {
     instance.start == slice.start && instance.profile.as_ref() == Some(&slice.profile)
 }
 
-fn remove(instance: &Instance) -> Step {
-    Step::Remove {
+fn delete_step(instance: &Instance) -> MigStep {
+    MigStep::DeleteInstance {
         id: instance.id,
-        name: name(instance),
+        name: instance_name(instance),
     }
 }
 
-fn name(instance: &Instance) -> String {
+fn instance_name(instance: &Instance) -> String {
     let profile = instance
         .profile
         .as_deref()
@@ -205,7 +214,7 @@ mod tests {
         pending: false,
     });
 
-    fn wanted(slices: &[(&str, u8, u8)]) -> Vec<MigSlice> {
+    fn mig_slices(slices: &[(&str, u8, u8)]) -> Vec<MigSlice> {
         let slice = |&(profile, start, size): &(&str, u8, u8)| MigSlice {
             profile: profile.to_owned(),
             start,
@@ -219,96 +228,102 @@ mod tests {
             id,
             profile: Some(profile.to_owned()),
             start,
-            whole_compute_instances: 1,
+            full_compute_instances: 1,
             compute_instances: 1,
         }
     }
 
-    fn cut(mode: Option<MigMode>, instances: Vec<Instance>) -> Cut {
-        Cut {
+    fn state(mode: Option<MigMode>, instances: Vec<Instance>) -> MigState {
+        MigState {
             mode,
             instances,
             processes: 0,
         }
     }
 
-    fn said(steps: Result<Vec<Step>, Refusal>) -> Vec<String> {
-        steps.unwrap().iter().map(Step::to_string).collect()
+    fn step_texts(steps: Result<Vec<MigStep>, PlanError>) -> Vec<String> {
+        steps.unwrap().iter().map(MigStep::to_string).collect()
     }
 
     #[test]
-    fn a_whole_gpu_is_cut() {
+    fn full_gpu_is_partitioned() {
         let steps = plan(
-            &cut(OFF, vec![]),
-            &wanted(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]),
+            &state(OFF, vec![]),
+            &mig_slices(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]),
         );
         let expected = [
             "enable MIG mode",
             "create 3g.40gb at memory slice 0",
             "create 3g.40gb at memory slice 4",
         ];
-        assert_eq!(said(steps), expected);
+        assert_eq!(step_texts(steps), expected);
     }
 
     #[test]
-    fn what_is_as_wanted_is_not_touched_even_in_use() {
-        let mut as_wanted = cut(
+    fn matching_gpu_in_use_is_unchanged() {
+        let mut as_wanted = state(
             ON,
             vec![instance(1, "3g.40gb", 4), instance(2, "3g.40gb", 0)],
         );
         as_wanted.processes = 3;
-        let layout = wanted(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]);
+        let layout = mig_slices(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]);
         assert_eq!(plan(&as_wanted, &layout), Ok(vec![]));
-        let other = wanted(&[("3g.40gb", 0, 4), ("2g.20gb", 4, 2)]);
+        let other = mig_slices(&[("3g.40gb", 0, 4), ("2g.20gb", 4, 2)]);
         assert_eq!(
             plan(&as_wanted, &other),
-            Err(Refusal::InUse { processes: 3 })
+            Err(PlanError::InUse { processes: 3 })
         );
         as_wanted.processes = 0;
         let expected = [
             "delete 3g.40gb at memory slice 4",
             "create 2g.20gb at memory slice 4",
         ];
-        assert_eq!(said(plan(&as_wanted, &other)), expected);
+        assert_eq!(step_texts(plan(&as_wanted, &other)), expected);
     }
 
     #[test]
-    fn instances_cut_further_are_made_anew_and_empty_ones_completed() {
+    fn split_instances_are_recreated() {
         let mut shared = instance(1, "3g.40gb", 0);
-        (shared.compute_instances, shared.whole_compute_instances) = (3, 0);
+        (shared.compute_instances, shared.full_compute_instances) = (3, 0);
         let mut empty = instance(2, "3g.40gb", 4);
-        (empty.compute_instances, empty.whole_compute_instances) = (0, 0);
-        let layout = wanted(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]);
+        (empty.compute_instances, empty.full_compute_instances) = (0, 0);
+        let layout = mig_slices(&[("3g.40gb", 0, 4), ("3g.40gb", 4, 4)]);
         let expected = [
             "delete 3g.40gb at memory slice 0",
             "create the compute instance of 3g.40gb at memory slice 4",
             "create 3g.40gb at memory slice 0",
         ];
-        assert_eq!(said(plan(&cut(ON, vec![shared, empty]), &layout)), expected);
+        assert_eq!(
+            step_texts(plan(&state(ON, vec![shared, empty]), &layout)),
+            expected
+        );
     }
 
     #[test]
-    fn no_slices_mean_a_whole_gpu() {
-        let steps = plan(&cut(ON, vec![instance(1, "1g.10gb", 0)]), &[]);
+    fn empty_configuration_disables_mig() {
+        let steps = plan(&state(ON, vec![instance(1, "1g.10gb", 0)]), &[]);
         assert_eq!(
-            said(steps),
+            step_texts(steps),
             ["delete 1g.10gb at memory slice 0", "disable MIG mode"]
         );
-        assert_eq!(plan(&cut(None, vec![]), &[]), Ok(vec![]));
-        assert_eq!(plan(&cut(OFF, vec![]), &[]), Ok(vec![]));
+        assert_eq!(plan(&state(None, vec![]), &[]), Ok(vec![]));
+        assert_eq!(plan(&state(OFF, vec![]), &[]), Ok(vec![]));
     }
 
     #[test]
-    fn what_needs_a_reset_says_so() {
+    fn pending_reset_is_an_error() {
         let turning_on = Some(MigMode {
             enabled: false,
             pending: true,
         });
-        let layout = wanted(&[("1g.10gb", 0, 1)]);
+        let layout = mig_slices(&[("1g.10gb", 0, 1)]);
         assert_eq!(
-            plan(&cut(turning_on, vec![]), &layout),
-            Err(Refusal::ResetPending)
+            plan(&state(turning_on, vec![]), &layout),
+            Err(PlanError::ResetPending)
         );
-        assert_eq!(plan(&cut(None, vec![]), &layout), Err(Refusal::NoMig));
+        assert_eq!(
+            plan(&state(None, vec![]), &layout),
+            Err(PlanError::Unsupported)
+        );
     }
 }

@@ -14,20 +14,20 @@ use tracing::{error, info, warn};
 use super::Folders;
 
 /// Timeout of the first response of a daemon.
-const START: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout of the shutdown of a daemon.
-const END: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Backoff before a restart: initial and maximum.
-const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// A daemon that has run for this time counts as started successfully.
-const STEADY: Duration = Duration::from_mins(1);
+const STABLE_AFTER: Duration = Duration::from_mins(1);
 
 /// The settings of a control daemon.
 #[derive(Clone, Debug)]
-pub struct Control {
+pub struct ControlDaemon {
     /// The path of `nvidia-cuda-mps-control`.
     pub program: PathBuf,
     /// A directory of additional libraries.
@@ -42,47 +42,47 @@ pub struct Control {
 
 /// Runs the daemon until `shutdown` resolves, and restarts it after failures. The readiness file exists
 /// only while the daemon responds.
-pub async fn run(control: &Control, shutdown: impl Future<Output = ()>) -> Result<()> {
+pub async fn run(control: &ControlDaemon, shutdown: impl Future<Output = ()>) -> Result<()> {
     tokio::pin!(shutdown);
     let Folders { pipe, log, ready } = &control.folders;
     for folder in [pipe, log] {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
     }
-    let mut wait = BACK_OFF.0;
+    let mut wait = BACKOFF.0;
     loop {
-        withdraw(ready)?;
+        remove_ready_file(ready)?;
         let begin = tokio::time::Instant::now();
         let mut child = control.start()?;
         let outcome = tokio::select! {
             outcome = control.serve(&mut child) => outcome,
             () = &mut shutdown => {
-                withdraw(ready)?;
-                return control.end(child).await;
+                remove_ready_file(ready)?;
+                return control.shut_down(child).await;
             }
         };
-        withdraw(ready)?;
+        remove_ready_file(ready)?;
         if let Err(trouble) = outcome {
             error!("restarting the MPS control daemon in {wait:?}: {trouble:#}");
         }
         // A hanging daemon must end before the next one starts.
         let _ = child.kill().await;
-        if begin.elapsed() > STEADY {
-            wait = BACK_OFF.0;
+        if begin.elapsed() > STABLE_AFTER {
+            wait = BACKOFF.0;
         }
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = &mut shutdown => return Ok(()),
         }
-        wait = (wait * 2).min(BACK_OFF.1);
+        wait = (wait * 2).min(BACKOFF.1);
     }
 }
 
-impl Control {
+impl ControlDaemon {
     /// Sets the limits of a new daemon, creates the readiness file, and waits for the end of the daemon.
     async fn serve(&self, child: &mut Child) -> Result<()> {
         tokio::select! {
-            greeted = tokio::time::timeout(START, self.greet()) => {
+            greeted = tokio::time::timeout(START_TIMEOUT, self.wait_and_configure()) => {
                 greeted.context("it is not responding")??;
             }
             status = child.wait() => bail!("it exited at once: {}", status?),
@@ -96,23 +96,26 @@ impl Control {
     }
 
     /// Waits until the daemon responds, then sets the limits.
-    async fn greet(&self) -> Result<()> {
+    async fn wait_and_configure(&self) -> Result<()> {
         let mut pause = Duration::from_millis(20);
-        while let Err(trouble) = self.tell("get_default_active_thread_percentage").await {
+        while let Err(trouble) = self
+            .send_command("get_default_active_thread_percentage")
+            .await
+        {
             tracing::debug!("the MPS control daemon is not ready yet: {trouble:#}");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
         for command in &self.limits {
-            self.tell(command).await?;
+            self.send_command(command).await?;
         }
         Ok(())
     }
 
     /// Sends a command through the client of the daemon, and returns the response.
-    async fn tell(&self, command: &str) -> Result<String> {
+    async fn send_command(&self, command: &str) -> Result<String> {
         let mut client = self
-            .command()
+            .base_command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -121,19 +124,19 @@ impl Control {
             input.write_all(format!("{command}\n").as_bytes()).await?;
         }
         let output = client.wait_with_output().await?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let message = String::from_utf8_lossy(&output.stderr);
         ensure!(
             output.status.success(),
             "{command}: {}: {}",
             output.status,
-            said.trim()
+            message.trim()
         );
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     fn start(&self) -> Result<Child> {
         let program = self.program.display();
-        self.command()
+        self.base_command()
             .arg("-f")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -141,17 +144,20 @@ impl Control {
             .with_context(|| format!("cannot start {program}"))
     }
 
-    async fn end(&self, mut child: Child) -> Result<()> {
-        if let Err(trouble) = self.tell("quit").await {
+    async fn shut_down(&self, mut child: Child) -> Result<()> {
+        if let Err(trouble) = self.send_command("quit").await {
             warn!("the MPS control daemon does not accept `quit`: {trouble:#}");
         }
-        if tokio::time::timeout(END, child.wait()).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, child.wait())
+            .await
+            .is_err()
+        {
             child.kill().await?;
         }
         Ok(())
     }
 
-    fn command(&self) -> Command {
+    fn base_command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .env("CUDA_VISIBLE_DEVICES", self.gpus.join(","))
@@ -166,7 +172,7 @@ impl Control {
 }
 
 /// Deletes the readiness file.
-fn withdraw(ready: &Path) -> Result<()> {
+fn remove_ready_file(ready: &Path) -> Result<()> {
     match fs::remove_file(ready) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", ready.display()))
@@ -201,20 +207,20 @@ echo "$line" >>"$pipe/log"
 case $line in quit) rm "$pipe/alive" ;; esac
 "#;
 
-    fn control(folder: &TempDir) -> Control {
+    fn control(folder: &TempDir) -> ControlDaemon {
         let program = folder.path().join("nvidia-cuda-mps-control");
         fs::write(&program, PROGRAM).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Control {
+        ControlDaemon {
             program,
             libraries: None,
             gpus: vec!["GPU-1".to_owned(), "GPU-2".to_owned()],
             limits: vec!["set_default_active_thread_percentage 25".to_owned()],
-            folders: Folders::of(folder.path(), "nvidia.com/gpu"),
+            folders: Folders::for_resource(folder.path(), "nvidia.com/gpu"),
         }
     }
 
-    async fn until(mut what: impl FnMut() -> bool) {
+    async fn wait_until(mut what: impl FnMut() -> bool) {
         let waiting = async {
             while !what() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -224,7 +230,7 @@ case $line in quit) rm "$pipe/alive" ;; esac
         waited.expect("it comes to pass within twenty seconds");
     }
 
-    fn log(control: &Control) -> Vec<String> {
+    fn log(control: &ControlDaemon) -> Vec<String> {
         let log = fs::read_to_string(control.folders.pipe.join("log")).unwrap_or_default();
         log.lines()
             .map(str::to_owned)
@@ -233,13 +239,13 @@ case $line in quit) rm "$pipe/alive" ;; esac
     }
 
     #[tokio::test]
-    async fn a_daemon_is_ready_once_it_has_its_limits_and_leaves_nothing_behind() {
+    async fn daemon_is_ready_after_its_limits_are_set() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
         let (stop, stopped) = oneshot::channel::<()>();
         let running = control.clone();
         let task = tokio::spawn(async move { run(&running, async { drop(stopped.await) }).await });
-        until(|| control.folders.ready.exists()).await;
+        wait_until(|| control.folders.ready.exists()).await;
         let told = [
             "start GPU-1,GPU-2",
             "set_default_active_thread_percentage 25",
@@ -252,17 +258,17 @@ case $line in quit) rm "$pipe/alive" ;; esac
     }
 
     #[tokio::test]
-    async fn a_daemon_that_dies_is_started_again_and_is_not_ready_meanwhile() {
+    async fn crashed_daemon_is_restarted() {
         let folder = tempfile::tempdir().unwrap();
         let control = control(&folder);
         let running = control.clone();
         let task = tokio::spawn(async move { run(&running, std::future::pending()).await });
-        until(|| control.folders.ready.exists()).await;
+        wait_until(|| control.folders.ready.exists()).await;
         fs::write(control.folders.pipe.join("broken"), "").unwrap();
         fs::remove_file(control.folders.pipe.join("alive")).unwrap();
-        until(|| !control.folders.ready.exists()).await;
+        wait_until(|| !control.folders.ready.exists()).await;
         fs::remove_file(control.folders.pipe.join("broken")).unwrap();
-        until(|| control.folders.ready.exists()).await;
+        wait_until(|| control.folders.ready.exists()).await;
         assert!(
             log(&control)
                 .iter()
@@ -274,7 +280,7 @@ case $line in quit) rm "$pipe/alive" ;; esac
     }
 
     #[tokio::test]
-    async fn a_program_that_is_not_there_is_named() {
+    async fn missing_program_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let mut control = control(&folder);
         control.program = folder.path().join("missing");

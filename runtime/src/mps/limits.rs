@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A GPU that is shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct SharedGpu {
     /// Its UUID.
     pub uuid: String,
     /// Its memory in bytes; `None` if it shares the memory of the host.
@@ -22,7 +22,7 @@ pub struct Card {
 pub struct LimitError {
     uuid: String,
     replicas: u32,
-    most: u32,
+    max: u32,
 }
 
 impl fmt::Display for LimitError {
@@ -30,7 +30,7 @@ impl fmt::Display for LimitError {
         let Self {
             uuid,
             replicas,
-            most,
+            max: most,
         } = self;
         write!(
             f,
@@ -47,7 +47,11 @@ impl std::error::Error for LimitError {}
 ///
 /// The maximum is 48 clients, or 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0,
 /// `cmd/mps-control-daemon/mps`).
-pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<String>, LimitError> {
+pub fn limit_commands(
+    cards: &[SharedGpu],
+    replicas: u32,
+    one_replica_per_container: bool,
+) -> Result<Vec<String>, LimitError> {
     let replicas = replicas.max(1);
     let mut commands = Vec::new();
     for (number, card) in cards.iter().enumerate() {
@@ -60,7 +64,7 @@ pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<Strin
             return Err(LimitError {
                 uuid: card.uuid.clone(),
                 replicas,
-                most,
+                max: most,
             });
         }
         if let Some(bytes) = card.memory_bytes {
@@ -74,7 +78,7 @@ pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<Strin
         "set_default_active_thread_percentage {}",
         100 / replicas
     ));
-    if !one_each {
+    if !one_replica_per_container {
         commands.clear();
     }
     Ok(commands)
@@ -84,8 +88,8 @@ pub fn limits(cards: &[Card], replicas: u32, one_each: bool) -> Result<Vec<Strin
 mod tests {
     use super::*;
 
-    fn card(compute_capability: (u32, u32)) -> Card {
-        Card {
+    fn card(compute_capability: (u32, u32)) -> SharedGpu {
+        SharedGpu {
             uuid: "GPU-1".to_owned(),
             memory_bytes: Some(16 << 30),
             compute_capability,
@@ -93,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn every_client_gets_an_even_share() {
-        let commands = limits(&[card((8, 9)), card((8, 9))], 4, true).unwrap();
+    fn clients_get_equal_limits() {
+        let commands = limit_commands(&[card((8, 9)), card((8, 9))], 4, true).unwrap();
         assert_eq!(
             commands,
             [
@@ -106,21 +110,21 @@ mod tests {
     }
 
     #[test]
-    fn the_daemon_does_not_limit_containers_with_several_shares() {
-        assert_eq!(limits(&[card((8, 9))], 4, false), Ok(Vec::new()));
-        assert!(limits(&[card((8, 9))], 49, false).is_err());
+    fn several_replicas_have_no_daemon_limits() {
+        assert_eq!(limit_commands(&[card((8, 9))], 4, false), Ok(Vec::new()));
+        assert!(limit_commands(&[card((8, 9))], 49, false).is_err());
     }
 
     #[test]
-    fn older_cards_take_fewer_clients() {
-        assert!(limits(&[card((7, 0))], 16, true).is_ok());
-        let error = limits(&[card((7, 0))], 17, true).unwrap_err();
+    fn older_gpus_support_fewer_clients() {
+        assert!(limit_commands(&[card((7, 0))], 16, true).is_ok());
+        let error = limit_commands(&[card((7, 0))], 17, true).unwrap_err();
         assert!(
             error
                 .to_string()
                 .contains("GPU-1 supports at most 16 MPS clients, not 17")
         );
-        assert!(limits(&[card((7, 5))], 48, true).is_ok());
-        assert!(limits(&[card((9, 0))], 49, true).is_err());
+        assert!(limit_commands(&[card((7, 5))], 48, true).is_ok());
+        assert!(limit_commands(&[card((9, 0))], 49, true).is_err());
     }
 }

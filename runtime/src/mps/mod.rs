@@ -8,8 +8,8 @@ mod limits;
 
 use std::path::{Path, PathBuf};
 
-pub use daemon::{Control, run};
-pub use limits::{Card, LimitError, limits};
+pub use daemon::{ControlDaemon, run};
+pub use limits::{LimitError, SharedGpu, limit_commands};
 
 /// The directories of the daemon of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Folders {
 
 impl Folders {
     /// Returns the directories of a resource below `root`: `/run/gpuc/mps/nvidia.com/gpu/pipe`.
-    pub fn of(root: &Path, resource: &str) -> Self {
+    pub fn for_resource(root: &Path, resource: &str) -> Self {
         let folder = root.join(resource);
         Self {
             pipe: folder.join("pipe"),
@@ -36,7 +36,7 @@ impl Folders {
 
 /// Whether the daemon of a resource is ready.
 pub fn is_ready(root: &Path, resource: &str) -> bool {
-    Folders::of(root, resource).ready.exists()
+    Folders::for_resource(root, resource).ready.exists()
 }
 
 /// Returns the shared memory of the daemon and its clients: `/dev/shm` in their containers.

@@ -20,7 +20,7 @@ impl DriverHandle {
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
+    fn current(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
         self.lock().clone().ok_or_else(|| NvmlError {
             kind: NvmlErrorKind::NoDriver,
             message: "the driver is not loaded yet".to_owned(),
@@ -30,30 +30,30 @@ impl DriverHandle {
 
 impl Nvml for DriverHandle {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        self.now()?.driver()
+        self.current()?.driver()
     }
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
-        self.now()?.gpu_count()
+        self.current()?.gpu_count()
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {
-        self.now()?.gpu(index)
+        self.current()?.gpu(index)
     }
 
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
-        self.now()?.link(one, other)
+        self.current()?.link(one, other)
     }
 
     fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
-        self.now()?.condition(index)
+        self.current()?.condition(index)
     }
 
     fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.now()?.sample(index)
+        self.current()?.sample(index)
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
-        self.now()?.watch()
+        self.current()?.watch()
     }
 }

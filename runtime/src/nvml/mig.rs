@@ -46,7 +46,7 @@ pub struct MigProfile {
     /// Memory in MiB.
     pub memory_mib: u64,
     /// The maximum number on an empty GPU.
-    pub most: u32,
+    pub max_instances: u32,
 }
 
 /// A GPU instance.

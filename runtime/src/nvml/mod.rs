@@ -119,7 +119,7 @@ pub struct GpuInfo {
     /// Its MIG mode; `None` if it does not support MIG.
     pub mig: Option<MigMode>,
     /// Its MIG devices, by index. Empty if MIG mode is off.
-    pub slices: Vec<SliceInfo>,
+    pub slices: Vec<MigDeviceInfo>,
     /// Its NVLink partition, once the fabric manager has assigned it.
     pub clique: Option<Clique>,
 }
@@ -145,7 +145,7 @@ pub struct Clique {
 /// A MIG device: a compute instance in a GPU instance.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SliceInfo {
+pub struct MigDeviceInfo {
     /// The driver's index within the GPU.
     pub index: u32,
     /// `MIG-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c`.
@@ -190,7 +190,7 @@ pub struct Engines {
 #[serde(rename_all = "camelCase")]
 pub struct Link {
     /// The common ancestor of their PCI paths.
-    pub meet: Meet,
+    pub meet: CommonAncestor,
     /// NVLinks between them, or from each to a common switch.
     pub nvlinks: u32,
 }
@@ -198,7 +198,7 @@ pub struct Link {
 /// The common ancestor of the PCI paths of two GPUs, the farthest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Meet {
+pub enum CommonAncestor {
     /// The interconnect between processors, or unknown.
     #[default]
     System,

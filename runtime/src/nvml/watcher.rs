@@ -12,26 +12,26 @@ use crate::health::WatchReport;
 
 /// Timeout of one wait for an event: the only wake-up of an idle daemon, and the maximum lifetime of a watcher
 /// after its handle is dropped. NVIDIA's plugin uses the same value.
-pub const WAIT: Duration = Duration::from_secs(5);
+pub const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Delay before the first retry. Each further retry doubles it.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Maximum delay before a retry.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// A running watcher. Dropping it signals the thread to end without waiting: the thread ends with its current
 /// wait, after [`WAIT`] at the latest, or at once while it pauses after a failure.
 #[derive(Debug)]
-pub struct Handle {
-    stop: Arc<Stop>,
+pub struct WatcherHandle {
+    stop: Arc<StopFlag>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// A flag with which a thread can sleep interruptibly.
 #[derive(Debug, Default)]
-struct Stop {
-    wanted: Mutex<bool>,
+struct StopFlag {
+    requested: Mutex<bool>,
     changed: Condvar,
 }
 
@@ -40,8 +40,11 @@ struct Stop {
 /// # Errors
 ///
 /// The system cannot create a thread.
-pub fn spawn(nvml: Arc<dyn Nvml>, sender: UnboundedSender<WatchReport>) -> io::Result<Handle> {
-    spawn_with(nvml, sender, WAIT)
+pub fn spawn(
+    nvml: Arc<dyn Nvml>,
+    sender: UnboundedSender<WatchReport>,
+) -> io::Result<WatcherHandle> {
+    spawn_with(nvml, sender, EVENT_TIMEOUT)
 }
 
 /// [`spawn`] with another timeout than [`WAIT`].
@@ -53,22 +56,22 @@ pub fn spawn_with(
     nvml: Arc<dyn Nvml>,
     sender: UnboundedSender<WatchReport>,
     wait: Duration,
-) -> io::Result<Handle> {
-    let stop = Arc::new(Stop::default());
+) -> io::Result<WatcherHandle> {
+    let stop = Arc::new(StopFlag::default());
     let changed = Arc::clone(&stop);
     let thread = thread::Builder::new()
         .name("nvml-watcher".to_owned())
         .spawn(move || run(&*nvml, &sender, &changed, wait))?;
-    Ok(Handle {
+    Ok(WatcherHandle {
         stop,
         thread: Some(thread),
     })
 }
 
-impl Handle {
+impl WatcherHandle {
     /// Signals the thread to end and waits for it, at most [`WAIT`] unless the driver hangs.
     pub fn join(mut self) {
-        self.stop.tell();
+        self.stop.request();
         if let Some(thread) = self.thread.take() {
             // The panic hook has reported a panic.
             drop(thread.join());
@@ -81,25 +84,34 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for WatcherHandle {
     fn drop(&mut self) {
-        self.stop.tell();
+        self.stop.request();
     }
 }
 
-impl Stop {
-    fn tell(&self) {
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
+impl StopFlag {
+    fn request(&self) {
+        *self
+            .requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }
 
-    fn is_wanted(&self) -> bool {
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_requested(&self) -> bool {
+        *self
+            .requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sleeps for `time`, or until the thread must end.
     fn sleep(&self, time: Duration) {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = self
+            .requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         drop(
             self.changed
                 .wait_timeout_while(wanted, time, |wanted| !*wanted),
@@ -109,48 +121,48 @@ impl Stop {
 
 /// Subscribes, forwards events, and restarts after failures. A subscription that worked for a while resets the
 /// delay.
-fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &Stop, wait: Duration) {
-    let mut pause = FIRST_PAUSE;
+fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &StopFlag, wait: Duration) {
+    let mut pause = MIN_RETRY_DELAY;
     loop {
         let error = match nvml.watch() {
-            Ok(mut watch) => match follow(&mut *watch, sender, stop, wait, &mut pause) {
+            Ok(mut watch) => match forward_events(&mut *watch, sender, stop, wait, &mut pause) {
                 Some(error) => error,
                 None => return,
             },
             Err(error) => error,
         };
         // Another watcher may be running by now without a failure.
-        if stop.is_wanted() {
+        if stop.is_requested() {
             return;
         }
         if sender.send(WatchReport::Failed(error)).is_err() {
             return;
         }
         stop.sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
-        if stop.is_wanted() || sender.is_closed() {
+        pause = (pause * 2).min(MAX_RETRY_DELAY);
+        if stop.is_requested() || sender.is_closed() {
             return;
         }
     }
 }
 
 /// Forwards events until a wait fails; returns `None` if the thread must end.
-fn follow(
+fn forward_events(
     watch: &mut dyn Watch,
     sender: &UnboundedSender<WatchReport>,
-    stop: &Stop,
+    stop: &StopFlag,
     wait: Duration,
     pause: &mut Duration,
 ) -> Option<NvmlError> {
     let unwatched = watch.unwatched().to_vec();
     sender.send(WatchReport::Started { unwatched }).ok()?;
     loop {
-        if stop.is_wanted() || sender.is_closed() {
+        if stop.is_requested() || sender.is_closed() {
             return None;
         }
         match watch.next(wait) {
             Ok(event) => {
-                *pause = FIRST_PAUSE;
+                *pause = MIN_RETRY_DELAY;
                 if let Some(event) = event {
                     sender.send(WatchReport::Event(event)).ok()?;
                 }

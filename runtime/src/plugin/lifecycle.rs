@@ -13,71 +13,71 @@ use tokio::time::{Instant, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
-use super::server::{Ending, Service};
+use super::server::{Service, StopSignal};
 use super::socket::{Socket, SocketState, file_name, is_alive};
 use super::{PluginEvent, Setup};
-use crate::kubelet::SOCKET;
+use crate::kubelet::KUBELET_SOCKET;
 use crate::kubelet::api::v1beta1::device_plugin_server::DevicePluginServer;
-use crate::kubelet::register::{Attempt, register};
-use crate::kubelet::watch::{Folder, Life};
+use crate::kubelet::register::{RegistrationAttempt, register};
+use crate::kubelet::watch::{FolderState, KubeletInstance};
 
 /// Message size limit. A list of all devices of a node has some 20 KiB; the kubelet never requests more than that.
-const LARGEST_REQUEST: usize = 1024 * 1024;
+const MAX_REQUEST_BYTES: usize = 1024 * 1024;
 
 /// Delay before a socket that could not be created is retried, unless the directory changes first.
-const BIND_AGAIN: Duration = Duration::from_secs(1);
+const BIND_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Interval at which another process on the socket is checked.
-const LOOK_AT_TAKER: Duration = Duration::from_secs(5);
+const SOCKET_TAKEN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long a plugin without a ListAndWatch client waits for the kubelet to stop or to return before it registers
 /// again; doubled each time, to limit the load on a kubelet that drops every list.
-const FIRST_SILENCE: Duration = Duration::from_secs(1);
-const LONGEST_SILENCE: Duration = Duration::from_mins(1);
+const MIN_NO_CLIENT_DELAY: Duration = Duration::from_secs(1);
+const MAX_NO_CLIENT_DELAY: Duration = Duration::from_mins(1);
 
 /// How long the server of a removed resource may take to shut down.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A message of a plugin's tasks.
-pub(super) struct News {
+pub(super) struct TaskMessage {
     /// The plugin's number.
     pub(super) plugin: u64,
-    pub(super) what: What,
+    pub(super) kind: TaskMessageKind,
 }
 
-pub(super) enum What {
+pub(super) enum TaskMessageKind {
     /// The result of a registration attempt with a kubelet instance.
-    Registration(u64, Attempt),
+    Registration(u64, RegistrationAttempt),
     /// The last ListAndWatch client disconnected.
-    Unheard,
+    LastClientGone,
 }
 
-pub(super) struct Plugin {
+pub(super) struct ResourcePlugin {
     number: u64,
     resource: String,
     endpoint: String,
     folder: PathBuf,
-    place: Place,
+    socket: SocketPlacement,
     /// Why the last attempt to create the socket failed.
-    trouble: Option<String>,
+    bind_error: Option<String>,
     connections: mpsc::Sender<io::Result<UnixStream>>,
-    listeners: watch::Receiver<usize>,
-    ending: watch::Sender<Ending>,
+    clients: watch::Receiver<usize>,
+    ending: watch::Sender<StopSignal>,
     server: JoinHandle<()>,
     registration: Registration,
-    silence: Silence,
+    client_absence: ClientAbsence,
     /// Whether the plugin last reported that it is registered with a running kubelet.
-    known: bool,
+    reported_registered: bool,
     events: mpsc::UnboundedSender<PluginEvent>,
-    news: mpsc::UnboundedSender<News>,
+    messages: mpsc::UnboundedSender<TaskMessage>,
 }
 
 /// The state of the plugin's socket.
-enum Place {
+enum SocketPlacement {
     /// No socket: not created yet, the directory is missing, or binding failed.
-    Nowhere,
+    NotBound,
     /// The socket is listening.
-    At(Socket),
+    Bound(Socket),
     /// Another process is listening there; it is checked periodically.
     Taken,
 }
@@ -87,7 +87,7 @@ enum Registration {
     None,
     /// In progress, with this kubelet instance.
     Running {
-        life: u64,
+        instance: u64,
         _task: AbortOnDrop,
     },
     /// Registered, with this kubelet instance.
@@ -95,43 +95,43 @@ enum Registration {
 }
 
 /// How long no client has been connected during a kubelet instance.
-struct Silence {
-    life: u64,
+struct ClientAbsence {
+    instance: u64,
     /// When to register again if no client connects until then.
-    until: Option<Instant>,
+    register_at: Option<Instant>,
     /// The next delay.
-    next: Duration,
+    next_delay: Duration,
     /// Whether the kubelet's socket refuses connections as well.
-    dead: bool,
+    is_kubelet_dead: bool,
 }
 
-impl Silence {
-    fn in_life(life: u64) -> Self {
+impl ClientAbsence {
+    fn for_instance(life: u64) -> Self {
         Self {
-            life,
-            until: None,
-            next: FIRST_SILENCE,
-            dead: false,
+            instance: life,
+            register_at: None,
+            next_delay: MIN_NO_CLIENT_DELAY,
+            is_kubelet_dead: false,
         }
     }
 }
 
-impl Plugin {
+impl ResourcePlugin {
     /// Creates a plugin whose server is running and whose socket does not exist yet.
     pub(super) fn new(
         resource: &str,
         number: u64,
         setup: &Setup,
-        news: mpsc::UnboundedSender<News>,
+        news: mpsc::UnboundedSender<TaskMessage>,
     ) -> Self {
-        let (ending, ended) = watch::channel(Ending::No);
+        let (ending, ended) = watch::channel(StopSignal::KeepRunning);
         let (listening, listeners) = watch::channel(0);
         let service = Service {
             resource: resource.into(),
             state: setup.state.clone(),
-            answers: Arc::clone(&setup.answers),
-            ending: ended.clone(),
-            listeners: listening,
+            handler: Arc::clone(&setup.handler),
+            stop_signal: ended.clone(),
+            clients: listening,
         };
         let (connections, incoming) = mpsc::channel(16);
         let server = tokio::spawn(serve(service, incoming, ended));
@@ -145,125 +145,127 @@ impl Plugin {
             resource: resource.to_owned(),
             endpoint: file_name(resource),
             folder: setup.folder.clone(),
-            place: Place::Nowhere,
-            trouble: None,
+            socket: SocketPlacement::NotBound,
+            bind_error: None,
             connections,
-            listeners,
+            clients: listeners,
             ending,
             server,
             registration: Registration::None,
-            silence: Silence::in_life(0),
-            known: false,
+            client_absence: ClientAbsence::for_instance(0),
+            reported_registered: false,
             events: setup.events.clone(),
-            news,
+            messages: news,
         }
     }
 
-    pub(super) fn is(&self, number: u64) -> bool {
+    pub(super) fn has_number(&self, number: u64) -> bool {
         self.number == number
     }
 
     /// Reconciles socket and registration with the state of the directory. Returns when to check again without an
     /// event.
-    pub(super) async fn settle(&mut self, folder: Folder) -> Option<Instant> {
-        let mut again = self.settle_place(folder).await;
-        let bound = matches!(self.place, Place::At(_));
+    pub(super) async fn reconcile(&mut self, folder: FolderState) -> Option<Instant> {
+        let mut next_check = self.reconcile_socket(folder).await;
+        let bound = matches!(self.socket, SocketPlacement::Bound(_));
         match folder.kubelet.filter(|_| bound) {
             None => self.registration = Registration::None,
             Some(life) => {
-                self.register_again_when_unheard(life).await;
-                self.settle_registration(life);
-                again = again.or(self.silence.until);
+                self.register_again_without_clients(life).await;
+                self.reconcile_registration(life);
+                next_check = next_check.or(self.client_absence.register_at);
             }
         }
         self.publish_registration();
-        again
+        next_check
     }
 
     /// Reports changes of the registration. A kubelet that was killed leaves its socket and receives nothing.
     fn publish_registration(&mut self) {
         let registered = matches!(self.registration, Registration::Done(_));
-        let known = registered && !self.silence.dead;
-        if known != self.known {
-            self.known = known;
-            self.tell(PluginEvent::Known {
+        let known = registered && !self.client_absence.is_kubelet_dead;
+        if known != self.reported_registered {
+            self.reported_registered = known;
+            self.send_event(PluginEvent::RegistrationChanged {
                 resource: self.resource.clone(),
-                known,
+                is_registered: known,
             });
         }
     }
 
-    async fn settle_place(&mut self, folder: Folder) -> Option<Instant> {
+    async fn reconcile_socket(&mut self, folder: FolderState) -> Option<Instant> {
         let path = self.folder.join(&self.endpoint);
         if !folder.present {
-            self.place = Place::Nowhere;
+            self.socket = SocketPlacement::NotBound;
             return None;
         }
-        match &self.place {
-            Place::At(socket) => match socket.standing() {
-                SocketState::Ours => return None,
+        match &self.socket {
+            SocketPlacement::Bound(socket) => match socket.state() {
+                SocketState::Owned => return None,
                 SocketState::Replaced if is_alive(&path).await => {
                     tracing::warn!(
                         resource = self.resource,
                         "another process is listening on {}; waiting until it ends",
                         path.display()
                     );
-                    self.tell(PluginEvent::SocketTaken {
+                    self.send_event(PluginEvent::SocketTaken {
                         resource: self.resource.clone(),
                     });
-                    self.place = Place::Taken;
-                    return Some(Instant::now() + LOOK_AT_TAKER);
+                    self.socket = SocketPlacement::Taken;
+                    return Some(Instant::now() + SOCKET_TAKEN_CHECK_INTERVAL);
                 }
-                SocketState::Replaced | SocketState::Gone => {
+                SocketState::Replaced | SocketState::Missing => {
                     tracing::info!(
                         resource = self.resource,
                         "{} was removed; recreating it",
                         path.display()
                     );
-                    self.tell(PluginEvent::SocketLost {
+                    self.send_event(PluginEvent::SocketLost {
                         resource: self.resource.clone(),
                     });
                 }
             },
-            Place::Taken if is_alive(&path).await => {
-                return Some(Instant::now() + LOOK_AT_TAKER);
+            SocketPlacement::Taken if is_alive(&path).await => {
+                return Some(Instant::now() + SOCKET_TAKEN_CHECK_INTERVAL);
             }
-            Place::Nowhere | Place::Taken => {}
+            SocketPlacement::NotBound | SocketPlacement::Taken => {}
         }
         match Socket::bind(path.clone(), self.connections.clone()) {
             Ok(socket) => {
-                if self.trouble.take().is_some() || matches!(self.place, Place::Taken) {
+                if self.bind_error.take().is_some() || matches!(self.socket, SocketPlacement::Taken)
+                {
                     let path = path.display();
                     tracing::info!(resource = self.resource, "listening on {path} again");
                 }
-                self.place = Place::At(socket);
-                self.tell(PluginEvent::Bound {
+                self.socket = SocketPlacement::Bound(socket);
+                self.send_event(PluginEvent::Bound {
                     resource: self.resource.clone(),
                 });
                 None
             }
             Err(error) => {
                 let why = format!("{}: {error}", path.display());
-                if self.trouble.as_ref() == Some(&why) {
+                if self.bind_error.as_ref() == Some(&why) {
                     tracing::debug!(resource = self.resource, "still cannot listen on {why}");
                 } else {
                     tracing::warn!(resource = self.resource, "cannot listen on {why}; retrying");
-                    self.trouble = Some(why.clone());
+                    self.bind_error = Some(why.clone());
                 }
-                self.place = Place::Nowhere;
-                self.tell(PluginEvent::NotBound {
+                self.socket = SocketPlacement::NotBound;
+                self.send_event(PluginEvent::NotBound {
                     resource: self.resource.clone(),
-                    why,
+                    error: why,
                 });
-                Some(Instant::now() + BIND_AGAIN)
+                Some(Instant::now() + BIND_RETRY_DELAY)
             }
         }
     }
 
-    fn settle_registration(&mut self, life: Life) {
+    fn reconcile_registration(&mut self, life: KubeletInstance) {
         match self.registration {
             Registration::Running {
-                life: attempted, ..
+                instance: attempted,
+                ..
             }
             | Registration::Done(attempted)
                 if attempted == life.number =>
@@ -272,86 +274,94 @@ impl Plugin {
             }
             _ => {}
         }
-        let (news, plugin) = (self.news.clone(), self.number);
+        let (news, plugin) = (self.messages.clone(), self.number);
         let report = move |attempt| {
-            let what = What::Registration(life.number, attempt);
+            let what = TaskMessageKind::Registration(life.number, attempt);
             // The receiver is gone during shutdown.
-            let _ = news.send(News { plugin, what });
+            let _ = news.send(TaskMessage { plugin, kind: what });
         };
-        let socket = self.folder.join(SOCKET);
+        let socket = self.folder.join(KUBELET_SOCKET);
         let (resource, endpoint) = (self.resource.clone(), self.endpoint.clone());
         let task = tokio::spawn(async move {
             register(&socket, life, &resource, &endpoint, report).await;
         });
         self.registration = Registration::Running {
-            life: life.number,
+            instance: life.number,
             _task: AbortOnDrop(task.abort_handle()),
         };
     }
 
     /// Registers again if the kubelet dropped the list: it then considers all devices unhealthy and waits for a
     /// registration.
-    async fn register_again_when_unheard(&mut self, life: Life) {
-        if self.silence.life != life.number {
-            self.silence = Silence::in_life(life.number);
+    async fn register_again_without_clients(&mut self, life: KubeletInstance) {
+        if self.client_absence.instance != life.number {
+            self.client_absence = ClientAbsence::for_instance(life.number);
         }
-        let Some(until) = self.silence.until else {
+        let Some(until) = self.client_absence.register_at else {
             return;
         };
         let done = matches!(self.registration, Registration::Done(_));
-        if *self.listeners.borrow() > 0 || !done {
-            self.silence.until = None;
-            self.silence.dead = false;
+        if *self.clients.borrow() > 0 || !done {
+            self.client_absence.register_at = None;
+            self.client_absence.is_kubelet_dead = false;
             return;
         }
         if Instant::now() < until {
             return;
         }
-        self.silence.next = (self.silence.next * 2).min(LONGEST_SILENCE);
-        if !is_alive(&self.folder.join(SOCKET)).await {
+        self.client_absence.next_delay =
+            (self.client_absence.next_delay * 2).min(MAX_NO_CLIENT_DELAY);
+        if !is_alive(&self.folder.join(KUBELET_SOCKET)).await {
             // The kubelet ended and left its socket; the next instance creates its own.
-            self.silence.dead = true;
-            self.silence.until = Some(Instant::now() + self.silence.next);
+            self.client_absence.is_kubelet_dead = true;
+            self.client_absence.register_at = Some(Instant::now() + self.client_absence.next_delay);
             return;
         }
         tracing::warn!(
             resource = self.resource,
             "the kubelet is running but stopped watching; registering again"
         );
-        self.tell(PluginEvent::GivenUp {
+        self.send_event(PluginEvent::DroppedByKubelet {
             resource: self.resource.clone(),
         });
         self.registration = Registration::None;
-        self.silence.until = None;
-        self.silence.dead = false;
+        self.client_absence.register_at = None;
+        self.client_absence.is_kubelet_dead = false;
     }
 
     /// Processes a message of a task; `settle` applies the consequences.
-    pub(super) fn take(&mut self, what: What) {
+    pub(super) fn process_message(&mut self, what: TaskMessageKind) {
         match what {
-            What::Registration(life, attempt) => {
+            TaskMessageKind::Registration(life, attempt) => {
                 // Messages of an abandoned attempt may still arrive.
                 let is_current = |is_current: u64| is_current == life;
-                if !matches!(self.registration, Registration::Running { life, .. } if is_current(life))
+                if !matches!(self.registration, Registration::Running { instance, .. } if is_current(instance))
                 {
                     return;
                 }
                 let resource = self.resource.clone();
                 match attempt {
-                    Attempt::Registered => {
+                    RegistrationAttempt::Registered => {
                         tracing::info!(resource, "registered with the kubelet");
                         self.registration = Registration::Done(life);
-                        self.tell(PluginEvent::Registered { resource, life });
+                        self.send_event(PluginEvent::Registered {
+                            resource,
+                            kubelet_instance: life,
+                        });
                     }
-                    Attempt::Refused(why) => {
+                    RegistrationAttempt::Rejected(why) => {
                         tracing::warn!(resource, "registration with the kubelet failed: {why}");
-                        self.tell(PluginEvent::NotRegistered { resource, why });
+                        self.send_event(PluginEvent::NotRegistered {
+                            resource,
+                            error: why,
+                        });
                     }
                 }
             }
-            What::Unheard => {
+            TaskMessageKind::LastClientGone => {
                 if matches!(self.registration, Registration::Done(_)) {
-                    self.silence.until = Some(Instant::now() + self.silence.next);
+                    self.client_absence.register_at =
+                        Some(Instant::now() + self.client_absence.next_delay);
                 }
             }
         }
@@ -359,33 +369,33 @@ impl Plugin {
 
     /// Ends the plugin of a removed resource: sends an empty list to the clients, then shuts down.
     pub(super) fn close(self) {
-        let server = self.end(Ending::ResourceGone);
+        let server = self.stop_server(StopSignal::ResourceRemoved);
         tokio::spawn(async move {
             let abort = server.abort_handle();
-            if timeout(CLOSE_WITHIN, server).await.is_err() {
+            if timeout(CLOSE_TIMEOUT, server).await.is_err() {
                 abort.abort();
             }
         });
     }
 
     /// Shuts down with the daemon. The socket is removed when this returns; connections end when their calls are done.
-    pub(super) fn leave(self) -> impl Future<Output = ()> {
-        let server = self.end(Ending::Shutdown);
+    pub(super) fn shut_down(self) -> impl Future<Output = ()> {
+        let server = self.stop_server(StopSignal::DaemonShutdown);
         async move {
             // A server that panicked has ended as well.
             let _ = server.await;
         }
     }
 
-    fn end(self, ending: Ending) -> JoinHandle<()> {
+    fn stop_server(self, ending: StopSignal) -> JoinHandle<()> {
         drop(self.registration);
-        drop(self.place);
+        drop(self.socket);
         self.ending.send_replace(ending);
         // Lists end on this signal; until then they keep the channel open.
         self.server
     }
 
-    fn tell(&self, event: PluginEvent) {
+    fn send_event(&self, event: PluginEvent) {
         // The receiver may be gone.
         let _ = self.events.send(event);
     }
@@ -394,12 +404,14 @@ impl Plugin {
 async fn serve(
     service: Service,
     incoming: mpsc::Receiver<io::Result<UnixStream>>,
-    mut ending: watch::Receiver<Ending>,
+    mut ending: watch::Receiver<StopSignal>,
 ) {
-    let server = DevicePluginServer::new(service).max_decoding_message_size(LARGEST_REQUEST);
+    let server = DevicePluginServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES);
     let ended = async move {
         // A plugin that was dropped without a signal has ended as well.
-        let _ = ending.wait_for(|ending| *ending != Ending::No).await;
+        let _ = ending
+            .wait_for(|ending| *ending != StopSignal::KeepRunning)
+            .await;
     };
     let incoming = ReceiverStream::new(incoming);
     let served = Server::builder().serve_with_incoming_shutdown(server, incoming, ended);
@@ -412,7 +424,7 @@ async fn serve(
 async fn notify_on_disconnect(
     mut listeners: watch::Receiver<usize>,
     plugin: u64,
-    news: mpsc::UnboundedSender<News>,
+    news: mpsc::UnboundedSender<TaskMessage>,
 ) {
     while listeners.wait_for(|listeners| *listeners > 0).await.is_ok() {
         if listeners
@@ -422,8 +434,8 @@ async fn notify_on_disconnect(
         {
             return;
         }
-        let what = What::Unheard;
-        if news.send(News { plugin, what }).is_err() {
+        let what = TaskMessageKind::LastClientGone;
+        if news.send(TaskMessage { plugin, kind: what }).is_err() {
             return;
         }
     }

@@ -29,30 +29,35 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::allocate::Grant;
-use crate::device::Offer;
-use crate::kubelet::SOCKET;
-use crate::kubelet::watch::{Folder, FolderWatch};
+use crate::allocate::ContainerAllocation;
+use crate::device::AdvertisedResource;
+use crate::kubelet::KUBELET_SOCKET;
+use crate::kubelet::watch::{FolderState, FolderWatch};
 use crate::state::State;
 
-pub use server::{HEALTHY, UNHEALTHY, list};
+pub use server::{HEALTHY, UNHEALTHY, device_list};
 pub use socket::file_name;
 
-use lifecycle::{News, Plugin};
+use lifecycle::{ResourcePlugin, TaskMessage};
 
 /// How long lists may take to end during shutdown.
-const LEAVE_WITHIN: Duration = Duration::from_millis(100);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Allocates devices. It is called while a pod waits: it must neither block nor call the driver.
-pub trait Answers: Send + Sync {
+pub trait AllocationHandler: Send + Sync {
     /// Returns the configuration of a container that uses these devices.
-    fn allocate(&self, state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refused>;
-
-    /// Returns the best `size` of the available devices, including those that must be included.
-    fn preferred(
+    fn allocate(
         &self,
         state: &State,
-        offer: &Offer,
+        advertised: &AdvertisedResource,
+        ids: &[String],
+    ) -> Result<ContainerAllocation, AllocationRejection>;
+
+    /// Returns the best `size` of the available devices, including those that must be included.
+    fn preferred_devices(
+        &self,
+        state: &State,
+        advertised: &AdvertisedResource,
         available: &[String],
         must_include: &[String],
         size: usize,
@@ -61,7 +66,7 @@ pub trait Answers: Send + Sync {
 
 /// Why an allocation is refused. The message names the devices and appears in an event of the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum AllocationRejection {
     /// Invalid request: unknown or repeated devices.
     Invalid(String),
     /// The devices cannot be used now.
@@ -81,7 +86,7 @@ pub enum PluginEvent {
         /// The resource.
         resource: String,
         /// The error.
-        why: String,
+        error: String,
     },
     /// The socket file of a resource was removed; it is recreated.
     SocketLost {
@@ -98,26 +103,26 @@ pub enum PluginEvent {
         /// The resource.
         resource: String,
         /// The number of the kubelet instance, from 1 on.
-        life: u64,
+        kubelet_instance: u64,
     },
     /// The kubelet refused the registration or did not respond; it is retried.
     NotRegistered {
         /// The resource.
         resource: String,
         /// The error.
-        why: String,
+        error: String,
     },
     /// The kubelet is running but dropped the plugin; it is registered again.
-    GivenUp {
+    DroppedByKubelet {
         /// The resource.
         resource: String,
     },
     /// The registration status of a resource changed.
-    Known {
+    RegistrationChanged {
         /// The resource.
         resource: String,
         /// Whether it is registered with a running kubelet.
-        known: bool,
+        is_registered: bool,
     },
     /// The node no longer advertises the resource.
     Closed {
@@ -133,7 +138,7 @@ pub struct Setup {
     /// The state of the node.
     pub state: watch::Receiver<Arc<State>>,
     /// Allocates devices.
-    pub answers: Arc<dyn Answers>,
+    pub handler: Arc<dyn AllocationHandler>,
     /// Receives all events, for counters and readiness. The channel is unbounded so that the plugins never wait. It
     /// stays short: one task fills it with small messages, and each message wakes the receiver.
     pub events: mpsc::UnboundedSender<PluginEvent>,
@@ -153,21 +158,21 @@ impl Plugins {
         let (stop, stopped) = watch::channel(false);
         let watch = FolderWatch::start(&setup.folder);
         let (news_sender, news) = mpsc::unbounded_channel();
-        let set = Set {
+        let set = PluginSet {
             setup,
             watch,
-            news,
-            news_sender,
+            messages: news,
+            message_sender: news_sender,
             plugins: BTreeMap::new(),
-            made: 0,
-            missed: None,
+            created_count: 0,
+            missing_kubelet: None,
         };
         let task = tokio::spawn(set.run(stopped));
         Self { stop, task }
     }
 
     /// Waits until the plugins end by themselves: when the state has no publisher any more, or after a panic.
-    pub async fn ended(&mut self) -> Result<(), JoinError> {
+    pub async fn wait_until_ended(&mut self) -> Result<(), JoinError> {
         (&mut self.task).await
     }
 
@@ -178,113 +183,117 @@ impl Plugins {
     }
 }
 
-struct Set {
+struct PluginSet {
     setup: Setup,
     watch: FolderWatch,
-    news: mpsc::UnboundedReceiver<News>,
-    news_sender: mpsc::UnboundedSender<News>,
-    plugins: BTreeMap<String, Plugin>,
+    messages: mpsc::UnboundedReceiver<TaskMessage>,
+    message_sender: mpsc::UnboundedSender<TaskMessage>,
+    plugins: BTreeMap<String, ResourcePlugin>,
     /// Number of plugins created so far: distinguishes plugins of one resource.
-    made: u64,
+    created_count: u64,
     /// The last reported missing part of the kubelet.
-    missed: Option<Missed>,
+    missing_kubelet: Option<MissingKubelet>,
 }
 
 /// The missing part of the kubelet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missed {
+enum MissingKubelet {
     Folder,
     Socket,
 }
 
-impl Set {
+impl PluginSet {
     async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         loop {
-            let again = self.settle().await;
+            let next_check = self.reconcile().await;
             tokio::select! {
                 // Polled in order of importance.
                 biased;
                 _ = stopped.changed() => break,
                 changed = self.setup.state.changed() => if changed.is_err() { break },
                 changed = self.watch.folder.changed() => if changed.is_err() { break },
-                Some(news) = self.news.recv() => self.take(news),
-                () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {}
+                Some(news) = self.messages.recv() => self.process_message(news),
+                () = sleep_until(next_check.unwrap_or_else(Instant::now)), if next_check.is_some() => {}
             }
         }
-        let ends = self.plugins.into_values().map(Plugin::leave);
-        let ends: Vec<_> = ends.collect();
-        let all = async {
+        let shutdowns = self.plugins.into_values().map(ResourcePlugin::shut_down);
+        let ends: Vec<_> = shutdowns.collect();
+        let all_shutdowns = async {
             for end in ends {
                 end.await;
             }
         };
         // Connections that take longer end with the process.
-        let _ = timeout(LEAVE_WITHIN, all).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, all_shutdowns).await;
     }
 
     /// Reconciles the plugins with the state. Returns when to check again without an event.
-    async fn settle(&mut self) -> Option<Instant> {
+    async fn reconcile(&mut self) -> Option<Instant> {
         let state = Arc::clone(&self.setup.state.borrow_and_update());
         let folder = *self.watch.folder.borrow_and_update();
-        let gone = self
-            .plugins
-            .extract_if(.., |resource, _| state.offer(resource).is_none());
-        for (resource, plugin) in gone {
+        let removed = self.plugins.extract_if(.., |resource, _| {
+            state.advertised_resource(resource).is_none()
+        });
+        for (resource, plugin) in removed {
             tracing::info!(resource, "the node no longer advertises this resource");
             plugin.close();
             // A missing receiver is no reason to stop.
             let _ = self.setup.events.send(PluginEvent::Closed { resource });
         }
-        for offer in &state.offers {
+        for offer in &state.advertised_resources {
             if !self.plugins.contains_key(&offer.resource) {
-                self.made += 1;
-                let plugin = Plugin::new(
+                self.created_count += 1;
+                let plugin = ResourcePlugin::new(
                     &offer.resource,
-                    self.made,
+                    self.created_count,
                     &self.setup,
-                    self.news_sender.clone(),
+                    self.message_sender.clone(),
                 );
                 self.plugins.insert(offer.resource.clone(), plugin);
             }
         }
         self.log_missing_kubelet(folder);
-        let mut again: Option<Instant> = None;
+        let mut next_check: Option<Instant> = None;
         for plugin in self.plugins.values_mut() {
-            let wanted = plugin.settle(folder).await;
-            again = [again, wanted].into_iter().flatten().min();
+            let plugin_check = plugin.reconcile(folder).await;
+            next_check = [next_check, plugin_check].into_iter().flatten().min();
         }
-        again
+        next_check
     }
 
     /// Logs what is missing of the kubelet, for a daemon that was started in the wrong place. Without advertised
     /// resources, nothing is missing.
-    fn log_missing_kubelet(&mut self, folder: Folder) {
+    fn log_missing_kubelet(&mut self, folder: FolderState) {
         let missed = match folder {
             _ if self.plugins.is_empty() => return,
-            Folder { present: false, .. } => Some(Missed::Folder),
-            Folder { kubelet: None, .. } => Some(Missed::Socket),
-            Folder { .. } => None,
+            FolderState { present: false, .. } => Some(MissingKubelet::Folder),
+            FolderState { kubelet: None, .. } => Some(MissingKubelet::Socket),
+            FolderState { .. } => None,
         };
-        if missed == self.missed {
+        if missed == self.missing_kubelet {
             return;
         }
-        self.missed = missed;
+        self.missing_kubelet = missed;
         let folder = self.setup.folder.display();
         match missed {
-            Some(Missed::Folder) => {
+            Some(MissingKubelet::Folder) => {
                 tracing::warn!("waiting for the kubelet: directory {folder} does not exist");
             }
-            Some(Missed::Socket) => {
-                tracing::info!("waiting for the kubelet: no {SOCKET} in {folder}");
+            Some(MissingKubelet::Socket) => {
+                tracing::info!("waiting for the kubelet: no {KUBELET_SOCKET} in {folder}");
             }
             None => {}
         }
     }
 
     /// Processes a message. Messages of closed plugins are ignored.
-    fn take(&mut self, news: News) {
-        if let Some(plugin) = self.plugins.values_mut().find(|it| it.is(news.plugin)) {
-            plugin.take(news.what);
+    fn process_message(&mut self, news: TaskMessage) {
+        if let Some(plugin) = self
+            .plugins
+            .values_mut()
+            .find(|it| it.has_number(news.plugin))
+        {
+            plugin.process_message(news.kind);
         }
     }
 }

@@ -8,9 +8,9 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-use super::{Answers, Refused};
-use crate::allocate::Grant;
-use crate::device::{Offer, Share};
+use super::{AllocationHandler, AllocationRejection};
+use crate::allocate::ContainerAllocation;
+use crate::device::{AdvertisedResource, KubeletDevice};
 use crate::kubelet::api::v1beta1::device_plugin_server::DevicePlugin;
 use crate::kubelet::api::v1beta1::{
     AllocateRequest, AllocateResponse, CdiDevice, ContainerAllocateResponse,
@@ -18,7 +18,7 @@ use crate::kubelet::api::v1beta1::{
     ListAndWatchResponse, Mount, NumaNode, PreStartContainerRequest, PreStartContainerResponse,
     PreferredAllocationRequest, PreferredAllocationResponse, TopologyInfo,
 };
-use crate::kubelet::register::options;
+use crate::kubelet::register::plugin_options;
 use crate::state::State;
 
 /// The kubelet's name of a usable device.
@@ -29,22 +29,22 @@ pub const UNHEALTHY: &str = "Unhealthy";
 
 /// Maximum length of an error message. It is sent in an HTTP header and appears in an event of the pod, so that it must
 /// stay short even for a request with thousands of devices.
-const LONGEST_MESSAGE: usize = 1024;
+const MAX_MESSAGE_BYTES: usize = 1024;
 
 /// Maximum number of containers per request. The kubelet sends one at a time (`endpointImpl.allocate` in
 /// kubernetes/kubernetes pkg/kubelet/cm/devicemanager/endpoint.go). A request can hold hundreds of thousands of empty
 /// ones, which would block other requests for minutes.
-const MOST_CONTAINERS: usize = 64;
+const MAX_CONTAINERS: usize = 64;
 
 /// Whether and how a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum StopSignal {
     /// It keeps running.
-    No,
+    KeepRunning,
     /// The node no longer advertises the resource.
-    ResourceGone,
+    ResourceRemoved,
     /// The daemon shuts down.
-    Shutdown,
+    DaemonShutdown,
 }
 
 /// The service of one resource.
@@ -52,23 +52,23 @@ pub(super) enum Ending {
 pub(super) struct Service {
     pub(super) resource: Arc<str>,
     pub(super) state: watch::Receiver<Arc<State>>,
-    pub(super) answers: Arc<dyn Answers>,
-    pub(super) ending: watch::Receiver<Ending>,
+    pub(super) handler: Arc<dyn AllocationHandler>,
+    pub(super) stop_signal: watch::Receiver<StopSignal>,
     /// The number of connected ListAndWatch clients.
-    pub(super) listeners: watch::Sender<usize>,
+    pub(super) clients: watch::Sender<usize>,
 }
 
 /// Returns the device list of a resource; empty if the node does not advertise it.
-pub fn list(state: &State, resource: &str) -> Vec<Device> {
+pub fn device_list(state: &State, resource: &str) -> Vec<Device> {
     let shares = state
-        .offer(resource)
+        .advertised_resource(resource)
         .map(|offer| offer.shares.iter())
         .unwrap_or_default();
-    shares.map(|share| device(state, share)).collect()
+    shares.map(|share| to_kubelet_api(state, share)).collect()
 }
 
-fn device(state: &State, share: &Share) -> Device {
-    let health = match state.trouble(share) {
+fn to_kubelet_api(state: &State, share: &KubeletDevice) -> Device {
+    let health = match state.unhealthy_reason(share) {
         None => HEALTHY,
         Some(_) => UNHEALTHY,
     };
@@ -92,7 +92,7 @@ impl DevicePlugin for Service {
         &self,
         _: Request<Empty>,
     ) -> Result<Response<DevicePluginOptions>, Status> {
-        Ok(Response::new(options()))
+        Ok(Response::new(plugin_options()))
     }
 
     async fn list_and_watch(
@@ -101,7 +101,7 @@ impl DevicePlugin for Service {
     ) -> Result<Response<Self::ListAndWatchStream>, Status> {
         // At most one list waits for a slow reader; later changes are in the next one.
         let (sender, receiver) = mpsc::channel(1);
-        let listener = Listener::new(self);
+        let listener = ListClient::new(self);
         tokio::spawn(async move { listener.send_lists(&sender).await });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
@@ -111,15 +111,15 @@ impl DevicePlugin for Service {
         request: Request<PreferredAllocationRequest>,
     ) -> Result<Response<PreferredAllocationResponse>, Status> {
         let state = self.state();
-        let offer = self.offer(&state)?;
+        let advertised = self.advertised_resource(&state)?;
         let requests = request.into_inner().container_requests;
-        at_most(requests.len())?;
+        check_container_count(requests.len())?;
         let requests = requests.into_iter();
         let container_responses = requests
             .map(|request| ContainerPreferredAllocationResponse {
-                device_i_ds: self.answers.preferred(
+                device_i_ds: self.handler.preferred_devices(
                     &state,
-                    offer,
+                    advertised,
                     &request.available_device_i_ds,
                     &request.must_include_device_i_ds,
                     usize::try_from(request.allocation_size).unwrap_or(0),
@@ -135,7 +135,7 @@ impl DevicePlugin for Service {
         &self,
         request: Request<AllocateRequest>,
     ) -> Result<Response<AllocateResponse>, Status> {
-        let answer = self.grant(&request.into_inner());
+        let answer = self.allocate_all(&request.into_inner());
         if let Err(status) = &answer {
             tracing::warn!(
                 resource = &*self.resource,
@@ -160,8 +160,8 @@ impl Service {
         Arc::clone(&self.state.borrow())
     }
 
-    fn offer<'s>(&self, state: &'s State) -> Result<&'s Offer, Status> {
-        state.offer(&self.resource).ok_or_else(|| {
+    fn advertised_resource<'s>(&self, state: &'s State) -> Result<&'s AdvertisedResource, Status> {
+        state.advertised_resource(&self.resource).ok_or_else(|| {
             Status::failed_precondition(format!(
                 "{}: this node no longer advertises this resource",
                 self.resource
@@ -170,14 +170,17 @@ impl Service {
     }
 
     /// Allocates the devices of all containers of a request, or of none.
-    fn grant(&self, request: &AllocateRequest) -> Result<AllocateResponse, Status> {
+    fn allocate_all(&self, request: &AllocateRequest) -> Result<AllocateResponse, Status> {
         let state = self.state();
-        let offer = self.offer(&state)?;
-        at_most(request.container_requests.len())?;
+        let advertised = self.advertised_resource(&state)?;
+        check_container_count(request.container_requests.len())?;
         let requests = request.container_requests.iter();
         let container_responses = requests
-            .map(|request| self.answers.allocate(&state, offer, &request.devices_ids))
-            .map(|grant| grant.map(to_container_response).map_err(status))
+            .map(|request| {
+                self.handler
+                    .allocate(&state, advertised, &request.devices_ids)
+            })
+            .map(|grant| grant.map(to_container_response).map_err(to_status))
             .collect::<Result<_, _>>()?;
         Ok(AllocateResponse {
             container_responses,
@@ -186,16 +189,16 @@ impl Service {
 }
 
 /// Checks the number of containers.
-fn at_most(containers: usize) -> Result<(), Status> {
-    if containers <= MOST_CONTAINERS {
+fn check_container_count(containers: usize) -> Result<(), Status> {
+    if containers <= MAX_CONTAINERS {
         return Ok(());
     }
     Err(Status::invalid_argument(format!(
-        "{containers} containers in one request: at most {MOST_CONTAINERS} are allowed"
+        "{containers} containers in one request: at most {MAX_CONTAINERS} are allowed"
     )))
 }
 
-fn to_container_response(grant: Grant) -> ContainerAllocateResponse {
+fn to_container_response(grant: ContainerAllocation) -> ContainerAllocateResponse {
     let mounts = grant.mounts.into_iter().map(|mount| Mount {
         container_path: mount.container_path,
         host_path: mount.host_path,
@@ -216,34 +219,34 @@ fn to_container_response(grant: Grant) -> ContainerAllocateResponse {
     }
 }
 
-fn status(refused: Refused) -> Status {
+fn to_status(refused: AllocationRejection) -> Status {
     let (code, mut message) = match refused {
-        Refused::Invalid(message) => (tonic::Code::InvalidArgument, message),
-        Refused::Unusable(message) => (tonic::Code::FailedPrecondition, message),
+        AllocationRejection::Invalid(message) => (tonic::Code::InvalidArgument, message),
+        AllocationRejection::Unusable(message) => (tonic::Code::FailedPrecondition, message),
     };
-    if message.len() > LONGEST_MESSAGE {
-        message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message.push('…');
     }
     Status::new(code, message)
 }
 
 /// A ListAndWatch client; counted while it is connected.
-struct Listener {
+struct ListClient {
     resource: Arc<str>,
     state: watch::Receiver<Arc<State>>,
-    ending: watch::Receiver<Ending>,
+    ending: watch::Receiver<StopSignal>,
     listeners: watch::Sender<usize>,
 }
 
-impl Listener {
+impl ListClient {
     fn new(service: &Service) -> Self {
-        service.listeners.send_modify(|listeners| *listeners += 1);
+        service.clients.send_modify(|listeners| *listeners += 1);
         Self {
             resource: Arc::clone(&service.resource),
             state: service.state.clone(),
-            ending: service.ending.clone(),
-            listeners: service.listeners.clone(),
+            ending: service.stop_signal.clone(),
+            listeners: service.clients.clone(),
         }
     }
 
@@ -258,10 +261,10 @@ impl Listener {
             let state = Arc::clone(&self.state.borrow_and_update());
             let ending = *self.ending.borrow_and_update();
             let devices = match ending {
-                Ending::No => list(&state, &self.resource),
+                StopSignal::KeepRunning => device_list(&state, &self.resource),
                 // The kubelet keeps the last list for minutes after the end, so that the last list must be empty.
-                Ending::ResourceGone => Vec::new(),
-                Ending::Shutdown => return,
+                StopSignal::ResourceRemoved => Vec::new(),
+                StopSignal::DaemonShutdown => return,
             };
             if sent.as_ref() == Some(&devices) {
                 drop(permit);
@@ -269,7 +272,7 @@ impl Listener {
                 sent = Some(devices.clone());
                 permit.send(Ok(ListAndWatchResponse { devices }));
             }
-            if ending == Ending::ResourceGone {
+            if ending == StopSignal::ResourceRemoved {
                 return;
             }
             tokio::select! {
@@ -281,7 +284,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for ListClient {
     fn drop(&mut self) {
         self.listeners.send_modify(|listeners| *listeners -= 1);
     }

@@ -14,17 +14,17 @@ use crate::kubelet::FileId;
 
 /// Maximum length of a file name: the path of a socket has at most 107 bytes (`sun_path` in unix(7)), of which the
 /// usual directory takes 33.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// Returns the file name of a resource's socket: `gpuc-nvidia.com_gpu.sock`. Names are unique: the domain of a resource
 /// contains no `_`, and a truncated name ends in a digest.
 pub fn file_name(resource: &str) -> String {
     let name = format!("gpuc-{}.sock", resource.replace('/', "_"));
-    if name.len() <= LONGEST_NAME {
+    if name.len() <= MAX_NAME_LENGTH {
         return name;
     }
     let tail = format!("-{:016x}.sock", digest(resource));
-    let head = name.floor_char_boundary(LONGEST_NAME - tail.len());
+    let head = name.floor_char_boundary(MAX_NAME_LENGTH - tail.len());
     format!("{}{tail}", &name[..head])
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Socket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SocketState {
     /// It exists.
-    Ours,
+    Owned,
     /// It was removed.
-    Gone,
+    Missing,
     /// Another file has its name.
     Replaced,
 }
@@ -64,7 +64,7 @@ impl Socket {
             fs::remove_file(&path)?;
         }
         let listener = UnixListener::bind(&path)?;
-        let id = FileId::of(&path).ok_or(io::ErrorKind::NotFound)?;
+        let id = FileId::from_path(&path).ok_or(io::ErrorKind::NotFound)?;
         let accept = tokio::spawn(async move { accept(&listener, &connections).await });
         Ok(Self {
             path,
@@ -73,11 +73,11 @@ impl Socket {
         })
     }
 
-    pub(super) fn standing(&self) -> SocketState {
-        match FileId::of(&self.path) {
-            Some(id) if id == self.id => SocketState::Ours,
+    pub(super) fn state(&self) -> SocketState {
+        match FileId::from_path(&self.path) {
+            Some(id) if id == self.id => SocketState::Owned,
             Some(_) => SocketState::Replaced,
-            None => SocketState::Gone,
+            None => SocketState::Missing,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.accept.abort();
-        if self.standing() == SocketState::Ours {
+        if self.state() == SocketState::Owned {
             // The next start removes a file that cannot be removed now.
             let _ = fs::remove_file(&self.path);
         }
@@ -136,7 +136,7 @@ mod tests {
             resources.iter().map(|it| file_name(it)).collect();
         assert_eq!(names.len(), resources.len());
         for name in names {
-            let path = format!("{}/{name}", crate::kubelet::FOLDER);
+            let path = format!("{}/{name}", crate::kubelet::DEVICE_PLUGIN_FOLDER);
             assert!(
                 path.len() < 108 && !name.contains('/'),
                 "{path} is no socket"
@@ -145,15 +145,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn drop_removes_only_the_own_file() {
+    async fn drop_removes_only_its_own_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gpuc-x.sock");
         let (sender, _connections) = mpsc::channel(1);
         let first = Socket::bind(path.clone(), sender.clone()).unwrap();
         let second = Socket::bind(path.clone(), sender.clone()).unwrap();
-        assert_eq!(first.standing(), SocketState::Replaced);
+        assert_eq!(first.state(), SocketState::Replaced);
         drop(first);
-        assert_eq!(second.standing(), SocketState::Ours);
+        assert_eq!(second.state(), SocketState::Owned);
         assert!(is_alive(&path).await);
         drop(second);
         assert!(!path.exists());

@@ -8,23 +8,26 @@ mod topology;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::device::{Offer, Part, Share};
+use crate::device::{AdvertisedResource, KubeletDevice, PhysicalDevice};
 use crate::state::State;
 
 /// Returns the `size` preferred devices: those that must be included, in their order, then the others in the order of
 /// the resource. There are fewer if fewer are available, and unknown devices are ignored. Unhealthy devices are chosen
 /// only if there are no others.
-pub fn preferred(
+pub fn preferred_devices(
     state: &State,
-    offer: &Offer,
+    advertised: &AdvertisedResource,
     available: &[String],
     must_include: &[String],
     size: usize,
 ) -> Vec<String> {
-    let shares = offer.shares.iter().map(|share| (share.id.as_str(), share));
-    let shares: BTreeMap<&str, &Share> = shares.collect();
+    let shares = advertised
+        .shares
+        .iter()
+        .map(|share| (share.id.as_str(), share));
+    let shares: BTreeMap<&str, &KubeletDevice> = shares.collect();
     let mut included = BTreeSet::new();
-    let mut taken: Vec<&Share> = must_include
+    let mut selected: Vec<&KubeletDevice> = must_include
         .iter()
         .filter_map(|id| shares.get(id.as_str()).copied())
         .filter(|share| included.insert(share.id.as_str()))
@@ -32,42 +35,50 @@ pub fn preferred(
         .collect();
 
     let available: BTreeSet<&str> = available.iter().map(String::as_str).collect();
-    let free = |share: &&Share| {
+    let free = |share: &&KubeletDevice| {
         available.contains(share.id.as_str()) && !included.contains(share.id.as_str())
     };
-    let (well, unhealthy): (Vec<&Share>, Vec<&Share>) = offer
+    let (healthy, unhealthy): (Vec<&KubeletDevice>, Vec<&KubeletDevice>) = advertised
         .shares
         .iter()
         .filter(free)
-        .partition(|share| state.trouble(share).is_none());
+        .partition(|share| state.unhealthy_reason(share).is_none());
 
-    let whole = whole_gpus(state, offer);
-    for candidates in [well, unhealthy] {
-        let wanted = size - taken.len();
+    let whole = has_full_gpus_only(state, advertised);
+    for candidates in [healthy, unhealthy] {
+        let wanted = size - selected.len();
         let chosen = if candidates.len() <= wanted {
             candidates
         } else if whole {
-            topology::choose(&state.inventory.topology, &taken, &candidates, wanted)
+            topology::choose(&state.inventory.topology, &selected, &candidates, wanted)
         } else {
-            let users = users(offer, &available);
+            let users = allocated_per_gpu(advertised, &available);
             let placement = state.config.placement;
-            spread::choose(placement, &users, &taken, &candidates, wanted)
+            spread::choose(placement, &users, &selected, &candidates, wanted)
         };
-        taken.extend(chosen);
+        selected.extend(chosen);
     }
-    taken.into_iter().map(|share| share.id.clone()).collect()
+    selected.into_iter().map(|share| share.id.clone()).collect()
 }
 
 /// Whether every device is a full GPU.
-fn whole_gpus(state: &State, offer: &Offer) -> bool {
-    let slice = |share: &Share| matches!(state.inventory.part(&share.part), Some(Part::Slice(..)));
-    offer.replicas == 1 && !offer.shares.iter().any(slice)
+fn has_full_gpus_only(state: &State, advertised: &AdvertisedResource) -> bool {
+    let slice = |share: &KubeletDevice| {
+        matches!(
+            state.inventory.physical_device(&share.part),
+            Some(PhysicalDevice::MigDevice(..))
+        )
+    };
+    advertised.replicas == 1 && !advertised.shares.iter().any(slice)
 }
 
 /// Returns the number of allocated devices of each GPU.
-fn users(offer: &Offer, available: &BTreeSet<&str>) -> BTreeMap<u32, usize> {
+fn allocated_per_gpu(
+    advertised: &AdvertisedResource,
+    available: &BTreeSet<&str>,
+) -> BTreeMap<u32, usize> {
     let mut users = BTreeMap::new();
-    for share in &offer.shares {
+    for share in &advertised.shares {
         let taken = !available.contains(share.id.as_str());
         *users.entry(share.gpu).or_default() += usize::from(taken);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gpuc_schema::node_config::SharePlacement;
 
-use crate::device::Share;
+use crate::device::KubeletDevice;
 
 /// Chooses one device after the other. With `distributed`, it prefers the GPU of which the container has the fewest
 /// devices so far, and then the one with the fewest users; with `packed`, the one with the most. Two
@@ -15,18 +15,18 @@ use crate::device::Share;
 pub(super) fn choose<'s>(
     placement: SharePlacement,
     users: &BTreeMap<u32, usize>,
-    taken: &[&'s Share],
-    candidates: &[&'s Share],
+    taken: &[&'s KubeletDevice],
+    candidates: &[&'s KubeletDevice],
     wanted: usize,
-) -> Vec<&'s Share> {
+) -> Vec<&'s KubeletDevice> {
     let mut open: BTreeMap<u32, VecDeque<usize>> = BTreeMap::new();
     for (place, share) in candidates.iter().enumerate() {
         open.entry(share.gpu).or_default().push_back(place);
     }
-    let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut own_per_gpu: BTreeMap<u32, usize> = BTreeMap::new();
     let mut numas = BTreeSet::new();
     for share in taken {
-        *own.entry(share.gpu).or_default() += 1;
+        *own_per_gpu.entry(share.gpu).or_default() += 1;
         numas.insert(share.numa);
     }
 
@@ -34,11 +34,11 @@ pub(super) fn choose<'s>(
     while chosen.len() < wanted {
         let rank = |(gpu, places): (&u32, &VecDeque<usize>)| {
             let place = *places.front()?;
-            let own = own.get(gpu).copied().unwrap_or_default();
+            let own_count = own_per_gpu.get(gpu).copied().unwrap_or_default();
             let users = users.get(gpu).copied().unwrap_or_default();
             let order = match placement {
-                SharePlacement::Distributed => (own, users),
-                SharePlacement::Packed => (usize::MAX - users - own, own),
+                SharePlacement::Distributed => (own_count, users),
+                SharePlacement::Packed => (usize::MAX - users - own_count, own_count),
             };
             Some((order, !numas.contains(&candidates[place].numa), *gpu))
         };
@@ -48,7 +48,7 @@ pub(super) fn choose<'s>(
         let Some(place) = open.get_mut(&gpu).and_then(VecDeque::pop_front) else {
             break;
         };
-        *own.entry(gpu).or_default() += 1;
+        *own_per_gpu.entry(gpu).or_default() += 1;
         numas.insert(candidates[place].numa);
         chosen.push(place);
     }

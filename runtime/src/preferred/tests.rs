@@ -8,12 +8,12 @@ use gpuc_schema::node_config::{NodeSharing, SharePlacement};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
-use super::preferred;
+use super::preferred_devices;
 use crate::config;
 use crate::device::testing::{inventory, mig};
-use crate::device::{Inventory, Offer, Topology, offers};
+use crate::device::{AdvertisedResource, Inventory, Topology, advertised_resources};
 use crate::host::HostFiles;
-use crate::nvml::{Link, Meet, NvmlError, NvmlErrorKind};
+use crate::nvml::{CommonAncestor, Link, NvmlError, NvmlErrorKind};
 use crate::state::State;
 
 const CONFIG: &str = r#"{
@@ -32,7 +32,7 @@ fn state(inventory: Inventory, sharing: NodeSharing) -> State {
     let mut config = config::parse(CONFIG).expect("it is a configuration");
     config.sharing = sharing;
     State {
-        offers: offers(&inventory, &config.sharing),
+        advertised_resources: advertised_resources(&inventory, &config.sharing),
         config: Arc::new(config),
         inventory: Arc::new(inventory),
         files: Arc::new(HostFiles::default()),
@@ -40,11 +40,11 @@ fn state(inventory: Inventory, sharing: NodeSharing) -> State {
     }
 }
 
-fn whole(words: &str) -> State {
+fn full_gpu_state(words: &str) -> State {
     state(inventory(words), NodeSharing::Exclusive)
 }
 
-fn shared(words: &str, replicas: u32, placement: SharePlacement) -> State {
+fn shared_state(words: &str, replicas: u32, placement: SharePlacement) -> State {
     let sharing = NodeSharing::TimeSlicing {
         replicas,
         rename: false,
@@ -57,7 +57,7 @@ fn shared(words: &str, replicas: u32, placement: SharePlacement) -> State {
     state
 }
 
-fn ids(offer: &Offer, places: &[usize]) -> Vec<String> {
+fn ids(offer: &AdvertisedResource, places: &[usize]) -> Vec<String> {
     places
         .iter()
         .map(|place| offer.shares[*place].id.clone())
@@ -65,9 +65,14 @@ fn ids(offer: &Offer, places: &[usize]) -> Vec<String> {
 }
 
 /// What is preferred, by places in the first offer.
-fn chosen(state: &State, available: &[usize], must_include: &[usize], size: usize) -> Vec<usize> {
-    let offer = &state.offers[0];
-    let answer = preferred(
+fn preferred_positions(
+    state: &State,
+    available: &[usize],
+    must_include: &[usize],
+    size: usize,
+) -> Vec<usize> {
+    let offer = &state.advertised_resources[0];
+    let answer = preferred_devices(
         state,
         offer,
         &ids(offer, available),
@@ -85,177 +90,197 @@ const ALL: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// The board of a DGX-1: each half is a ring of its own with one or two links a pair, and four pairs cross over.
 #[test]
-fn a_container_gets_gpus_that_are_joined_well() {
-    let v100 = whole("v100-sxm2-16gbx8");
+fn best_linked_gpus_are_chosen() {
+    let v100 = full_gpu_state("v100-sxm2-16gbx8");
     // Two links each have 0-3, 1-2, 2-3, and the same above; only 2-3 and 6-7 are on one PCI switch as well.
-    assert_eq!(chosen(&v100, &ALL, &[], 2), [2, 3]);
-    assert_eq!(chosen(&v100, &ALL, &[], 4), [0, 1, 2, 3]);
-    assert_eq!(chosen(&v100, &[0, 1, 5, 6, 7], &[], 2), [6, 7]);
-    assert_eq!(chosen(&v100, &[0, 1, 4], &[], 2), [0, 4]);
-    assert_eq!(chosen(&v100, &ALL, &[6], 2), [6, 7]);
-    assert_eq!(chosen(&v100, &ALL, &[6, 1], 4), [6, 1, 5, 7]);
+    assert_eq!(preferred_positions(&v100, &ALL, &[], 2), [2, 3]);
+    assert_eq!(preferred_positions(&v100, &ALL, &[], 4), [0, 1, 2, 3]);
+    assert_eq!(preferred_positions(&v100, &[0, 1, 5, 6, 7], &[], 2), [6, 7]);
+    assert_eq!(preferred_positions(&v100, &[0, 1, 4], &[], 2), [0, 4]);
+    assert_eq!(preferred_positions(&v100, &ALL, &[6], 2), [6, 7]);
+    assert_eq!(preferred_positions(&v100, &ALL, &[6, 1], 4), [6, 1, 5, 7]);
 }
 
 #[test]
-fn gpus_on_one_switch_are_all_the_same_and_stay_on_one_processor() {
-    let h100 = whole("h100x8");
-    assert_eq!(chosen(&h100, &ALL, &[], 4), [0, 1, 2, 3]);
-    assert_eq!(chosen(&h100, &[1, 2, 3, 4, 5, 6, 7], &[], 4), [4, 5, 6, 7]);
-    assert_eq!(chosen(&h100, &[1, 2, 5, 6], &[], 2), [1, 2]);
-    assert_eq!(chosen(&h100, &[1, 4, 5], &[], 2), [4, 5]);
+fn switched_gpus_stay_on_one_processor() {
+    let h100 = full_gpu_state("h100x8");
+    assert_eq!(preferred_positions(&h100, &ALL, &[], 4), [0, 1, 2, 3]);
+    assert_eq!(
+        preferred_positions(&h100, &[1, 2, 3, 4, 5, 6, 7], &[], 4),
+        [4, 5, 6, 7]
+    );
+    assert_eq!(preferred_positions(&h100, &[1, 2, 5, 6], &[], 2), [1, 2]);
+    assert_eq!(preferred_positions(&h100, &[1, 4, 5], &[], 2), [4, 5]);
 }
 
 /// The rest of a request is what the next has to choose from.
 #[test]
-fn a_single_gpu_is_taken_where_it_parts_no_pair() {
-    let l4 = whole("l4x4");
-    assert_eq!(chosen(&l4, &[0, 1, 2], &[], 1), [2]);
-    assert_eq!(chosen(&l4, &[1, 2, 3], &[], 1), [1]);
-    assert_eq!(chosen(&l4, &[0, 1, 2, 3], &[], 1), [0]);
+fn single_gpu_does_not_split_a_pair() {
+    let l4 = full_gpu_state("l4x4");
+    assert_eq!(preferred_positions(&l4, &[0, 1, 2], &[], 1), [2]);
+    assert_eq!(preferred_positions(&l4, &[1, 2, 3], &[], 1), [1]);
+    assert_eq!(preferred_positions(&l4, &[0, 1, 2, 3], &[], 1), [0]);
 }
 
 #[test]
-fn without_a_topology_gpus_stay_on_one_numa_node() {
+fn unknown_topology_uses_numa_nodes() {
     let mut machine = inventory("l4x4");
     machine.topology = Topology::default();
     let state = state(machine, NodeSharing::Exclusive);
-    assert_eq!(chosen(&state, &[1, 2, 3], &[], 2), [2, 3]);
+    assert_eq!(preferred_positions(&state, &[1, 2, 3], &[], 2), [2, 3]);
 }
 
 #[test]
-fn all_are_taken_at_once_where_all_are_wanted_or_fewer_are_there() {
-    let h100 = whole("h100x8");
-    assert_eq!(chosen(&h100, &ALL, &[], 8), ALL);
-    assert_eq!(chosen(&h100, &[5, 2], &[], 8), [2, 5]);
-    assert_eq!(chosen(&h100, &[5, 2], &[5], 8), [5, 2]);
-    assert_eq!(chosen(&h100, &[], &[], 3), [0; 0]);
-    assert_eq!(chosen(&h100, &ALL, &[], 0), [0; 0]);
+fn request_for_all_returns_all() {
+    let h100 = full_gpu_state("h100x8");
+    assert_eq!(preferred_positions(&h100, &ALL, &[], 8), ALL);
+    assert_eq!(preferred_positions(&h100, &[5, 2], &[], 8), [2, 5]);
+    assert_eq!(preferred_positions(&h100, &[5, 2], &[5], 8), [5, 2]);
+    assert_eq!(preferred_positions(&h100, &[], &[], 3), [0; 0]);
+    assert_eq!(preferred_positions(&h100, &ALL, &[], 0), [0; 0]);
 }
 
 #[test]
-fn what_nobody_knows_is_passed_over() {
-    let h100 = whole("h100x8");
-    let offer = &h100.offers[0];
+fn unknown_ids_are_skipped() {
+    let h100 = full_gpu_state("h100x8");
+    let offer = &h100.advertised_resources[0];
     let strange = vec!["GPU-strange".to_owned(), offer.shares[4].id.clone()];
     let twice = [strange.clone(), strange.clone()].concat();
-    assert_eq!(preferred(&h100, offer, &twice, &strange, 2), strange[1..]);
     assert_eq!(
-        preferred(&h100, offer, &twice, &twice, usize::MAX),
+        preferred_devices(&h100, offer, &twice, &strange, 2),
         strange[1..]
     );
-    assert_eq!(chosen(&h100, &[1], &[2, 3, 4], 2), [2, 3]);
+    assert_eq!(
+        preferred_devices(&h100, offer, &twice, &twice, usize::MAX),
+        strange[1..]
+    );
+    assert_eq!(preferred_positions(&h100, &[1], &[2, 3, 4], 2), [2, 3]);
 }
 
 #[test]
-fn what_is_not_well_comes_last() {
-    let mut v100 = whole("v100-sxm2-16gbx8");
+fn unhealthy_devices_are_last() {
+    let mut v100 = full_gpu_state("v100-sxm2-16gbx8");
     for place in [0, 1] {
-        let id = v100.offers[0].shares[place].part.clone();
+        let id = v100.advertised_resources[0].shares[place].part.clone();
         v100.unhealthy.insert(id, "XID 79".to_owned());
     }
-    assert_eq!(chosen(&v100, &[0, 1, 2, 4, 5], &[], 2), [4, 5]);
+    assert_eq!(preferred_positions(&v100, &[0, 1, 2, 4, 5], &[], 2), [4, 5]);
     assert_eq!(
-        chosen(&v100, &[0, 1, 2], &[], 2),
+        preferred_positions(&v100, &[0, 1, 2], &[], 2),
         [2, 1],
         "1 is joined twice with 2, 0 once"
     );
-    assert_eq!(chosen(&v100, &[0, 1, 2], &[0], 2), [0, 2]);
-    let mut l4 = shared("l4x2", 2, SharePlacement::Distributed);
-    let id = l4.offers[0].shares[0].part.clone();
+    assert_eq!(preferred_positions(&v100, &[0, 1, 2], &[0], 2), [0, 2]);
+    let mut l4 = shared_state("l4x2", 2, SharePlacement::Distributed);
+    let id = l4.advertised_resources[0].shares[0].part.clone();
     l4.unhealthy.insert(id, "XID 79".to_owned());
-    assert_eq!(chosen(&l4, &[0, 1, 2, 3], &[], 2), [2, 3]);
+    assert_eq!(preferred_positions(&l4, &[0, 1, 2, 3], &[], 2), [2, 3]);
 }
 
 /// NVIDIA's plugin fails for every pod once a GPU is lost (NVIDIA/k8s-device-plugin#2038).
 #[test]
-fn a_lost_gpu_changes_nothing_for_the_others() {
+fn lost_gpu_does_not_affect_the_choice() {
     let mut machine = inventory("v100-sxm2-16gbx8");
-    machine.gpus[1] = crate::device::Gpu::Silent {
+    machine.gpus[1] = crate::device::Gpu::Unresponsive {
         index: 1,
-        last: None,
+        last_info: None,
         error: NvmlError {
             kind: NvmlErrorKind::GpuLost,
             message: String::new(),
         },
     };
     let state = state(machine, NodeSharing::Exclusive);
-    assert_eq!(chosen(&state, &[0, 2, 4], &[], 2), [0, 4]);
-    assert_eq!(chosen(&state, &ALL, &[], 8), ALL);
+    assert_eq!(preferred_positions(&state, &[0, 2, 4], &[], 2), [0, 4]);
+    assert_eq!(preferred_positions(&state, &ALL, &[], 8), ALL);
 }
 
 #[test]
 fn replicas_are_distributed() {
     // Four GPUs with four replicas each.
-    let l4 = shared("l4x4", 4, SharePlacement::Distributed);
+    let l4 = shared_state("l4x4", 4, SharePlacement::Distributed);
     let all: Vec<_> = (0..16).collect();
-    assert_eq!(chosen(&l4, &all, &[], 1), [0]);
-    assert_eq!(chosen(&l4, &all[1..], &[], 1), [4], "GPU 0 has a user");
-    assert_eq!(chosen(&l4, &all, &[], 3), [0, 4, 8]);
-    assert_eq!(chosen(&l4, &all, &[8], 2), [8, 12], "on one NUMA node");
-    assert_eq!(chosen(&l4, &all, &[], 6), [0, 1, 4, 5, 8, 12]);
+    assert_eq!(preferred_positions(&l4, &all, &[], 1), [0]);
+    assert_eq!(
+        preferred_positions(&l4, &all[1..], &[], 1),
+        [4],
+        "GPU 0 has a user"
+    );
+    assert_eq!(preferred_positions(&l4, &all, &[], 3), [0, 4, 8]);
+    assert_eq!(
+        preferred_positions(&l4, &all, &[8], 2),
+        [8, 12],
+        "on one NUMA node"
+    );
+    assert_eq!(preferred_positions(&l4, &all, &[], 6), [0, 1, 4, 5, 8, 12]);
     // Different GPUs for one container, even where the second is busier than two of the first would be.
-    assert_eq!(chosen(&l4, &[0, 1, 2, 3, 7], &[], 2), [0, 7]);
+    assert_eq!(preferred_positions(&l4, &[0, 1, 2, 3, 7], &[], 2), [0, 7]);
 }
 
 #[test]
 fn replicas_are_packed() {
-    let l4 = shared("l4x4", 4, SharePlacement::Packed);
+    let l4 = shared_state("l4x4", 4, SharePlacement::Packed);
     let all: Vec<_> = (0..16).collect();
-    assert_eq!(chosen(&l4, &all, &[], 2), [0, 1]);
+    assert_eq!(preferred_positions(&l4, &all, &[], 2), [0, 1]);
     assert_eq!(
-        chosen(&l4, &[0, 1, 2, 3, 4, 5, 9, 10, 11], &[], 1),
+        preferred_positions(&l4, &[0, 1, 2, 3, 4, 5, 9, 10, 11], &[], 1),
         [4],
         "two users"
     );
-    assert_eq!(chosen(&l4, &[0, 1, 2, 3, 4, 9, 10, 11], &[], 3), [4, 9, 10]);
-    assert_eq!(chosen(&l4, &all, &[13], 3), [13, 12, 14]);
+    assert_eq!(
+        preferred_positions(&l4, &[0, 1, 2, 3, 4, 9, 10, 11], &[], 3),
+        [4, 9, 10]
+    );
+    assert_eq!(preferred_positions(&l4, &all, &[13], 3), [13, 12, 14]);
 }
 
 #[test]
-fn slices_of_one_container_come_from_different_gpus() {
+fn mig_devices_are_from_different_gpus() {
     let machine = inventory("h100x2:mig=1g.10gb*7");
     let state = state(machine, mig("single", vec![]));
     let all: Vec<_> = (0..14).collect();
-    assert_eq!(chosen(&state, &all, &[], 2), [0, 7]);
-    assert_eq!(chosen(&state, &all[3..], &[], 1), [7]);
-    assert_eq!(chosen(&state, &all[..7], &[], 2), [0, 1]);
+    assert_eq!(preferred_positions(&state, &all, &[], 2), [0, 7]);
+    assert_eq!(preferred_positions(&state, &all[3..], &[], 1), [7]);
+    assert_eq!(preferred_positions(&state, &all[..7], &[], 2), [0, 1]);
 }
 
 /// NVIDIA's plugin takes 36 s for three of 16 (measured with v0.20.0). The bound only tells a hang.
 #[test]
-fn sixteen_gpus_and_many_replicas_are_no_trouble() {
+fn large_nodes_are_fast() {
     let start = Instant::now();
-    let h100 = whole("h100x16");
+    let h100 = full_gpu_state("h100x16");
     let all: Vec<_> = (0..16).collect();
     for size in 1..=16 {
-        assert_eq!(chosen(&h100, &all, &[], size).len(), size);
+        assert_eq!(preferred_positions(&h100, &all, &[], size).len(), size);
     }
-    let many = whole("h100x64");
+    let many = full_gpu_state("h100x64");
     let all: Vec<_> = (0..64).collect();
-    assert_eq!(chosen(&many, &all, &[40], 32).len(), 32);
-    let replicas = shared("l4x64", 48, SharePlacement::Distributed);
+    assert_eq!(preferred_positions(&many, &all, &[40], 32).len(), 32);
+    let replicas = shared_state("l4x64", 48, SharePlacement::Distributed);
     let all: Vec<_> = (0..64 * 48).collect();
-    assert_eq!(chosen(&replicas, &all, &[], 2_000).len(), 2_000);
+    assert_eq!(
+        preferred_positions(&replicas, &all, &[], 2_000).len(),
+        2_000
+    );
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 
 /// Beyond 16 GPUs not every set is looked at, but what belongs together is found.
 #[test]
-fn boards_are_found_among_many_gpus() {
-    let v100 = whole("v100-sxm2-16gbx24");
+fn greedy_search_finds_boards() {
+    let v100 = full_gpu_state("v100-sxm2-16gbx24");
     let available: Vec<_> = (3..24).collect();
-    let four = chosen(&v100, &available, &[], 4);
-    let best = chosen(&whole("v100-sxm2-16gbx8"), &ALL, &[], 4);
-    let score = |places: &[usize], state: &State| score(&state.inventory.topology, places);
+    let four = preferred_positions(&v100, &available, &[], 4);
+    let best = preferred_positions(&full_gpu_state("v100-sxm2-16gbx8"), &ALL, &[], 4);
+    let score = |places: &[usize], state: &State| total_score(&state.inventory.topology, places);
     let (found, known) = (
         score(&four, &v100),
-        score(&best, &whole("v100-sxm2-16gbx8")),
+        score(&best, &full_gpu_state("v100-sxm2-16gbx8")),
     );
     assert_eq!(found / 100, known / 100, "{four:?}");
 }
 
 /// The sum of the scores of all pairs.
-fn score(topology: &Topology, places: &[usize]) -> u64 {
+fn total_score(topology: &Topology, places: &[usize]) -> u64 {
     let index = |place: usize| u32::try_from(place).expect("few GPUs");
     let mut sum = 0;
     for (at, one) in places.iter().enumerate() {
@@ -267,13 +292,13 @@ fn score(topology: &Topology, places: &[usize]) -> u64 {
 }
 
 /// All sets of this size.
-fn sets(from: &[usize], size: usize) -> Vec<Vec<usize>> {
+fn subsets(from: &[usize], size: usize) -> Vec<Vec<usize>> {
     let Some((first, rest)) = from.split_first() else {
         return if size == 0 { vec![vec![]] } else { vec![] };
     };
-    let mut sets = sets(rest, size);
+    let mut sets = subsets(rest, size);
     if size > 0 {
-        for mut with in self::sets(rest, size - 1) {
+        for mut with in self::subsets(rest, size - 1) {
             with.insert(0, *first);
             sets.push(with);
         }
@@ -281,13 +306,13 @@ fn sets(from: &[usize], size: usize) -> Vec<Vec<usize>> {
     sets
 }
 
-const MEETS: [Meet; 6] = [
-    Meet::System,
-    Meet::Processor,
-    Meet::HostBridge,
-    Meet::Switches,
-    Meet::Switch,
-    Meet::Board,
+const MEETS: [CommonAncestor; 6] = [
+    CommonAncestor::System,
+    CommonAncestor::Processor,
+    CommonAncestor::HostBridge,
+    CommonAncestor::Switches,
+    CommonAncestor::Switch,
+    CommonAncestor::Board,
 ];
 
 /// A node with GPUs and arbitrary links, some of them unknown.
@@ -313,16 +338,16 @@ fn any_sharing() -> impl Strategy<Value = State> {
         Just(SharePlacement::Packed)
     ];
     (1..5_u32, 2..5_u32, placement).prop_map(|(count, replicas, placement)| {
-        shared(&format!("l4x{count}"), replicas, placement)
+        shared_state(&format!("l4x{count}"), replicas, placement)
     })
 }
 
 /// A node with a question: what is available, what must be included, what is not well, and how many are wanted.
-fn question(
+fn any_request(
     node: impl Strategy<Value = State>,
 ) -> impl Strategy<Value = (State, Vec<usize>, Vec<usize>, usize)> {
     node.prop_flat_map(|state| {
-        let all: Vec<usize> = (0..state.offers[0].shares.len()).collect();
+        let all: Vec<usize> = (0..state.advertised_resources[0].shares.len()).collect();
         let count = all.len();
         (
             Just(state),
@@ -332,7 +357,7 @@ fn question(
     })
     .prop_flat_map(|(mut state, available, unhealthy)| {
         for place in unhealthy.iter().take(2) {
-            let id = state.offers[0].shares[*place].part.clone();
+            let id = state.advertised_resources[0].shares[*place].part.clone();
             state.unhealthy.insert(id, "XID 79".to_owned());
         }
         let count = available.len();
@@ -348,13 +373,13 @@ fn question(
 
 proptest! {
     #[test]
-    fn an_answer_is_a_set_of_the_size_that_was_asked(
+    fn any_result_has_the_requested_size(
         (state, available, must, size) in prop_oneof![
-            question(any_node()).boxed(),
-            question(any_sharing()).boxed(),
+            any_request(any_node()).boxed(),
+            any_request(any_sharing()).boxed(),
         ],
     ) {
-        let answer = chosen(&state, &available, &must, size);
+        let answer = preferred_positions(&state, &available, &must, size);
         let set: BTreeSet<_> = answer.iter().copied().collect();
         prop_assert_eq!(set.len(), answer.len());
         prop_assert_eq!(answer.len(), size.min(available.len()));
@@ -363,39 +388,39 @@ proptest! {
         prop_assert_eq!(&answer[..first], &must[..first]);
         let mut sorted = available.clone();
         sorted.sort_unstable();
-        prop_assert_eq!(chosen(&state, &sorted, &must, size), &*answer);
+        prop_assert_eq!(preferred_positions(&state, &sorted, &must, size), &*answer);
 
         // An unhealthy device is chosen only if all healthy devices are chosen.
-        let well = |place: &usize| state.trouble(&state.offers[0].shares[*place]).is_none();
+        let well = |place: &usize| state.unhealthy_reason(&state.advertised_resources[0].shares[*place]).is_none();
         if answer.iter().skip(first).any(|place| !well(place)) {
             prop_assert!(available.iter().filter(|it| well(it)).all(|it| set.contains(it)));
         }
     }
 
     #[test]
-    fn no_other_set_is_joined_better(
-        (state, available, must, size) in question(any_node()),
+    fn no_set_has_a_better_score(
+        (state, available, must, size) in any_request(any_node()),
     ) {
         let mut state = state;
         state.unhealthy.clear();
         let topology = &state.inventory.topology;
-        let answer = chosen(&state, &available, &must, size);
+        let answer = preferred_positions(&state, &available, &must, size);
         let must: BTreeSet<_> = must.into_iter().take(size).collect();
-        let mut others = sets(&available, size);
+        let mut others = subsets(&available, size);
         others.retain(|set| must.iter().all(|place| set.contains(place)));
-        let best = others.iter().map(|set| score(topology, set)).max();
-        prop_assert!(best.is_none_or(|best| score(topology, &answer) == best));
+        let best = others.iter().map(|set| total_score(topology, set)).max();
+        prop_assert!(best.is_none_or(|best| total_score(topology, &answer) == best));
 
         // Of those that are as good, none leaves a better rest on as few NUMA nodes.
         let numas = |set: &[usize]| {
-            let numas: BTreeSet<_> = set.iter().map(|it| state.offers[0].shares[*it].numa).collect();
+            let numas: BTreeSet<_> = set.iter().map(|it| state.advertised_resources[0].shares[*it].numa).collect();
             numas.len()
         };
         let rest = |set: &[usize]| {
             let rest: Vec<_> = available.iter().copied().filter(|it| !set.contains(it)).collect();
-            score(topology, &rest)
+            total_score(topology, &rest)
         };
-        for other in others.iter().filter(|set| Some(score(topology, set)) == best) {
+        for other in others.iter().filter(|set| Some(total_score(topology, set)) == best) {
             prop_assert!(numas(&answer) <= numas(other));
             if numas(&answer) == numas(other) {
                 prop_assert!(rest(&answer) >= rest(other), "{:?} {:?}", answer, other);
@@ -404,13 +429,13 @@ proptest! {
     }
 
     #[test]
-    fn replicas_for_one_container_are_as_far_apart_as_can_be(
-        (state, available, _, size) in question(any_sharing()),
+    fn replicas_are_on_different_gpus(
+        (state, available, _, size) in any_request(any_sharing()),
     ) {
         let mut state = state;
         state.unhealthy.clear();
-        let gpu = |place: &usize| state.offers[0].shares[*place].gpu;
-        let answer = chosen(&state, &available, &[], size);
+        let gpu = |place: &usize| state.advertised_resources[0].shares[*place].gpu;
+        let answer = preferred_positions(&state, &available, &[], size);
         let gpus: BTreeSet<_> = answer.iter().map(gpu).collect();
         let free: BTreeSet<_> = available.iter().map(gpu).collect();
         match state.config.placement {

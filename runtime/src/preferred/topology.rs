@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::device::{Share, Topology};
+use crate::device::{KubeletDevice, Topology};
 
 /// Up to this number of GPUs, the search is exhaustive: at most 12,870 sets of eight.
-const EXACT: usize = 16;
+const MAX_EXHAUSTIVE_GPUS: usize = 16;
 
 /// Returns the GPUs with the best links to one another and to those already taken, by the sum of the scores of all
 /// pairs.
@@ -18,14 +18,14 @@ const EXACT: usize = 16;
 /// Beyond [`EXACT`] GPUs, the search is greedy: sets grow from each GPU by the best link.
 pub(super) fn choose<'s>(
     topology: &Topology,
-    taken: &[&'s Share],
-    candidates: &[&'s Share],
+    taken: &[&'s KubeletDevice],
+    candidates: &[&'s KubeletDevice],
     wanted: usize,
-) -> Vec<&'s Share> {
-    let gpus: Vec<&Share> = taken.iter().chain(candidates).copied().collect();
+) -> Vec<&'s KubeletDevice> {
+    let gpus: Vec<&KubeletDevice> = taken.iter().chain(candidates).copied().collect();
     let scores = Scores::new(topology, &gpus);
     let mut search = Search {
-        set: Set::default(),
+        set: GpuSet::default(),
         best: None,
         first: taken.len(),
         scores: &scores,
@@ -33,8 +33,8 @@ pub(super) fn choose<'s>(
     for member in 0..taken.len() {
         search.set.add(&scores, member);
     }
-    if gpus.len() <= EXACT {
-        search.all(taken.len(), wanted);
+    if gpus.len() <= MAX_EXHAUSTIVE_GPUS {
+        search.search_exhaustively(taken.len(), wanted);
     } else {
         search.search_greedily(wanted);
     }
@@ -54,17 +54,17 @@ struct Scores {
 }
 
 impl Scores {
-    fn new(topology: &Topology, gpus: &[&Share]) -> Self {
-        let score = |one: &Share, other: &Share| {
+    fn new(topology: &Topology, gpus: &[&KubeletDevice]) -> Self {
+        let score = |one: &KubeletDevice, other: &KubeletDevice| {
             if one.gpu == other.gpu {
                 return 0;
             }
             topology.link(one.gpu, other.gpu).score()
         };
-        let row = |one: &&Share| gpus.iter().map(|other| score(one, other)).collect();
+        let row = |one: &&KubeletDevice| gpus.iter().map(|other| score(one, other)).collect();
         let pairs: Vec<Vec<u64>> = gpus.iter().map(row).collect();
-        let numa = |gpu: &&Share| {
-            let same = |other: &&Share| other.numa == gpu.numa;
+        let numa = |gpu: &&KubeletDevice| {
+            let same = |other: &&KubeletDevice| other.numa == gpu.numa;
             let first = gpus.iter().position(same).unwrap_or_default();
             // Beyond 64 nodes, some share a bit, which only affects a tie-break.
             1 << (first % 64)
@@ -79,11 +79,11 @@ impl Scores {
 
 /// A set of GPUs and its rank.
 #[derive(Clone, Default)]
-struct Set {
+struct GpuSet {
     /// In insertion order.
     members: Vec<usize>,
     /// The sum of the scores of all pairs in it.
-    inside: u64,
+    inner_score: u64,
     /// The sum of its members' rows: twice the scores inside, and those of the pairs that it separates. Of two sets
     /// with the same score inside, the one with the smaller sum separates weaker pairs.
     sums: u64,
@@ -91,10 +91,10 @@ struct Set {
     numas: u64,
 }
 
-impl Set {
+impl GpuSet {
     fn add(&mut self, scores: &Scores, member: usize) {
         let row = &scores.pairs[member];
-        self.inside += self.members.iter().map(|other| row[*other]).sum::<u64>();
+        self.inner_score += self.members.iter().map(|other| row[*other]).sum::<u64>();
         self.sums += scores.sums[member];
         self.numas |= scores.numas[member];
         self.members.push(member);
@@ -102,16 +102,16 @@ impl Set {
 
     fn rank(&self) -> (u64, Reverse<u32>, Reverse<u64>) {
         let numas = self.numas.count_ones();
-        (self.inside, Reverse(numas), Reverse(self.sums))
+        (self.inner_score, Reverse(numas), Reverse(self.sums))
     }
 }
 
 /// A search for the best set.
 struct Search<'s> {
     /// The current set.
-    set: Set,
+    set: GpuSet,
     /// The best so far.
-    best: Option<Set>,
+    best: Option<GpuSet>,
     /// The number of GPUs already taken, which come first.
     first: usize,
     scores: &'s Scores,
@@ -119,23 +119,23 @@ struct Search<'s> {
 
 impl Search<'_> {
     /// Tries every set with `wanted` more members, from position `next` on.
-    fn all(&mut self, next: usize, wanted: usize) {
+    fn search_exhaustively(&mut self, next: usize, wanted: usize) {
         if wanted == 0 {
-            self.compare();
+            self.keep_if_better();
             return;
         }
         let count = self.scores.sums.len();
         for member in next..(count + 1).saturating_sub(wanted) {
-            let Set {
-                inside,
+            let GpuSet {
+                inner_score: inside,
                 sums,
                 numas,
                 ..
             } = self.set;
             self.set.add(self.scores, member);
-            self.all(member + 1, wanted - 1);
+            self.search_exhaustively(member + 1, wanted - 1);
             self.set.members.pop();
-            self.set.inside = inside;
+            self.set.inner_score = inside;
             self.set.sums = sums;
             self.set.numas = numas;
         }
@@ -163,13 +163,13 @@ impl Search<'_> {
                 };
                 next = open.iter().copied().max_by_key(rank);
             }
-            self.compare();
+            self.keep_if_better();
         }
     }
 
     /// Keeps the current set if it is better than the best so far; the first of equal sets is kept.
-    fn compare(&mut self) {
-        let better = |best: &Set| self.set.rank() > best.rank();
+    fn keep_if_better(&mut self) {
+        let better = |best: &GpuSet| self.set.rank() > best.rank();
         if self.best.as_ref().is_none_or(better) {
             self.best = Some(self.set.clone());
         }

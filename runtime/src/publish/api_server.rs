@@ -15,7 +15,7 @@ pub(crate) const NODE: &str = "node-1";
 
 /// The state of the server.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct ServerState {
     pub(crate) labels: BTreeMap<String, String>,
     /// The labels that server-side apply has set, by field manager.
     pub(crate) owned: BTreeMap<String, Vec<String>>,
@@ -31,7 +31,7 @@ pub(crate) struct Known {
 }
 
 /// A server, and a client of it.
-pub(crate) fn server(known: Known) -> (Client, Arc<Mutex<Known>>) {
+pub(crate) fn start_server(known: ServerState) -> (Client, Arc<Mutex<ServerState>>) {
     let known = Arc::new(Mutex::new(known));
     let shared = Arc::clone(&known);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -46,7 +46,7 @@ pub(crate) fn server(known: Known) -> (Client, Arc<Mutex<Known>>) {
             known
                 .requests
                 .push(format!("{} {}", head.method, head.uri.path()));
-            let (code, answer) = known.answer(&head.method, head.uri.path(), &kind, &sent);
+            let (code, answer) = known.respond(&head.method, head.uri.path(), &kind, &sent);
             let response = Response::builder()
                 .status(code)
                 .header("content-type", "application/json");
@@ -60,8 +60,8 @@ pub(crate) fn server(known: Known) -> (Client, Arc<Mutex<Known>>) {
     (Client::new(service, "default"), known)
 }
 
-impl Known {
-    fn node(&self) -> Value {
+impl ServerState {
+    fn node_object(&self) -> Value {
         json!({
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": NODE, "labels": self.labels, "resourceVersion": self.version.to_string()},
@@ -70,7 +70,7 @@ impl Known {
         })
     }
 
-    fn answer(&mut self, method: &Method, path: &str, kind: &str, sent: &Value) -> (u16, Value) {
+    fn respond(&mut self, method: &Method, path: &str, kind: &str, sent: &Value) -> (u16, Value) {
         let node = format!("/api/v1/nodes/{NODE}");
         let status = format!("{node}/status");
         let refuse = |code: u16, reason: &str| {
@@ -81,7 +81,7 @@ impl Known {
             (code, status)
         };
         match (method.as_str(), kind) {
-            ("GET", _) if path == node || path == status => (200, self.node()),
+            ("GET", _) if path == node || path == status => (200, self.node_object()),
             ("POST", _) if path == "/api/v1/namespaces/default/events" => {
                 self.events.push(sent.clone());
                 (201, sent.clone())
@@ -102,7 +102,7 @@ impl Known {
                 self.owned
                     .insert("gpuc-runtime".to_owned(), labels.keys().cloned().collect());
                 self.version += 1;
-                (200, self.node())
+                (200, self.node_object())
             }
             ("PATCH", "application/apply-patch+yaml") if path == status => {
                 for condition in sent["status"]["conditions"].as_array().unwrap() {
@@ -111,7 +111,7 @@ impl Known {
                     self.conditions.push(condition.clone());
                 }
                 self.version += 1;
-                (200, self.node())
+                (200, self.node_object())
             }
             ("PATCH", "application/merge-patch+json") if path == node => {
                 let version = &sent["metadata"]["resourceVersion"];
@@ -124,7 +124,7 @@ impl Known {
                 }
                 self.taints = sent["spec"]["taints"].as_array().unwrap().clone();
                 self.version += 1;
-                (200, self.node())
+                (200, self.node_object())
             }
             _ => refuse(404, "NotFound"),
         }

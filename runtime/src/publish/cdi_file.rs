@@ -9,7 +9,7 @@ use crate::cdi::{Class, Spec, VENDOR};
 
 /// The changes made to the directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct SpecChanges {
     /// Files that were created or changed.
     pub written: Vec<PathBuf>,
     /// Files that were deleted.
@@ -20,23 +20,23 @@ pub struct Changes {
 /// Container runtimes watch the directory, so a file is replaced atomically, and an unchanged file is not written.
 /// Specs of other vendors are not touched. NVIDIA's plugin uses the same file names, because a node runs only one of
 /// the two plugins.
-pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<Changes> {
-    fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
-    let mut changes = Changes::default();
-    for class in Class::EACH {
+pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<SpecChanges> {
+    fs::create_dir_all(folder).map_err(|error| with_path(folder, &error))?;
+    let mut changes = SpecChanges::default();
+    for class in Class::ALL {
         let path = folder.join(class.file_name());
         let spec = specs.iter().find(|(of, _)| *of == class);
         if let Some((_, spec)) = spec {
-            let text = text(spec)?;
-            if !is(&path, &text) {
-                replace(&path, &text).map_err(|error| at(&path, &error))?;
+            let text = to_json(spec)?;
+            if !has_content(&path, &text) {
+                replace(&path, &text).map_err(|error| with_path(&path, &error))?;
                 changes.written.push(path);
             }
         } else if remove(&path)? {
             changes.removed.push(path);
         }
     }
-    for path in left_over(folder)? {
+    for path in stale_temporary_files(folder)? {
         if remove(&path)? {
             changes.removed.push(path);
         }
@@ -44,17 +44,17 @@ pub fn write(folder: &Path, specs: &[(Class, Spec)]) -> io::Result<Changes> {
     Ok(changes)
 }
 
-fn text(spec: &Spec) -> io::Result<String> {
+fn to_json(spec: &Spec) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(spec)? + "\n")
 }
 
-fn is(path: &Path, text: &str) -> bool {
+fn has_content(path: &Path, text: &str) -> bool {
     fs::read(path).is_ok_and(|found| found == text.as_bytes())
 }
 
 /// Writes a temporary file next to the old one and renames it.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = temporary(path);
+    let new = temporary_path(path);
     let _ = fs::remove_file(&new);
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true).mode(0o644);
@@ -72,32 +72,32 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Returns a name that container runtimes ignore: specs end in `.json` or `.yaml`.
-fn temporary(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".gpuc-new");
     name.into()
 }
 
 /// Lists the temporary files of a daemon that was killed while it wrote.
-fn left_over(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?;
-    let ours = |path: &PathBuf| {
+fn stale_temporary_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| with_path(folder, &error))?;
+    let is_temporary = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.starts_with(VENDOR) && name.ends_with(".gpuc-new"))
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    Ok(paths.filter(ours).collect())
+    Ok(paths.filter(is_temporary).collect())
 }
 
 fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(at(path, &error)),
+        Err(error) => Err(with_path(path, &error)),
     }
 }
 
-fn at(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_for_everybody_to_read() {
+    fn files_are_world_readable() {
         let folder = tempfile::tempdir().unwrap();
         let cdi = folder.path().join("cdi");
         let changes = write(&cdi, &[spec(Class::Gpu, "GPU-1")]).unwrap();
@@ -146,20 +146,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_right_is_not_touched() {
+    fn unchanged_file_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let specs = [spec(Class::Gpu, "GPU-1")];
         let first = write(folder.path(), &specs).unwrap();
         let inode = fs::metadata(&first.written[0]).unwrap().ino();
         let second = write(folder.path(), &specs).unwrap();
-        assert_eq!(second, Changes::default());
+        assert_eq!(second, SpecChanges::default());
         assert_eq!(fs::metadata(&first.written[0]).unwrap().ino(), inode);
         let third = write(folder.path(), &[spec(Class::Gpu, "GPU-2")]).unwrap();
         assert_eq!(third.written.len(), 1);
     }
 
     #[test]
-    fn only_our_stale_files_go() {
+    fn only_own_stale_files_are_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let specs = [spec(Class::Gpu, "GPU-1"), spec(Class::ImexChannel, "0")];
         write(folder.path(), &specs).unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_file() {
+    fn errors_name_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

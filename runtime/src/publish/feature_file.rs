@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_written_whole_and_only_when_it_changes() {
+    fn file_is_written_atomically_on_change() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("features.d/gpuc");
         let label =

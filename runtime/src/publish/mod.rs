@@ -5,8 +5,8 @@ mod feature_file;
 mod node;
 mod node_publisher;
 
-pub use node::{CONDITION, HealthReport, OwnNode};
-pub use node_publisher::{Sources, follow};
+pub use node::{CONDITION, HealthReport, NodeClient};
+pub use node_publisher::{PublisherInputs, run_node_publisher};
 
 #[cfg(test)]
 mod api_server;

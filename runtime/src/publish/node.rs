@@ -19,11 +19,11 @@ pub const CONDITION: &str = "GPUsHealthy";
 const EVENTS_NAMESPACE: &str = "default";
 
 /// Maximum number of attempts to remove a taint while other clients change the Node.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// The client for the daemon's own Node.
 #[derive(Clone)]
-pub struct OwnNode {
+pub struct NodeClient {
     name: String,
     nodes: Api<Node>,
     events: Api<Event>,
@@ -40,7 +40,7 @@ pub struct HealthReport {
     pub message: String,
 }
 
-impl OwnNode {
+impl NodeClient {
     /// Creates the client for the Node with this name.
     pub fn new(client: &Client, name: &str) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl OwnNode {
 
     /// Applies the labels. Labels that the daemon applied before and that are no longer included are removed. Labels of
     /// other field managers are kept, but the daemon's take precedence.
-    pub async fn label(&self, labels: &BTreeMap<String, String>) -> kube::Result<()> {
+    pub async fn apply_labels(&self, labels: &BTreeMap<String, String>) -> kube::Result<()> {
         let patch = json!({
             "apiVersion": "v1",
             "kind": "Node",
@@ -66,7 +66,7 @@ impl OwnNode {
     }
 
     /// Updates the condition. The time of the last transition changes only if the status does.
-    pub async fn report(&self, health_report: &HealthReport) -> kube::Result<()> {
+    pub async fn update_condition(&self, health_report: &HealthReport) -> kube::Result<()> {
         let status = if health_report.healthy {
             "True"
         } else {
@@ -106,7 +106,12 @@ impl OwnNode {
     }
 
     /// Creates an event about the node.
-    pub async fn tell(&self, warning: bool, reason: &str, message: &str) -> kube::Result<()> {
+    pub async fn create_event(
+        &self,
+        warning: bool,
+        reason: &str,
+        message: &str,
+    ) -> kube::Result<()> {
         let now = Timestamp::now();
         let kind = if warning { "Warning" } else { "Normal" };
         let event = json!({
@@ -134,20 +139,20 @@ impl OwnNode {
     }
 
     /// Removes the taints with this key. Returns whether there was one.
-    pub async fn untaint(&self, key: &str) -> kube::Result<bool> {
+    pub async fn remove_taint(&self, key: &str) -> kube::Result<bool> {
         for tried in 1.. {
             let node = self.nodes.get(&self.name).await?;
             let version = node.resource_version();
             let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
-            let (ours, others): (Vec<Taint>, Vec<Taint>) =
+            let (matching, remaining): (Vec<Taint>, Vec<Taint>) =
                 taints.into_iter().partition(|taint| taint.key == key);
-            if ours.is_empty() {
+            if matching.is_empty() {
                 return Ok(false);
             }
             // The version makes the patch fail if another client changed the taints meanwhile.
             let patch = json!({
                 "metadata": {"resourceVersion": version},
-                "spec": {"taints": others},
+                "spec": {"taints": remaining},
             });
             let parameters = PatchParams::default();
             match self
@@ -155,7 +160,7 @@ impl OwnNode {
                 .patch(&self.name, &parameters, &Patch::Merge(&patch))
                 .await
             {
-                Err(kube::Error::Api(status)) if status.code == 409 && tried < TRIES => {}
+                Err(kube::Error::Api(status)) if status.code == 409 && tried < MAX_ATTEMPTS => {}
                 result => return result.map(|_| true),
             }
         }
@@ -165,7 +170,7 @@ impl OwnNode {
 
 #[cfg(test)]
 mod tests {
-    use super::super::api_server::{Known, NODE, server};
+    use super::super::api_server::{NODE, ServerState, start_server};
     use super::*;
 
     fn labels(labels: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -174,18 +179,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn labels_come_and_go_and_those_of_others_stay() {
-        let (client, known) = server(Known {
+    async fn only_own_labels_change() {
+        let (client, known) = start_server(ServerState {
             labels: labels(&[("zone", "a"), ("nvidia.com/gpu.count", "7")]),
-            ..Known::default()
+            ..ServerState::default()
         });
-        let node = OwnNode::new(&client, NODE);
+        let node = NodeClient::new(&client, NODE);
         let first = labels(&[
             ("nvidia.com/gpu.count", "8"),
             ("nvidia.com/mig.strategy", "single"),
         ]);
-        node.label(&first).await.unwrap();
-        node.label(&labels(&[("nvidia.com/gpu.count", "4")]))
+        node.apply_labels(&first).await.unwrap();
+        node.apply_labels(&labels(&[("nvidia.com/gpu.count", "4")]))
             .await
             .unwrap();
         let expected = labels(&[("zone", "a"), ("nvidia.com/gpu.count", "4")]);
@@ -193,9 +198,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_condition_keeps_the_time_of_its_last_change() {
-        let (client, known) = server(Known::default());
-        let node = OwnNode::new(&client, NODE);
+    async fn condition_keeps_its_transition_time() {
+        let (client, known) = start_server(ServerState::default());
+        let node = NodeClient::new(&client, NODE);
         let condition = || {
             let known = known.lock().unwrap();
             assert_eq!(known.conditions.len(), 1);
@@ -206,7 +211,7 @@ mod tests {
             reason: "GPUUnhealthy",
             message: message.to_owned(),
         };
-        node.report(&ill("GPU 3: XID 79")).await.unwrap();
+        node.update_condition(&ill("GPU 3: XID 79")).await.unwrap();
         let first = condition();
         assert_eq!(
             (&first["type"], &first["status"]),
@@ -214,7 +219,9 @@ mod tests {
         );
         let long_ago = json!("2026-01-01T00:00:00Z");
         known.lock().unwrap().conditions[0]["lastTransitionTime"] = long_ago.clone();
-        node.report(&ill("GPU 3 and 4: XID 79")).await.unwrap();
+        node.update_condition(&ill("GPU 3 and 4: XID 79"))
+            .await
+            .unwrap();
         assert_eq!(condition()["lastTransitionTime"], long_ago);
         assert_eq!(condition()["message"], "GPU 3 and 4: XID 79");
         let well = HealthReport {
@@ -222,24 +229,24 @@ mod tests {
             reason: "GPUsHealthy",
             message: "all 8 GPUs are well".to_owned(),
         };
-        node.report(&well).await.unwrap();
+        node.update_condition(&well).await.unwrap();
         assert_eq!(condition()["status"], "True");
         assert_ne!(condition()["lastTransitionTime"], long_ago);
     }
 
     #[tokio::test]
-    async fn one_taint_is_taken_off_even_while_others_change_the_node() {
+    async fn taint_is_removed_despite_conflicts() {
         let taint = |key: &str| json!({"key": key, "effect": "NoSchedule"});
-        let (client, known) = server(Known {
+        let (client, known) = start_server(ServerState {
             taints: vec![taint("gpuc.dev/starting"), taint("nvidia.com/gpu")],
             conflicts: 2,
-            ..Known::default()
+            ..ServerState::default()
         });
-        let node = OwnNode::new(&client, NODE);
-        assert!(node.untaint("gpuc.dev/starting").await.unwrap());
+        let node = NodeClient::new(&client, NODE);
+        assert!(node.remove_taint("gpuc.dev/starting").await.unwrap());
         assert_eq!(known.lock().unwrap().taints, [taint("nvidia.com/gpu")]);
         let before = known.lock().unwrap().requests.len();
-        assert!(!node.untaint("gpuc.dev/starting").await.unwrap());
+        assert!(!node.remove_taint("gpuc.dev/starting").await.unwrap());
         assert_eq!(
             known.lock().unwrap().requests.len(),
             before + 1,
@@ -248,10 +255,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_names_the_node() {
-        let (client, known) = server(Known::default());
-        let node = OwnNode::new(&client, NODE);
-        node.tell(true, "GPUUnhealthy", "GPU 3: XID 79")
+    async fn event_refers_to_the_node() {
+        let (client, known) = start_server(ServerState::default());
+        let node = NodeClient::new(&client, NODE);
+        node.create_event(true, "GPUUnhealthy", "GPU 3: XID 79")
             .await
             .unwrap();
         let known = known.lock().unwrap();
@@ -264,14 +271,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_never_lets_it_through_is_an_error() {
-        let (client, _known) = server(Known {
+    async fn permanent_conflict_is_an_error() {
+        let (client, _known) = start_server(ServerState {
             taints: vec![json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"})],
             conflicts: usize::MAX,
-            ..Known::default()
+            ..ServerState::default()
         });
-        let node = OwnNode::new(&client, NODE);
-        let error = node.untaint("gpuc.dev/starting").await.unwrap_err();
+        let node = NodeClient::new(&client, NODE);
+        let error = node.remove_taint("gpuc.dev/starting").await.unwrap_err();
         assert!(matches!(error, kube::Error::Api(status) if status.code == 409));
     }
 }

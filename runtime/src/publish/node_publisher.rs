@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::feature_file;
-use super::node::{HealthReport, OwnNode};
+use super::node::{HealthReport, NodeClient};
 use crate::health::Reaction;
-use crate::labels::labels;
+use crate::labels::node_labels;
 use crate::run::Status;
 use crate::state::State;
 
@@ -21,14 +21,14 @@ use crate::state::State;
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// Changes within this time are written together, to limit the load on the API server.
-const SETTLED: Duration = Duration::from_millis(200);
+const SETTLE_TIME: Duration = Duration::from_millis(200);
 
 /// Interval at which a removed startup taint is checked: a cloud provider writes the taints of a pool to its running
 /// nodes when any of them changes (EKS' `UpdateNodegroupConfig`, GKE's `node-pools update`).
 const POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The inputs of the publisher.
-pub struct Sources {
+pub struct PublisherInputs {
     /// The state of the GPUs.
     pub state: watch::Receiver<Arc<State>>,
     /// The status of the daemon.
@@ -61,30 +61,30 @@ impl Published {
 
 /// Publishes labels, conditions and events until the channels close. Without a node, only the NFD feature file is
 /// written.
-pub async fn follow(node: Option<OwnNode>, mut sources: Sources) {
+pub async fn run_node_publisher(node: Option<NodeClient>, mut sources: PublisherInputs) {
     let mut published = Published::default();
     let mut backoff = BACKOFF.0;
-    let mut again: Option<Instant> = None;
+    let mut retry_at: Option<Instant> = None;
     loop {
         tokio::select! {
             changed = sources.state.changed() => if changed.is_err() { return },
             changed = sources.status.changed() => if changed.is_err() { return },
             Some(reaction) = sources.changes.recv() => {
                 if let Some(node) = &node {
-                    tell(node, &reaction).await;
+                    create_events(node, &reaction).await;
                 }
                 continue;
             }
-            () = sleep_until(again), if again.is_some() => {}
+            () = sleep_until(retry_at), if retry_at.is_some() => {}
         }
-        tokio::time::sleep(SETTLED).await;
+        tokio::time::sleep(SETTLE_TIME).await;
         let state = Arc::clone(&sources.state.borrow_and_update());
         let status = sources.status.borrow_and_update().clone();
         match reconcile(node.as_ref(), &state, &status, &mut published).await {
-            Ok(()) => (again, backoff) = (published.next_check(), BACKOFF.0),
+            Ok(()) => (retry_at, backoff) = (published.next_check(), BACKOFF.0),
             Err(error) => {
                 warn!("cannot update the Node, retrying in {backoff:?}: {error}");
-                again = Some(Instant::now() + backoff);
+                retry_at = Some(Instant::now() + backoff);
                 backoff = (backoff * 2).min(BACKOFF.1);
             }
         }
@@ -92,21 +92,21 @@ pub async fn follow(node: Option<OwnNode>, mut sources: Sources) {
 }
 
 async fn reconcile(
-    node: Option<&OwnNode>,
+    node: Option<&NodeClient>,
     state: &State,
     status: &Status,
     published: &mut Published,
 ) -> kube::Result<()> {
     // Before the first discovery, the GPUs are unknown, which differs from a node without GPUs.
-    if status.scans == 0 && status.driver_trouble.is_none() {
+    if status.scans == 0 && status.driver_error.is_none() {
         return Ok(());
     }
     if status.scans > 0 {
-        let wanted = labels(state, None);
+        let wanted = node_labels(state, None);
         if published.labels.as_ref() != Some(&wanted) {
             match (&state.config.labels, node) {
                 (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
-                (LabelOutput::Node, Some(node)) => node.label(&wanted).await?,
+                (LabelOutput::Node, Some(node)) => node.apply_labels(&wanted).await?,
                 (LabelOutput::FeatureFile { path }, _) => {
                     if let Err(error) = feature_file::write(Path::new(path), &wanted) {
                         warn!("cannot write the labels to {path}: {error}");
@@ -121,18 +121,18 @@ async fn reconcile(
     };
     let health_report = health_report(state, status);
     if published.health_report.as_ref() != Some(&health_report) {
-        node.report(&health_report).await?;
+        node.update_condition(&health_report).await?;
         published.health_report = Some(health_report);
     }
-    let offered = !state.offers.is_empty();
+    let offered = !state.advertised_resources.is_empty();
     let registered = state
-        .offers
+        .advertised_resources
         .iter()
         .all(|offer| status.registered.contains(&offer.resource));
     match &state.config.startup_taint {
         Some(key) if offered && registered => {
             if !published.is_untainted(key) {
-                if node.untaint(key).await? {
+                if node.remove_taint(key).await? {
                     info!("removed the taint {key}: the node is ready for pods");
                 }
                 published.untainted = Some((key.clone(), Instant::now()));
@@ -144,13 +144,13 @@ async fn reconcile(
 }
 
 /// Creates events for changes of device health. A failed event is not retried: the condition has the same information.
-async fn tell(node: &OwnNode, reaction: &Reaction) {
-    let fell = reaction.fell.iter();
+async fn create_events(node: &NodeClient, reaction: &Reaction) {
+    let fell = reaction.became_unhealthy.iter();
     let fell = fell.map(|(part, cause)| (true, "GPUUnhealthy", format!("{part}: {cause}")));
     let recovered = reaction.recovered.iter();
     let recovered = recovered.map(|part| (false, "GPURecovered", format!("{part} recovered")));
     for (warning, reason, message) in fell.chain(recovered) {
-        if let Err(error) = node.tell(warning, reason, &message).await {
+        if let Err(error) = node.create_event(warning, reason, &message).await {
             debug!("cannot create an event: {error}");
         }
     }
@@ -159,7 +159,7 @@ async fn tell(node: &OwnNode, reaction: &Reaction) {
 /// Summarizes the health of the node's GPUs.
 fn health_report(state: &State, status: &Status) -> HealthReport {
     let count = state.inventory.gpus.len();
-    if let Some(trouble) = &status.driver_trouble {
+    if let Some(trouble) = &status.driver_error {
         return HealthReport {
             healthy: false,
             reason: "DriverMissing",
@@ -174,14 +174,14 @@ fn health_report(state: &State, status: &Status) -> HealthReport {
         return HealthReport {
             healthy: false,
             reason: "GPUUnhealthy",
-            message: shortened(&causes.collect::<Vec<_>>().join("; ")),
+            message: truncate_message(&causes.collect::<Vec<_>>().join("; ")),
         };
     }
     if !status.differences.is_empty() {
         return HealthReport {
             healthy: false,
             reason: "NotAsConfigured",
-            message: shortened(&status.differences.join("; ")),
+            message: truncate_message(&status.differences.join("; ")),
         };
     }
     let s = if count == 1 { "" } else { "s" };
@@ -193,7 +193,7 @@ fn health_report(state: &State, status: &Status) -> HealthReport {
 }
 
 /// Truncates a message so that it stays readable for a node with sixteen GPUs.
-fn shortened(message: &str) -> String {
+fn truncate_message(message: &str) -> String {
     const LONGEST: usize = 1000;
     if message.chars().count() <= LONGEST {
         return message.to_owned();
@@ -211,10 +211,10 @@ async fn sleep_until(at: Option<Instant>) {
 mod tests {
     use serde_json::json;
 
-    use super::super::api_server::{Known, NODE, server};
+    use super::super::api_server::{NODE, ServerState, start_server};
     use super::*;
     use crate::config;
-    use crate::device::offers;
+    use crate::device::advertised_resources;
     use crate::device::testing::inventory;
     use crate::host::HostFiles;
 
@@ -235,7 +235,7 @@ mod tests {
         let config = config::parse(CONFIG).unwrap();
         let inventory = inventory("l4x1");
         State {
-            offers: offers(&inventory, &config.sharing),
+            advertised_resources: advertised_resources(&inventory, &config.sharing),
             config: Arc::new(config),
             inventory: Arc::new(inventory),
             files: Arc::new(HostFiles::default()),
@@ -244,13 +244,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_startup_taint_goes_when_the_node_is_ready_and_as_often_as_it_is_put_back() {
+    async fn startup_taint_is_removed_whenever_it_returns() {
         let taint = json!({"key": "gpuc.dev/starting", "effect": "NoSchedule"});
-        let (client, known) = server(Known {
+        let (client, known) = start_server(ServerState {
             taints: vec![taint.clone()],
-            ..Known::default()
+            ..ServerState::default()
         });
-        let (node, state) = (OwnNode::new(&client, NODE), state());
+        let (node, state) = (NodeClient::new(&client, NODE), state());
         let (mut status, mut published) = (Status::default(), Published::default());
         let taints = || known.lock().unwrap().taints.len();
         status.scans = 1;

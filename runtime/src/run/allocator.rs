@@ -2,63 +2,70 @@
 
 use std::time::Instant;
 
-use crate::allocate::{self, Grant, Refusal};
-use crate::device::Offer;
-use crate::metrics::Plugin;
-use crate::plugin::{Answers, Refused};
+use crate::allocate::{self, AllocationError, ContainerAllocation};
+use crate::device::AdvertisedResource;
+use crate::metrics::PluginMetrics;
+use crate::plugin::{AllocationHandler, AllocationRejection};
 use crate::preferred;
 use crate::state::State;
 
 /// Answers from the state alone, without driver calls.
 pub(super) struct Allocator {
-    pub(super) metrics: Plugin,
+    pub(super) metrics: PluginMetrics,
 }
 
-impl Answers for Allocator {
-    fn allocate(&self, state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refused> {
+impl AllocationHandler for Allocator {
+    fn allocate(
+        &self,
+        state: &State,
+        advertised: &AdvertisedResource,
+        ids: &[String],
+    ) -> Result<ContainerAllocation, AllocationRejection> {
         let begin = Instant::now();
-        let answer = allocate::allocate(state, offer, ids);
+        let answer = allocate::allocate(state, advertised, ids);
         let took = begin.elapsed();
         answer
-            .inspect(|_| self.metrics.allocated(&offer.resource, took))
+            .inspect(|_| self.metrics.record_allocation(&advertised.resource, took))
             .map_err(|refusal| {
-                self.metrics.refused(&offer.resource, word(&refusal), took);
+                self.metrics
+                    .record_refusal(&advertised.resource, reason_label(&refusal), took);
                 let message = refusal.to_string();
                 match refusal {
-                    Refusal::Unhealthy { .. } | Refusal::NoCapability { .. } => {
-                        Refused::Unusable(message)
+                    AllocationError::Unhealthy { .. }
+                    | AllocationError::MissingCapability { .. } => {
+                        AllocationRejection::Unusable(message)
                     }
-                    Refusal::Empty { .. }
-                    | Refusal::Unknown { .. }
-                    | Refusal::Repeated { .. }
-                    | Refusal::MoreThanOne { .. } => Refused::Invalid(message),
+                    AllocationError::Empty { .. }
+                    | AllocationError::Unknown { .. }
+                    | AllocationError::Duplicate { .. }
+                    | AllocationError::TooMany { .. } => AllocationRejection::Invalid(message),
                 }
             })
     }
 
-    fn preferred(
+    fn preferred_devices(
         &self,
         state: &State,
-        offer: &Offer,
+        advertised: &AdvertisedResource,
         available: &[String],
         must_include: &[String],
         size: usize,
     ) -> Vec<String> {
         let begin = Instant::now();
-        let answer = preferred::preferred(state, offer, available, must_include, size);
-        self.metrics.preferred(begin.elapsed());
+        let answer = preferred::preferred_devices(state, advertised, available, must_include, size);
+        self.metrics.record_preferred_allocation(begin.elapsed());
         answer
     }
 }
 
 /// Returns the reason as the value of a metric label.
-fn word(refusal: &Refusal) -> &'static str {
+fn reason_label(refusal: &AllocationError) -> &'static str {
     match refusal {
-        Refusal::Empty { .. } => "empty",
-        Refusal::Unknown { .. } => "unknown",
-        Refusal::Repeated { .. } => "repeated",
-        Refusal::Unhealthy { .. } => "unwell",
-        Refusal::MoreThanOne { .. } => "more_than_one",
-        Refusal::NoCapability { .. } => "no_capability",
+        AllocationError::Empty { .. } => "empty",
+        AllocationError::Unknown { .. } => "unknown",
+        AllocationError::Duplicate { .. } => "repeated",
+        AllocationError::Unhealthy { .. } => "unwell",
+        AllocationError::TooMany { .. } => "more_than_one",
+        AllocationError::MissingCapability { .. } => "no_capability",
     }
 }

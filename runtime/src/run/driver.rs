@@ -34,10 +34,10 @@ impl DriverLoader {
     /// Opens the driver.
     pub(super) fn open(&self, events: &UnboundedSender<Event>) {
         let loader = self.clone();
-        ask(events, move || Event::Opened(loader.now()));
+        spawn_query(events, move || Event::Opened(loader.open_driver()));
     }
 
-    fn now(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
+    fn open_driver(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
         match &self.fake {
             Some(fake) => {
                 // A simulated driver can be unavailable as well.
@@ -59,7 +59,7 @@ impl DriverLoader {
         let nvml = Arc::clone(nvml);
         let roots = self.roots.clone();
         let host_root = host_root.to_owned();
-        ask(events, move || {
+        spawn_query(events, move || {
             let inventory = discover(&*nvml, &roots, Some(&before));
             Event::Scanned(inventory.map(|inventory| {
                 let files = HostFiles::read(&roots, &host_root, &inventory);
@@ -86,14 +86,14 @@ impl DriverLoader {
 /// Queries the condition of a GPU.
 pub(super) fn probe(nvml: &Arc<dyn Nvml>, gpu: u32, events: &UnboundedSender<Event>) {
     let nvml = Arc::clone(nvml);
-    ask(events, move || Event::Probed(gpu, nvml.condition(gpu)));
+    spawn_query(events, move || Event::Probed(gpu, nvml.condition(gpu)));
 }
 
 /// Monitors the driver; reports arrive as events.
 pub(super) fn watch(
     nvml: &Arc<dyn Nvml>,
     events: &UnboundedSender<Event>,
-) -> io::Result<watcher::Handle> {
+) -> io::Result<watcher::WatcherHandle> {
     let (sender, mut reports) = unbounded_channel::<WatchReport>();
     let events = events.clone();
     tokio::spawn(async move {
@@ -106,7 +106,7 @@ pub(super) fn watch(
     watcher::spawn(Arc::clone(nvml), sender)
 }
 
-fn ask(events: &UnboundedSender<Event>, question: impl FnOnce() -> Event + Send + 'static) {
+fn spawn_query(events: &UnboundedSender<Event>, question: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
     tokio::task::spawn_blocking(move || {
         // The daemon has shut down.

@@ -25,32 +25,32 @@ use crate::config;
 use crate::device::{self, Inventory};
 use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
 use crate::host::HostFiles;
-use crate::metrics::Plugin;
+use crate::metrics::PluginMetrics;
 use crate::mps;
 use crate::nvml::{DriverHandle, Nvml, NvmlError, NvmlErrorKind, watcher};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 
 /// Interval of the periodic GPU discovery: a driver without events may still lose a GPU.
-const RESCAN: Duration = Duration::from_mins(1);
+const RESCAN_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Delay before a triggered GPU discovery: simultaneous events of eight GPUs cause one discovery.
-const SETTLED: Duration = Duration::from_millis(20);
+const RESCAN_DELAY: Duration = Duration::from_millis(20);
 
 /// Backoff between attempts to open a missing driver: initial and maximum.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
 /// Number of failed discoveries before the driver is reopened.
-const LOST_AFTER: u32 = 3;
+const MAX_FAILED_SCANS: u32 = 3;
 
 /// Interval of the readiness check of the MPS control daemon.
 const MPS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Delay before CDI specs that could not be written are retried.
-const SPECS_AGAIN: Duration = Duration::from_secs(5);
+const SPEC_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Maximum number of events that are kept before the first discovery; beyond it, duplicates are dropped.
-const EARLY: usize = 256;
+const MAX_EARLY_EVENTS: usize = 256;
 
 /// The receivers of the daemon's updates: metrics, the Node object, and tests.
 pub struct Outputs {
@@ -61,7 +61,7 @@ pub struct Outputs {
     /// Changes of device health.
     pub changes: mpsc::UnboundedSender<Reaction>,
     /// The counters.
-    pub metrics: Plugin,
+    pub metrics: PluginMetrics,
     /// The driver handle for the measurement of GPUs.
     pub driver: DriverHandle,
 }
@@ -70,26 +70,26 @@ pub struct Outputs {
 pub struct Daemon {
     config: Arc<NodeConfig>,
     /// The values of `DP_DISABLE_HEALTHCHECKS` and `DP_ENABLE_HEALTHCHECKS`.
-    words: (Option<String>, Option<String>),
+    health_check_variables: (Option<String>, Option<String>),
     loader: DriverLoader,
     events: mpsc::UnboundedSender<Event>,
     outputs: Outputs,
     status: Status,
     nvml: Option<Arc<dyn Nvml>>,
-    watcher: Option<watcher::Handle>,
+    watcher: Option<watcher::WatcherHandle>,
     inventory: Arc<Inventory>,
     files: Arc<HostFiles>,
     health: Health,
-    begin: Instant,
+    started_at: Instant,
     /// When to open the driver.
-    opening: Option<Instant>,
+    open_at: Option<Instant>,
     /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
     backoff: Duration,
     scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
     /// Health events from before the first discovery: the driver is monitored from the start.
-    early: Vec<WatchReport>,
+    early_events: Vec<WatchReport>,
     mps_ready: bool,
     mps_at: Option<Instant>,
 }
@@ -110,7 +110,7 @@ impl Daemon {
         let now = Instant::now();
         let mut daemon = Self {
             health: Health::new(policy(&config, &words)),
-            words,
+            health_check_variables: words,
             loader,
             events,
             outputs,
@@ -119,13 +119,13 @@ impl Daemon {
             watcher: None,
             inventory: Arc::default(),
             files: Arc::default(),
-            begin: now,
-            opening: Some(now),
+            started_at: now,
+            open_at: Some(now),
             backoff: BACKOFF.0,
             scanning: false,
             scan_at: None,
             failures: 0,
-            early: Vec::new(),
+            early_events: Vec::new(),
             mps_ready: false,
             mps_at: None,
             config: Arc::new(config),
@@ -135,12 +135,12 @@ impl Daemon {
     }
 
     /// Returns the initial state, which advertises nothing.
-    pub fn nothing(config: &NodeConfig) -> Arc<State> {
+    pub fn empty_state(config: &NodeConfig) -> Arc<State> {
         Arc::new(State {
             config: Arc::new(config.clone()),
             inventory: Arc::default(),
             files: Arc::default(),
-            offers: Vec::new(),
+            advertised_resources: Vec::new(),
             unhealthy: BTreeMap::new(),
         })
     }
@@ -152,45 +152,49 @@ impl Daemon {
             let due = self.next_due();
             let event = tokio::select! {
                 event = events.recv() => event,
-                () = wiring::until(due) => continue,
+                () = wiring::sleep_until(due) => continue,
             };
             match event {
                 Some(Event::Shutdown(why)) => {
                     info!("shutting down: {why}");
                     return;
                 }
-                Some(event) => self.react(event),
+                Some(event) => self.handle_event(event),
                 None => return,
             }
         }
     }
 
-    fn react(&mut self, event: Event) {
+    fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Opened(Ok(nvml)) => self.opened(nvml),
-            Event::Opened(Err(error)) => self.not_opened(&error),
-            Event::Scanned(Ok((inventory, files))) => self.scanned(inventory, files),
-            Event::Scanned(Err(error)) => self.not_scanned(&error),
+            Event::Opened(Ok(nvml)) => self.handle_opened(nvml),
+            Event::Opened(Err(error)) => self.handle_open_failure(&error),
+            Event::Scanned(Ok((inventory, files))) => self.handle_discovery(inventory, files),
+            Event::Scanned(Err(error)) => self.handle_discovery_failure(&error),
             Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
                 // Duplicates during a driver hang are dropped, so that they do not displace other events.
-                if self.early.len() < EARLY || !self.early.contains(&report) {
-                    self.early.push(report);
+                if self.early_events.len() < MAX_EARLY_EVENTS
+                    || !self.early_events.contains(&report)
+                {
+                    self.early_events.push(report);
                 }
             }
-            Event::Watch(report) => self.watched(report),
+            Event::Watch(report) => self.handle_watch_report(report),
             Event::Probed(gpu, answer) => {
-                let now = self.now();
-                let reaction = self.health.probed(&self.inventory, gpu, answer, now);
-                self.follow(reaction);
+                let now = self.elapsed_millis();
+                let reaction = self
+                    .health
+                    .handle_response(&self.inventory, gpu, answer, now);
+                self.apply_reaction(reaction);
             }
-            Event::Config(Ok(config)) => self.configured(config),
+            Event::Config(Ok(config)) => self.apply_config(config),
             Event::Config(Err(error)) => {
                 error!("new configuration rejected, keeping the previous one: {error}");
-                self.outputs.metrics.config_refused();
-                self.status.config_trouble = Some(error.to_string());
+                self.outputs.metrics.count_rejected_config();
+                self.status.config_error = Some(error.to_string());
                 self.publish_status();
             }
-            Event::Plugin(event) => self.plugin_changed(event),
+            Event::Plugin(event) => self.handle_plugin_event(event),
             Event::Rescan => self.scan_at = Some(Instant::now()),
             Event::Liveness(answer) => {
                 // The receiver may be gone.
@@ -200,18 +204,22 @@ impl Daemon {
         }
     }
 
-    fn watched(&mut self, report: WatchReport) {
+    fn handle_watch_report(&mut self, report: WatchReport) {
         if let WatchReport::Failed(error) = &report {
             warn!("GPUs are advertised without health monitoring: {error}");
         }
         let event = HealthEvent::Watch(report);
-        self.outputs.metrics.happened(&self.inventory, &event);
-        let reaction = self.health.apply(&self.inventory, &event, self.now());
-        self.follow(reaction);
+        self.outputs
+            .metrics
+            .record_health_event(&self.inventory, &event);
+        let reaction = self
+            .health
+            .apply(&self.inventory, &event, self.elapsed_millis());
+        self.apply_reaction(reaction);
     }
 
-    fn opened(&mut self, nvml: Arc<dyn Nvml>) {
-        self.opening = None;
+    fn handle_opened(&mut self, nvml: Arc<dyn Nvml>) {
+        self.open_at = None;
         self.failures = 0;
         info!("driver loaded");
         self.outputs.driver.set(Some(Arc::clone(&nvml)));
@@ -220,137 +228,142 @@ impl Daemon {
         self.scan_at = Some(Instant::now());
     }
 
-    fn not_opened(&mut self, error: &NvmlError) {
-        self.open_later();
+    fn handle_open_failure(&mut self, error: &NvmlError) {
+        self.schedule_open();
         let trouble = Some(error.to_string());
-        if self.status.driver_trouble == trouble {
+        if self.status.driver_error == trouble {
             debug!("still waiting for the driver: {error}");
         } else {
             warn!("waiting for the driver: {error}");
-            self.status.driver_trouble = trouble;
+            self.status.driver_error = trouble;
             self.publish_status();
         }
     }
 
-    fn open_later(&mut self) {
-        self.opening = Some(Instant::now() + self.backoff);
+    fn schedule_open(&mut self) {
+        self.open_at = Some(Instant::now() + self.backoff);
         self.backoff = (self.backoff * 2).min(BACKOFF.1);
     }
 
-    fn scanned(&mut self, inventory: Inventory, files: HostFiles) {
+    fn handle_discovery(&mut self, inventory: Inventory, files: HostFiles) {
         self.scanning = false;
         self.failures = 0;
         self.backoff = BACKOFF.0;
         // Only a successful discovery resets the backoff, not opening the driver.
-        let is_back = self.status.driver_trouble.take().is_some();
-        self.outputs.metrics.rescanned(true);
+        let driver_recovered = self.status.driver_error.take().is_some();
+        self.outputs.metrics.count_rescan(true);
         self.status.scans += 1;
-        self.scan_at.get_or_insert(Instant::now() + RESCAN);
-        let is_news = is_back || inventory != *self.inventory || files != *self.files;
+        self.scan_at.get_or_insert(Instant::now() + RESCAN_INTERVAL);
+        let is_changed = driver_recovered || inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
-        let now = self.now();
+        let now = self.elapsed_millis();
         let reaction = self
             .health
             .apply(&self.inventory, &HealthEvent::Scanned, now);
         let differences = device::differences(&self.inventory, &self.config);
-        self.status.compare(differences);
+        self.status.update_differences(differences);
         self.publish_status();
-        if is_news {
+        if is_changed {
             info!(gpus = self.inventory.gpus.len(), "discovered GPUs");
         }
         // After a reload of the driver, the same GPUs may be back and have recovered.
         self.publish();
-        self.follow(reaction);
-        for report in std::mem::take(&mut self.early) {
-            self.watched(report);
+        self.apply_reaction(reaction);
+        for report in std::mem::take(&mut self.early_events) {
+            self.handle_watch_report(report);
         }
     }
 
     /// Handles a failed discovery. Resources stay advertised until several discoveries failed. The driver is then
     /// considered unloaded, and all handles are closed, because open handles prevent its replacement.
-    fn not_scanned(&mut self, error: &NvmlError) {
+    fn handle_discovery_failure(&mut self, error: &NvmlError) {
         self.scanning = false;
         self.failures += 1;
-        self.outputs.metrics.rescanned(false);
-        self.outputs.metrics.nvml_error(error.kind);
+        self.outputs.metrics.count_rescan(false);
+        self.outputs.metrics.count_nvml_error(error.kind);
         self.status.failed_scans += 1;
         warn!("cannot read the GPUs: {error}");
         self.publish_status();
         // A lost GPU that still does not respond stays lost.
-        if self.failures < LOST_AFTER && self.status.driver_trouble.is_none() {
+        if self.failures < MAX_FAILED_SCANS && self.status.driver_error.is_none() {
             self.scan_at = Some(Instant::now() + BACKOFF.0 * (1 << self.failures));
             return;
         }
         self.nvml = None;
         self.outputs.driver.set(None);
         self.scan_at = None;
-        self.open_later();
-        self.status.driver_trouble = Some(error.to_string());
+        self.schedule_open();
+        self.status.driver_error = Some(error.to_string());
         self.publish_status();
         self.publish();
         if self.watcher.take().is_some() {
             // Events from now on are missed; GPUs are queried when monitoring resumes.
-            self.watched(WatchReport::Failed(error.clone()));
+            self.handle_watch_report(WatchReport::Failed(error.clone()));
         }
     }
 
-    fn configured(&mut self, config: NodeConfig) {
+    fn apply_config(&mut self, config: NodeConfig) {
         info!(pool = config.pool, "configuration changed");
         if config.driver != self.config.driver {
             warn!("the change of `driver` takes effect when this pod restarts");
         }
-        let watched = self.health.policy().watches();
-        self.health.set_policy(policy(&config, &self.words));
-        self.outputs.metrics.config_loaded(&config::digest(&config));
+        let watched = self.health.policy().needs_monitoring();
+        self.health
+            .set_policy(policy(&config, &self.health_check_variables));
+        self.outputs
+            .metrics
+            .set_config_hash(&config::digest(&config));
         self.config = Arc::new(config);
-        self.status.config_trouble = None;
+        self.status.config_error = None;
         let differences = device::differences(&self.inventory, &self.config);
-        self.status.compare(differences);
+        self.status.update_differences(differences);
         self.publish_status();
-        if self.health.policy().watches() != watched {
+        if self.health.policy().needs_monitoring() != watched {
             self.watch_driver();
             let monitoring = self.health.monitoring();
             self.outputs
                 .metrics
-                .reacted(&Reaction::default(), monitoring);
+                .record_reaction(&Reaction::default(), monitoring);
         }
         self.check_mps();
         self.publish();
     }
 
-    fn plugin_changed(&mut self, event: PluginEvent) {
+    fn handle_plugin_event(&mut self, event: PluginEvent) {
         match &event {
-            PluginEvent::Registered { resource, .. } => self.outputs.metrics.registered(resource),
+            PluginEvent::Registered { resource, .. } => {
+                self.outputs.metrics.count_registration(resource)
+            }
             PluginEvent::NotRegistered { resource, .. } => {
-                self.outputs.metrics.registration_failed(resource);
+                self.outputs.metrics.count_registration_failure(resource);
             }
             _ => {}
         }
-        if self.status.heard(event) {
+        if self.status.handle_plugin_event(event) {
             self.publish_status();
         }
     }
 
     /// Applies a change of device health.
-    fn follow(&mut self, reaction: Reaction) {
+    fn apply_reaction(&mut self, reaction: Reaction) {
         self.outputs
             .metrics
-            .reacted(&reaction, self.health.monitoring());
-        for (part, cause) in &reaction.fell {
+            .record_reaction(&reaction, self.health.monitoring());
+        for (part, cause) in &reaction.became_unhealthy {
             error!("{part} is unhealthy: {cause}");
         }
         for part in &reaction.recovered {
             info!("{part} recovered");
         }
         if reaction.rescan {
-            let soon = Instant::now() + SETTLED;
+            let soon = Instant::now() + RESCAN_DELAY;
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
         }
         if reaction.changed {
             self.publish();
         }
-        if !reaction.fell.is_empty() || !reaction.recovered.is_empty() {
+        if !reaction.became_unhealthy.is_empty() || !reaction.recovered.is_empty() {
             // The receiver may be gone.
             let _ = self.outputs.changes.send(reaction);
         }
@@ -359,7 +372,7 @@ impl Daemon {
     /// Publishes a new state.
     fn publish(&mut self) {
         let mut unhealthy = self.health.unhealthy();
-        let trouble = match &self.status.driver_trouble {
+        let trouble = match &self.status.driver_error {
             Some(trouble) => Some(format!("the driver is unloaded: {trouble}")),
             None => (!self.mps_ready).then(|| "the MPS control daemon is not ready".to_owned()),
         };
@@ -369,7 +382,10 @@ impl Daemon {
             }
         }
         let mut state = State {
-            offers: device::offers(&self.inventory, &self.config.sharing),
+            advertised_resources: device::advertised_resources(
+                &self.inventory,
+                &self.config.sharing,
+            ),
             config: Arc::clone(&self.config),
             inventory: Arc::clone(&self.inventory),
             files: Arc::clone(&self.files),
@@ -383,7 +399,7 @@ impl Daemon {
                 let unhealthy = state.unhealthy.entry(gpu.id());
                 unhealthy.or_insert_with(|| trouble.clone());
             }
-            let soon = Instant::now() + SPECS_AGAIN;
+            let soon = Instant::now() + SPEC_RETRY_DELAY;
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
         }
         if state != **self.outputs.state.borrow() {
@@ -394,18 +410,18 @@ impl Daemon {
     fn publish_status(&self) {
         let status = &self.status;
         self.outputs.status.send_if_modified(|current| {
-            let is_news = current != status;
-            if is_news {
+            let is_changed = current != status;
+            if is_changed {
                 current.clone_from(status);
             }
-            is_news
+            is_changed
         });
     }
 
     fn run_due_tasks(&mut self) {
         let now = Instant::now();
-        if self.opening.is_some_and(|at| at <= now) {
-            self.opening = None;
+        if self.open_at.is_some_and(|at| at <= now) {
+            self.open_at = None;
             self.loader.open(&self.events);
         }
         if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
@@ -417,17 +433,17 @@ impl Daemon {
                     .scan(nvml, Arc::clone(&self.inventory), host_root, &self.events);
             }
         }
-        for gpu in self.health.due(self.now()) {
+        for gpu in self.health.take_due_queries(self.elapsed_millis()) {
             if let Some(nvml) = &self.nvml {
                 driver::probe(nvml, gpu, &self.events);
                 continue;
             }
-            let gone = NvmlError {
+            let unloaded = NvmlError {
                 kind: NvmlErrorKind::NoDriver,
                 message: "the driver is unloaded".to_owned(),
             };
             // This loop receives the event.
-            let _ = self.events.send(Event::Probed(gpu, Err(gone)));
+            let _ = self.events.send(Event::Probed(gpu, Err(unloaded)));
         }
         if self.mps_at.is_some_and(|at| at <= now) {
             let ready = self.mps_ready;
@@ -441,9 +457,9 @@ impl Daemon {
     /// Returns when the next timer expires.
     fn next_due(&self) -> Option<Instant> {
         let probe = self.health.next_probe();
-        let probe = probe.map(|at| self.begin + Duration::from_millis(at));
+        let probe = probe.map(|at| self.started_at + Duration::from_millis(at));
         let scan = self.scan_at.filter(|_| !self.scanning);
-        [probe, scan, self.opening, self.mps_at]
+        [probe, scan, self.open_at, self.mps_at]
             .into_iter()
             .flatten()
             .min()
@@ -455,7 +471,7 @@ impl Daemon {
         let Some(nvml) = self
             .nvml
             .as_ref()
-            .filter(|_| self.health.policy().watches())
+            .filter(|_| self.health.policy().needs_monitoring())
         else {
             return;
         };
@@ -471,15 +487,15 @@ impl Daemon {
             (self.mps_ready, self.mps_at) = (true, None);
             return;
         };
-        let offers = device::offers(&self.inventory, &self.config.sharing);
-        let mut resources = offers.iter().map(|offer| &offer.resource);
+        let advertised = device::advertised_resources(&self.inventory, &self.config.sharing);
+        let mut resources = advertised.iter().map(|offer| &offer.resource);
         self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
         self.mps_at = Some(Instant::now() + MPS_CHECK_INTERVAL);
     }
 
     /// Returns the milliseconds since the daemon started.
-    fn now(&self) -> u64 {
-        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    fn elapsed_millis(&self) -> u64 {
+        u64::try_from(self.started_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -8,9 +8,9 @@ use crate::plugin::PluginEvent;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Why the driver cannot be used, if so.
-    pub driver_trouble: Option<String>,
+    pub driver_error: Option<String>,
     /// Why the last configuration was rejected, if so.
-    pub config_trouble: Option<String>,
+    pub config_error: Option<String>,
     /// The resources registered with the running kubelet.
     pub registered: BTreeSet<String>,
     /// The number of successful GPU discoveries.
@@ -23,7 +23,7 @@ pub struct Status {
 
 impl Status {
     /// Updates the differences between the node and its configuration, and logs them if they changed.
-    pub(super) fn compare(&mut self, differences: Vec<String>) {
+    pub(super) fn update_differences(&mut self, differences: Vec<String>) {
         // Before the first discovery, everything differs.
         if self.scans > 0 && differences != self.differences {
             for difference in &differences {
@@ -34,18 +34,17 @@ impl Status {
     }
 
     /// Processes an event of a device plugin. Returns whether the status changed.
-    pub(super) fn heard(&mut self, event: PluginEvent) -> bool {
+    pub(super) fn handle_plugin_event(&mut self, event: PluginEvent) -> bool {
         match event {
-            PluginEvent::Known {
+            PluginEvent::RegistrationChanged {
                 resource,
-                known: true,
+                is_registered: true,
             } => self.registered.insert(resource),
-            PluginEvent::Known { resource, .. } | PluginEvent::Closed { resource } => {
-                self.registered.remove(&resource)
-            }
+            PluginEvent::RegistrationChanged { resource, .. }
+            | PluginEvent::Closed { resource } => self.registered.remove(&resource),
             PluginEvent::Registered { .. }
             | PluginEvent::NotRegistered { .. }
-            | PluginEvent::GivenUp { .. }
+            | PluginEvent::DroppedByKubelet { .. }
             | PluginEvent::NotBound { .. }
             | PluginEvent::Bound { .. }
             | PluginEvent::SocketLost { .. }

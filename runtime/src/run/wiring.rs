@@ -15,15 +15,17 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::allocator::Allocator;
-use super::probes::Liveness;
+use super::probes::EventLoopProbes;
 use super::{Daemon, DriverLoader, Event, Outputs, Status};
 use crate::config;
 use crate::host::Roots;
 use crate::kubelet::pod_resources;
-use crate::metrics::{Exporter, Plugin, PodDevices, Sources as Measured, http, sampler};
+use crate::metrics::{
+    Exporter, MetricSources as Measured, PluginMetrics, PodDevices, http, sampler,
+};
 use crate::nvml::{DriverHandle, fake::Fake};
 use crate::plugin::{Plugins, Setup};
-use crate::publish::{OwnNode, Sources, follow};
+use crate::publish::{NodeClient, PublisherInputs, run_node_publisher};
 use crate::state::State;
 
 /// Delay before a port that is in use is retried.
@@ -56,19 +58,19 @@ pub async fn serve(settings: Settings) -> Result<()> {
     let text = config::read(&settings.config).with_context(|| name.clone())?;
     let first = config::parse(&text).with_context(|| name)?;
     let (events, happened) = mpsc::unbounded_channel();
-    let (state_sender, state) = watch::channel(Daemon::nothing(&first));
+    let (state_sender, state) = watch::channel(Daemon::empty_state(&first));
     let (status_sender, status) = watch::channel(Status::default());
     let (change_sender, changes) = mpsc::unbounded_channel();
-    let metrics = Plugin::default();
-    metrics.config_loaded(&config::digest(&first));
+    let metrics = PluginMetrics::default();
+    metrics.set_config_hash(&config::digest(&first));
     let driver = DriverHandle::default();
 
-    signals(&events)?;
+    subscribe_to_signals(&events)?;
     let (plugin_events, mut plugins_said) = mpsc::unbounded_channel();
     let plugins = Plugins::start(Setup {
         folder: settings.device_plugins.clone(),
         state: state.clone(),
-        answers: Arc::new(Allocator {
+        handler: Arc::new(Allocator {
             metrics: metrics.clone(),
         }),
         events: plugin_events,
@@ -95,26 +97,26 @@ pub async fn serve(settings: Settings) -> Result<()> {
         Measured {
             state: state.clone(),
             nvml: Arc::new(driver.clone()),
-            pods: pods(&settings.pod_resources),
+            pods: pod_lister(&settings.pod_resources),
             hostname: settings.node_name.clone(),
         },
         metrics.clone(),
-        sampler::LIMIT,
-        sampler::KEEP,
+        sampler::SAMPLE_TIMEOUT,
+        sampler::CACHE_TIME,
     );
-    let probes = Liveness {
+    let probes = EventLoopProbes {
         events: events.clone(),
         state: state.clone(),
         status: status.clone(),
     };
-    tokio::spawn(answer_http(
+    tokio::spawn(serve_http(
         settings.listen,
         state.clone(),
         Arc::new(exporter),
         Arc::new(probes),
     ));
     let name = settings.node_name.clone();
-    let sources = Sources {
+    let sources = PublisherInputs {
         state,
         status,
         changes,
@@ -140,16 +142,16 @@ pub async fn serve(settings: Settings) -> Result<()> {
 
 /// Updates the Node object. Pods wait for the registration with the kubelet, but not for labels. The API client, with
 /// its certificates, is therefore initialized after the first registration, or after a timeout.
-async fn publish_node(name: String, sources: Sources) {
+async fn publish_node(name: String, sources: PublisherInputs) {
     let mut status = sources.status.clone();
     let registered = status.wait_for(|status| !status.registered.is_empty());
     // The Node is updated in both cases.
     drop(tokio::time::timeout(KUBELET_TIMEOUT, registered).await);
-    follow(own_node(&name), sources).await;
+    run_node_publisher(node_client(&name), sources).await;
 }
 
 /// Creates the API client for the node, if it is in a cluster.
-fn own_node(name: &str) -> Option<OwnNode> {
+fn node_client(name: &str) -> Option<NodeClient> {
     if name.is_empty() {
         info!("no node name: labels, conditions and events are not published");
         return None;
@@ -158,7 +160,7 @@ fn own_node(name: &str) -> Option<OwnNode> {
         .map_err(|error| error.to_string())
         .and_then(|config| kube::Client::try_from(config).map_err(|error| error.to_string()));
     match client {
-        Ok(client) => Some(OwnNode::new(&client, name)),
+        Ok(client) => Some(NodeClient::new(&client, name)),
         Err(error) => {
             warn!(
                 "cannot connect to the API server, labels, conditions and events are not published: {error}"
@@ -169,19 +171,19 @@ fn own_node(name: &str) -> Option<OwnNode> {
 }
 
 /// Returns a function that lists the device assignments that the kubelet reports.
-fn pods(
+fn pod_lister(
     socket: &Path,
-) -> Box<dyn Fn() -> crate::metrics::Later<Option<Vec<PodDevices>>> + Send + Sync> {
+) -> Box<dyn Fn() -> crate::metrics::BoxedFuture<Option<Vec<PodDevices>>> + Send + Sync> {
     let socket = socket.to_owned();
     Box::new(move || {
         let socket = socket.clone();
-        Box::pin(async move { pod_resources::list(&socket).await.ok() })
+        Box::pin(async move { pod_resources::list_pod_devices(&socket).await.ok() })
     })
 }
 
 /// Serves metrics and probes at the configured port. A port in use is retried: the GPUs are served meanwhile, and the
 /// previous port, if any, stays open until then.
-async fn answer_http(
+async fn serve_http(
     address: IpAddr,
     mut state: watch::Receiver<Arc<State>>,
     exporter: Arc<Exporter>,
@@ -223,7 +225,7 @@ async fn answer_http(
         }
         tokio::select! {
             changed = state.changed() => if changed.is_err() { return },
-            () = until(refused.map(|(_, at)| at)) => {}
+            () = sleep_until(refused.map(|(_, at)| at)) => {}
             // Reaps an aborted task.
             Some(_) = servers.join_next() => {}
         }
@@ -231,7 +233,7 @@ async fn answer_http(
 }
 
 /// Maps SIGTERM, SIGINT and SIGQUIT to shutdown, and SIGHUP to a GPU discovery.
-fn signals(events: &UnboundedSender<Event>) -> Result<()> {
+fn subscribe_to_signals(events: &UnboundedSender<Event>) -> Result<()> {
     let ends = [
         (SignalKind::terminate(), "SIGTERM"),
         (SignalKind::interrupt(), "SIGINT"),
@@ -259,7 +261,7 @@ fn signals(events: &UnboundedSender<Event>) -> Result<()> {
 }
 
 /// Waits until `due`, or indefinitely if it is `None`.
-pub(super) async fn until(due: Option<Instant>) {
+pub(super) async fn sleep_until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due).await,
         None => std::future::pending().await,

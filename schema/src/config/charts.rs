@@ -74,7 +74,7 @@ fn is_empty(values: &Spanned<Fragment>) -> bool {
 
 impl Charts {
     /// The charts that are set in the file, by name.
-    pub fn written(&self) -> impl Iterator<Item = (&'static str, &Spanned<ChartSettings>)> {
+    pub fn configured(&self) -> impl Iterator<Item = (&'static str, &Spanned<ChartSettings>)> {
         let charts = [
             ("aws-efa-k8s-device-plugin", &self.aws_efa_k8s_device_plugin),
             ("cluster-autoscaler", &self.cluster_autoscaler),
@@ -99,13 +99,13 @@ impl Charts {
 
     /// The settings of the chart of this name, if set.
     pub fn get(&self, name: &str) -> Option<&Spanned<ChartSettings>> {
-        self.written()
+        self.configured()
             .find(|(chart, _)| *chart == name)
             .map(|(_, settings)| settings)
     }
 
     /// Whether no chart is set.
     pub fn is_empty(&self) -> bool {
-        self.written().next().is_none()
+        self.configured().next().is_none()
     }
 }

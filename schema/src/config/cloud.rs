@@ -382,5 +382,5 @@ pub enum Distribution {
 }
 
 fn yes() -> Spanned<bool> {
-    Spanned::unwritten(true)
+    Spanned::without_span(true)
 }

@@ -16,16 +16,16 @@ pub enum CountOrPercent {
     /// A percentage of pods.
     Percent(u64),
     /// Neither a number nor a percentage.
-    Neither(String),
+    Invalid(String),
 }
 
 impl CountOrPercent {
     /// The number of pods out of `pods`; percentages are rounded up.
-    pub fn of(&self, pods: u32) -> Option<u64> {
+    pub fn resolve(&self, pods: u32) -> Option<u64> {
         match self {
             Self::Count(count) => Some(*count),
             Self::Percent(percent) => Some(percent.saturating_mul(pods.into()).div_ceil(100)),
-            Self::Neither(_) => None,
+            Self::Invalid(_) => None,
         }
     }
 }
@@ -35,7 +35,7 @@ impl fmt::Display for CountOrPercent {
         match self {
             Self::Count(count) => write!(f, "{count}"),
             Self::Percent(percent) => write!(f, "{percent}%"),
-            Self::Neither(text) => f.write_str(text),
+            Self::Invalid(text) => f.write_str(text),
         }
     }
 }
@@ -70,14 +70,14 @@ impl Visitor<'_> for CountVisitor {
 
     /// A negative number is kept as text; the code that uses it reports it.
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<CountOrPercent, E> {
-        Ok(CountOrPercent::Neither(number.to_string()))
+        Ok(CountOrPercent::Invalid(number.to_string()))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<CountOrPercent, E> {
         let digits = text.strip_suffix('%');
         let digits = digits.filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
         let percent = digits.and_then(|it| it.parse().ok());
-        let neither = || CountOrPercent::Neither(text.to_owned());
+        let neither = || CountOrPercent::Invalid(text.to_owned());
         Ok(percent.map_or_else(neither, CountOrPercent::Percent))
     }
 }
@@ -114,8 +114,8 @@ mod tests {
             (percent(100), 5, 5),
             (percent(50), 0, 0),
         ] {
-            assert_eq!(written.of(pods), Some(count), "{written} of {pods}");
+            assert_eq!(written.resolve(pods), Some(count), "{written} of {pods}");
         }
-        assert_eq!(CountOrPercent::Neither("half".to_owned()).of(2), None);
+        assert_eq!(CountOrPercent::Invalid("half".to_owned()).resolve(2), None);
     }
 }

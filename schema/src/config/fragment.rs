@@ -40,7 +40,7 @@ impl Fragment {
     }
 
     /// The value at a path of keys, unless it is `null`.
-    pub fn at(&self, path: &[&str]) -> Option<&Spanned<Self>> {
+    pub fn get_path(&self, path: &[&str]) -> Option<&Spanned<Self>> {
         let (key, rest) = path.split_first()?;
         let Self::Map(entries) = self else {
             return None;
@@ -49,23 +49,27 @@ impl Fragment {
         let (_, value) = found.next()?;
         match rest {
             [] => Some(value).filter(|value| value.value != Self::Null),
-            rest => value.value.at(rest),
+            rest => value.value.get_path(rest),
         }
     }
 
     /// Calls `found` for every string, including keys.
-    pub fn texts<'a>(&'a self, found: &mut dyn FnMut(&'a str, crate::Span), at: crate::Span) {
+    pub fn visit_strings<'a>(
+        &'a self,
+        found: &mut dyn FnMut(&'a str, crate::Span),
+        at: crate::Span,
+    ) {
         match self {
             Self::Text(text) => found(text, at),
             Self::List(items) => {
                 for item in items {
-                    item.value.texts(found, item.span);
+                    item.value.visit_strings(found, item.span);
                 }
             }
             Self::Map(entries) => {
                 for (key, value) in entries {
                     found(key, key.span);
-                    value.value.texts(found, value.span);
+                    value.value.visit_strings(found, value.span);
                 }
             }
             Self::Null | Self::Bool(_) | Self::Integer(_) | Self::Float(_) => {}

@@ -67,11 +67,11 @@ pub struct Argocd {
 }
 
 fn flux_namespace() -> Spanned<String> {
-    Spanned::unwritten("flux-system".to_owned())
+    Spanned::without_span("flux-system".to_owned())
 }
 
 fn argocd_namespace() -> Spanned<String> {
-    Spanned::unwritten("argocd".to_owned())
+    Spanned::without_span("argocd".to_owned())
 }
 
 impl Gitops {
@@ -101,7 +101,7 @@ impl Gitops {
 
     /// The name of the destination cluster, for a controller that can deploy to other clusters. Empty for the
     /// controller's own cluster.
-    pub fn brought_to(&self) -> Option<&str> {
+    pub fn destination_cluster(&self) -> Option<&str> {
         match self {
             Self::Flux(_) => None,
             Self::Argocd(argocd) => {

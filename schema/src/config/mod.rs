@@ -50,7 +50,7 @@ pub use sharing::*;
 pub use stack::*;
 pub use storage::*;
 pub use teams::*;
-pub use texts::{Text, texts};
+pub use texts::{Text, all_texts};
 pub use workloads::*;
 
 use crate::Spanned;

@@ -75,13 +75,13 @@ pub struct Alerts {
 impl Default for Alerts {
     fn default() -> Self {
         Self {
-            temperature_celsius: Spanned::unwritten(85),
-            memory_used_percent: Spanned::unwritten(95),
+            temperature_celsius: Spanned::without_span(85),
+            memory_used_percent: Spanned::without_span(95),
             power_watts: None,
-            idle_percent: Spanned::unwritten(5),
-            idle_minutes: Spanned::unwritten(60),
-            pcie_replays_per_minute: Spanned::unwritten(10),
-            quota_used_percent: Spanned::unwritten(90),
+            idle_percent: Spanned::without_span(5),
+            idle_minutes: Spanned::without_span(60),
+            pcie_replays_per_minute: Spanned::without_span(10),
+            quota_used_percent: Spanned::without_span(90),
             disabled: Vec::new(),
         }
     }
@@ -125,7 +125,7 @@ pub struct InstalledPrometheus {
 impl Default for InstalledPrometheus {
     fn default() -> Self {
         Self {
-            retention_days: Spanned::unwritten(15),
+            retention_days: Spanned::without_span(15),
             storage: None,
             grafana: None,
         }

@@ -45,7 +45,7 @@ pub struct JupyterHub {
 }
 
 fn idle_minutes() -> Spanned<u32> {
-    Spanned::unwritten(60)
+    Spanned::without_span(60)
 }
 
 /// The volumes for users' files.
@@ -76,7 +76,7 @@ pub enum NotebookService {
 
 impl NotebookService {
     /// The Kubernetes Service type, as used in the chart's values.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ClusterIP => "ClusterIP",
             Self::NodePort => "NodePort",

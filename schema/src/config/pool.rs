@@ -220,7 +220,7 @@ pub enum Rdma {
 
 impl Rdma {
     /// The settings of the adapters, independent of the link type.
-    pub fn cards(&self) -> &RdmaCards {
+    pub fn adapters(&self) -> &RdmaCards {
         match self {
             Self::Infiniband(cards) | Self::Roce(cards) => cards,
         }
@@ -374,5 +374,5 @@ pub struct ExistingPool {
 }
 
 fn disk() -> Spanned<u32> {
-    Spanned::unwritten(100)
+    Spanned::without_span(100)
 }

@@ -232,5 +232,5 @@ pub struct Priority {
 }
 
 fn preempts() -> Spanned<bool> {
-    Spanned::unwritten(true)
+    Spanned::without_span(true)
 }

@@ -15,67 +15,67 @@ pub struct Text<'a> {
     /// Its location.
     pub span: Span,
     /// Whether it can have several lines, as command arguments and variables can.
-    pub many_lines: bool,
+    pub is_multiline: bool,
 }
 
 /// All strings of a file, including the keys of string maps, but without quantities, which have their own syntax.
-pub fn texts(config: &GpuCluster) -> Vec<Text<'_>> {
+pub fn all_texts(config: &GpuCluster) -> Vec<Text<'_>> {
     let mut texts = Texts::default();
-    texts.one(&config.metadata.name);
-    texts.some(&config.base);
-    texts.some(&config.allow);
-    texts.one(&config.kubernetes.version);
-    texts.cloud(&config.cloud);
-    texts.stack(&config.stack);
-    texts.storage(config);
-    texts.pools(config);
-    texts.teams(config);
+    texts.add(&config.metadata.name);
+    texts.add_all(&config.base);
+    texts.add_all(&config.allow);
+    texts.add(&config.kubernetes.version);
+    texts.add_cloud(&config.cloud);
+    texts.add_stack(&config.stack);
+    texts.add_storage(config);
+    texts.add_pools(config);
+    texts.add_teams(config);
     match (config.monitoring.as_ref()).map(|monitoring| &monitoring.prometheus.value) {
-        Some(Prometheus::Existing(existing)) => texts.one(&existing.release),
+        Some(Prometheus::Existing(existing)) => texts.add(&existing.release),
         Some(Prometheus::Install(install)) => {
             let storage = install.storage.as_ref();
-            texts.some(storage.and_then(|storage| storage.class.as_ref()));
-            texts.some(install.grafana.as_ref().map(|it| &it.admin_secret));
+            texts.add_all(storage.and_then(|storage| storage.class.as_ref()));
+            texts.add_all(install.grafana.as_ref().map(|it| &it.admin_secret));
         }
         None => {}
     }
-    texts.workloads(config);
+    texts.add_workloads(config);
     if let Some(Notebooks::JupyterHub(hub)) = config.notebooks.as_ref().map(|it| &it.value) {
-        texts.some(&hub.image);
-        texts.some(hub.storage.as_ref().and_then(|it| it.class.as_ref()));
-        texts.some(&hub.secret);
+        texts.add_all(&hub.image);
+        texts.add_all(hub.storage.as_ref().and_then(|it| it.class.as_ref()));
+        texts.add_all(&hub.secret);
         for profile in &hub.profiles {
-            texts.one(&profile.name);
-            texts.some(&profile.pool);
-            texts.some(&profile.profile);
-            texts.some(&profile.image);
+            texts.add(&profile.name);
+            texts.add_all(&profile.pool);
+            texts.add_all(&profile.profile);
+            texts.add_all(&profile.image);
         }
     }
-    texts.some(&config.mirror.images);
-    texts.some(&config.mirror.charts);
-    texts.map(&config.digests);
-    for (_, settings) in config.charts.written() {
-        texts.fragment(&settings.values);
+    texts.add_all(&config.mirror.images);
+    texts.add_all(&config.mirror.charts);
+    texts.add_map(&config.digests);
+    for (_, settings) in config.charts.configured() {
+        texts.add_fragment(&settings.values);
     }
     match config.gitops.as_ref().map(|it| &it.value) {
         Some(Gitops::Flux(flux)) => {
-            texts.some([&flux.repository, &flux.branch, &flux.path, &flux.namespace]);
-            texts.some(&flux.secret);
+            texts.add_all([&flux.repository, &flux.branch, &flux.path, &flux.namespace]);
+            texts.add_all(&flux.secret);
         }
         Some(Gitops::Argocd(argo)) => {
-            texts.some([&argo.repository, &argo.branch, &argo.path, &argo.namespace]);
-            texts.some(&argo.cluster);
+            texts.add_all([&argo.repository, &argo.branch, &argo.path, &argo.namespace]);
+            texts.add_all(&argo.cluster);
         }
         None => {}
     }
     texts.found
 }
 
-fn text(written: &Spanned<String>, many_lines: bool) -> Text<'_> {
+fn new_text(written: &Spanned<String>, is_multiline: bool) -> Text<'_> {
     Text {
         written,
         span: written.span,
-        many_lines,
+        is_multiline,
     }
 }
 
@@ -85,256 +85,259 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn one(&mut self, written: &'a Spanned<String>) {
-        self.found.push(text(written, false));
+    fn add(&mut self, written: &'a Spanned<String>) {
+        self.found.push(new_text(written, false));
     }
 
-    fn some(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
+    fn add_all(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
         for text in written {
-            self.one(text);
+            self.add(text);
         }
     }
 
-    fn map(&mut self, map: &'a TextMap) {
+    fn add_map(&mut self, map: &'a TextMap) {
         for (key, value) in map {
-            self.some([key, value]);
+            self.add_all([key, value]);
         }
     }
 
-    fn lines(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
-        let lines = written.into_iter().map(|written| text(written, true));
+    fn add_multiline(&mut self, written: impl IntoIterator<Item = &'a Spanned<String>>) {
+        let lines = written.into_iter().map(|written| new_text(written, true));
         self.found.extend(lines);
     }
 
-    fn cloud(&mut self, cloud: &'a CloudSection) {
+    fn add_cloud(&mut self, cloud: &'a CloudSection) {
         match cloud {
             CloudSection::Aws(aws) => {
-                self.some([&aws.account, &aws.region]);
+                self.add_all([&aws.account, &aws.region]);
                 match &aws.cluster.value {
                     AwsCluster::Create(create) => {
                         match create.vpc.as_ref().map(|vpc| &vpc.value) {
-                            Some(AwsVpc::Cidr(range)) => self.one(range),
-                            Some(AwsVpc::Existing(vpc)) => self.vpc(vpc),
+                            Some(AwsVpc::Cidr(range)) => self.add(range),
+                            Some(AwsVpc::Existing(vpc)) => self.add_vpc(vpc),
                             None => {}
                         }
-                        self.some(&create.zones);
+                        self.add_all(&create.zones);
                     }
                     AwsCluster::Existing(existing) => {
-                        self.some(&existing.name);
-                        existing.vpc.iter().for_each(|vpc| self.vpc(vpc));
+                        self.add_all(&existing.name);
+                        existing.vpc.iter().for_each(|vpc| self.add_vpc(vpc));
                     }
                 }
-                self.map(&aws.tags);
+                self.add_map(&aws.tags);
             }
             CloudSection::Gcp(gcp) => {
-                self.some([&gcp.project, &gcp.location]);
+                self.add_all([&gcp.project, &gcp.location]);
                 match &gcp.cluster.value {
                     GcpCluster::Create(create) => {
-                        self.some(&create.network);
-                        self.some(&create.subnetwork);
-                        self.maintenance(create.maintenance.as_ref());
+                        self.add_all(&create.network);
+                        self.add_all(&create.subnetwork);
+                        self.add_maintenance(create.maintenance.as_ref());
                     }
-                    GcpCluster::Existing(existing) => self.some(&existing.name),
+                    GcpCluster::Existing(existing) => self.add_all(&existing.name),
                 }
-                self.map(&gcp.resource_labels);
+                self.add_map(&gcp.resource_labels);
             }
             CloudSection::Azure(azure) => {
-                self.some([&azure.subscription, &azure.resource_group, &azure.location]);
+                self.add_all([&azure.subscription, &azure.resource_group, &azure.location]);
                 match &azure.cluster.value {
                     AzureCluster::Create(create) => {
-                        self.some(&create.subnet);
-                        self.maintenance(create.maintenance.as_ref());
+                        self.add_all(&create.subnet);
+                        self.add_maintenance(create.maintenance.as_ref());
                     }
-                    AzureCluster::Existing(existing) => self.some(&existing.name),
+                    AzureCluster::Existing(existing) => self.add_all(&existing.name),
                 }
-                self.map(&azure.tags);
+                self.add_map(&azure.tags);
             }
-            CloudSection::OnPrem(on_prem) => self.one(&on_prem.context),
+            CloudSection::OnPrem(on_prem) => self.add(&on_prem.context),
         }
     }
 
-    fn maintenance(&mut self, maintenance: Option<&'a Spanned<Maintenance>>) {
-        self.some(maintenance.map(|it| &it.start));
+    fn add_maintenance(&mut self, maintenance: Option<&'a Spanned<Maintenance>>) {
+        self.add_all(maintenance.map(|it| &it.start));
     }
 
-    fn storage(&mut self, config: &'a GpuCluster) {
+    fn add_storage(&mut self, config: &'a GpuCluster) {
         let Some(storage) = &config.storage else {
             return;
         };
-        self.some(&storage.default);
+        self.add_all(&storage.default);
         for class in &storage.classes {
-            self.one(&class.name);
+            self.add(&class.name);
             match &class.volumes.value {
-                Volumes::Disk(disk) => self.some(&disk.kind),
+                Volumes::Disk(disk) => self.add_all(&disk.kind),
                 Volumes::Files(files) => {
-                    self.some(&files.kind);
-                    self.some(&files.id);
-                    self.some(&files.subnet);
-                    self.some(&files.security_group);
+                    self.add_all(&files.kind);
+                    self.add_all(&files.id);
+                    self.add_all(&files.subnet);
+                    self.add_all(&files.security_group);
                 }
             }
         }
         for bucket in &storage.buckets {
-            self.one(&bucket.name);
-            self.one(&bucket.namespace);
-            self.one(&bucket.bucket);
+            self.add(&bucket.name);
+            self.add(&bucket.namespace);
+            self.add(&bucket.bucket);
         }
     }
 
-    fn vpc(&mut self, vpc: &'a AwsExistingVpc) {
-        self.one(&vpc.id);
-        self.some(&vpc.security_group);
+    fn add_vpc(&mut self, vpc: &'a AwsExistingVpc) {
+        self.add(&vpc.id);
+        self.add_all(&vpc.security_group);
         for subnet in vpc.private_subnets.iter().chain(&vpc.public_subnets) {
-            self.some([&subnet.zone, &subnet.id]);
+            self.add_all([&subnet.zone, &subnet.id]);
         }
     }
 
-    fn stack(&mut self, stack: &'a Stack) {
-        self.some(&stack.driver_version);
-        self.some(&stack.runtime_image);
-        self.some(&stack.driver_image);
+    fn add_stack(&mut self, stack: &'a Stack) {
+        self.add_all(&stack.driver_version);
+        self.add_all(&stack.runtime_image);
+        self.add_all(&stack.driver_image);
     }
 
-    fn pools(&mut self, config: &'a GpuCluster) {
+    fn add_pools(&mut self, config: &'a GpuCluster) {
         for pool in &config.node_pools {
-            self.one(&pool.name);
-            self.some(&pool.machine);
-            self.some(pool.gpu.as_ref().map(|gpu| &gpu.model));
-            self.some(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
+            self.add(&pool.name);
+            self.add_all(&pool.machine);
+            self.add_all(pool.gpu.as_ref().map(|gpu| &gpu.model));
+            self.add_all(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
             match &pool.capacity.value {
-                Capacity::Reservation(reservation) => self.one(&reservation.id),
-                Capacity::CapacityBlock(block) => self.one(&block.id),
+                Capacity::Reservation(reservation) => self.add(&reservation.id),
+                Capacity::CapacityBlock(block) => self.add(&block.id),
                 Capacity::OnDemand | Capacity::Spot(_) => {}
             }
             if let Some(Placement::Group(group)) =
                 pool.network.placement.as_ref().map(|it| &it.value)
             {
-                self.one(group);
+                self.add(group);
             }
             if let Sharing::Mig(mig) = &pool.sharing.value {
                 for entry in &mig.per_gpu {
-                    self.some(&entry.gpus);
-                    self.some(entry.layout.iter().map(|slices| &slices.profile));
+                    self.add_all(&entry.gpus);
+                    self.add_all(entry.layout.iter().map(|slices| &slices.profile));
                 }
             }
-            self.map(&pool.labels);
+            self.add_map(&pool.labels);
             for taint in &pool.taints {
-                self.some([&taint.key, &taint.value.value]);
+                self.add_all([&taint.key, &taint.value.value]);
             }
-            self.some(&pool.dedicated_to);
-            self.map(&pool.tags);
+            self.add_all(&pool.dedicated_to);
+            self.add_map(&pool.tags);
             if let Some(existing) = &pool.existing {
-                self.map(&existing.selector);
+                self.add_map(&existing.selector);
             }
-            self.stack(&pool.stack);
+            self.add_stack(&pool.stack);
         }
     }
 
-    fn teams(&mut self, config: &'a GpuCluster) {
+    fn add_teams(&mut self, config: &'a GpuCluster) {
         for team in &config.teams {
-            self.one(&team.name);
-            self.some(&team.namespaces);
+            self.add(&team.name);
+            self.add_all(&team.namespaces);
             for member in &team.members {
-                self.some(&member.group);
-                self.some(&member.user);
-                self.some(&member.service_account);
+                self.add_all(&member.group);
+                self.add_all(&member.user);
+                self.add_all(&member.service_account);
             }
             for part in &team.namespace_quotas {
-                self.one(&part.namespace);
+                self.add(&part.namespace);
             }
             let parts = team.namespace_quotas.iter().map(|part| &part.quota);
-            let whole = team.quota.iter().map(|quota| &quota.value);
-            for quota in whole.chain(parts).flat_map(|quota| &quota.gpus) {
-                self.one(&quota.pool);
-                self.some(&quota.profile);
+            let team_quota = team.quota.iter().map(|quota| &quota.value);
+            for quota in team_quota.chain(parts).flat_map(|quota| &quota.gpus) {
+                self.add(&quota.pool);
+                self.add_all(&quota.profile);
             }
         }
         for priority in &config.priorities {
-            self.one(&priority.name);
-            self.some(&priority.description);
+            self.add(&priority.name);
+            self.add_all(&priority.description);
         }
     }
 
-    fn workloads(&mut self, config: &'a GpuCluster) {
+    fn add_workloads(&mut self, config: &'a GpuCluster) {
         for workload in &config.workloads {
-            self.one(&workload.name);
-            self.some(&workload.team);
-            self.some(&workload.namespace);
-            self.some(&workload.pool);
-            self.some(&workload.priority);
+            self.add(&workload.name);
+            self.add_all(&workload.team);
+            self.add_all(&workload.namespace);
+            self.add_all(&workload.pool);
+            self.add_all(&workload.priority);
             for (_, _, task) in workload.tasks() {
-                self.task(task);
+                self.add_task(task);
             }
-            self.fragment(&workload.pod_patch);
-            self.fragment(&workload.patch);
+            self.add_fragment(&workload.pod_patch);
+            self.add_fragment(&workload.patch);
         }
     }
 
-    fn task(&mut self, task: Task<'a>) {
+    fn add_task(&mut self, task: Task<'a>) {
         if let Some(pods) = task.pods() {
-            self.containers(&pods);
+            self.add_containers(&pods);
         }
         match task {
-            Task::CudaTest(it) => self.some(&it.image),
+            Task::CudaTest(it) => self.add_all(&it.image),
             Task::CronJob(it) => {
-                self.one(&it.schedule);
-                self.some(&it.time_zone);
+                self.add(&it.schedule);
+                self.add_all(&it.time_zone);
             }
             Task::Deployment(it) => {
                 let metric = it.autoscaling.as_ref().and_then(|it| it.metric.as_ref());
-                self.some(metric.map(|it| &it.name));
+                self.add_all(metric.map(|it| &it.name));
             }
             Task::LeaderWorkerSet(it) => {
                 if let Some(leader) = &it.leader {
-                    self.lines(leader.command.iter().chain(&leader.args));
+                    self.add_multiline(leader.command.iter().chain(&leader.args));
                 }
             }
             _ => {}
         }
         if let Some(probes) = task.probes() {
-            let all = [&probes.startup, &probes.readiness, &probes.liveness];
-            let paths = all.into_iter().flatten().filter_map(|it| it.path.as_ref());
-            self.some(paths);
+            let all_probes = [&probes.startup, &probes.readiness, &probes.liveness];
+            let paths = all_probes
+                .into_iter()
+                .flatten()
+                .filter_map(|it| it.path.as_ref());
+            self.add_all(paths);
         }
     }
 
-    fn containers(&mut self, pods: &Pods<'a>) {
-        self.one(pods.image);
-        self.lines(pods.command.iter().chain(pods.args));
-        self.some(pods.env.keys());
-        self.lines(pods.env.values());
+    fn add_containers(&mut self, pods: &Pods<'a>) {
+        self.add(pods.image);
+        self.add_multiline(pods.command.iter().chain(pods.args));
+        self.add_all(pods.env.keys());
+        self.add_multiline(pods.env.values());
         for (name, from) in pods.env_value_from {
             let (ValueFrom::Secret(key) | ValueFrom::ConfigMap(key)) = &from.value;
-            self.some([name, &key.name, &key.key]);
+            self.add_all([name, &key.name, &key.key]);
         }
         for from in pods.env_from {
             let (EnvFrom::Secret(name) | EnvFrom::ConfigMap(name)) = &from.value;
-            self.one(name);
+            self.add(name);
         }
-        self.some(pods.profile);
+        self.add_all(pods.profile);
         for volume in pods.volumes {
-            self.some([&volume.name, &volume.mount_path]);
+            self.add_all([&volume.name, &volume.mount_path]);
             match &volume.from.value {
                 VolumeFrom::ExistingClaim(name)
                 | VolumeFrom::ConfigMap(name)
-                | VolumeFrom::Secret(name) => self.one(name),
-                VolumeFrom::Claim(claim) => self.some(&claim.class),
+                | VolumeFrom::Secret(name) => self.add(name),
+                VolumeFrom::Claim(claim) => self.add_all(&claim.class),
                 VolumeFrom::Scratch(_) => {}
             }
         }
-        self.some(pods.image_pull_secrets);
-        self.some(pods.service_account);
+        self.add_all(pods.image_pull_secrets);
+        self.add_all(pods.service_account);
     }
 
-    fn fragment(&mut self, fragment: &'a Spanned<Fragment>) {
+    fn add_fragment(&mut self, fragment: &'a Spanned<Fragment>) {
         let mut add = |written, span| {
             self.found.push(Text {
                 written,
                 span,
-                many_lines: true,
+                is_multiline: true,
             });
         };
-        fragment.value.texts(&mut add, fragment.span);
+        fragment.value.visit_strings(&mut add, fragment.span);
     }
 }
 
@@ -345,14 +348,14 @@ mod tests {
     use super::*;
 
     /// Collects the strings that start with `@`, the marker for free-form strings in these tests.
-    fn marked(value: &Value, found: &mut Vec<String>) {
+    fn collect_marked(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) if text.starts_with('@') => found.push(text.clone()),
-            Value::Array(items) => items.iter().for_each(|item| marked(item, found)),
+            Value::Array(items) => items.iter().for_each(|item| collect_marked(item, found)),
             Value::Object(fields) => {
                 for (key, value) in fields {
                     found.extend(key.starts_with('@').then(|| key.clone()));
-                    marked(value, found);
+                    collect_marked(value, found);
                 }
             }
             _ => {}
@@ -407,9 +410,9 @@ mod tests {
                 "secret": "@fs", "namespace": "@fn"}},
         });
         let mut expected = Vec::new();
-        marked(&document, &mut expected);
+        collect_marked(&document, &mut expected);
         let config: GpuCluster = serde_json::from_value(document).expect("a configuration");
-        let mut found: Vec<_> = texts(&config)
+        let mut found: Vec<_> = all_texts(&config)
             .iter()
             .map(|text| text.written.to_owned())
             .filter(|text| !text.is_empty())

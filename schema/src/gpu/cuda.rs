@@ -66,7 +66,7 @@ pub fn min_branch_for(major: u8) -> Option<u16> {
 }
 
 /// Whether a CUDA major version supports an architecture: CUDA 13 dropped Maxwell, Pascal and Volta.
-pub fn drives(major: u8, architecture: GpuArchitecture) -> bool {
+pub fn supports(major: u8, architecture: GpuArchitecture) -> bool {
     major < 13 || architecture >= GpuArchitecture::Turing
 }
 
@@ -86,18 +86,18 @@ pub fn first_cuda_for(capability: ComputeCapability) -> Option<(u8, u8)> {
 
 /// All releases of the table, newest first.
 pub static RELEASES: &[CudaRelease] = &[
-    cuda(13, 2, 2, driver(595, 71, 5)),
-    cuda(13, 2, 1, driver(595, 58, 3)),
-    cuda(13, 2, 0, driver(595, 45, 4)),
-    cuda(13, 1, 1, driver(590, 48, 1)),
-    cuda(13, 1, 0, driver(590, 44, 1)),
-    cuda(13, 0, 2, driver(580, 95, 5)),
-    cuda(13, 0, 1, driver(580, 82, 7)),
-    cuda(13, 0, 0, driver(580, 65, 6)),
-    cuda(12, 9, 1, driver(575, 57, 8)),
-    cuda(12, 9, 0, driver(575, 51, 3)),
-    cuda(12, 8, 1, driver(570, 124, 6)),
-    cuda(
+    release(13, 2, 2, version(595, 71, 5)),
+    release(13, 2, 1, version(595, 58, 3)),
+    release(13, 2, 0, version(595, 45, 4)),
+    release(13, 1, 1, version(590, 48, 1)),
+    release(13, 1, 0, version(590, 44, 1)),
+    release(13, 0, 2, version(580, 95, 5)),
+    release(13, 0, 1, version(580, 82, 7)),
+    release(13, 0, 0, version(580, 65, 6)),
+    release(12, 9, 1, version(575, 57, 8)),
+    release(12, 9, 0, version(575, 51, 3)),
+    release(12, 8, 1, version(570, 124, 6)),
+    release(
         12,
         8,
         0,
@@ -107,27 +107,27 @@ pub static RELEASES: &[CudaRelease] = &[
             patch: None,
         },
     ),
-    cuda(12, 6, 3, driver(560, 35, 5)),
-    cuda(12, 6, 0, driver(560, 28, 3)),
-    cuda(12, 5, 1, driver(555, 42, 6)),
-    cuda(12, 5, 0, driver(555, 42, 2)),
-    cuda(12, 4, 1, driver(550, 54, 15)),
-    cuda(12, 4, 0, driver(550, 54, 14)),
-    cuda(12, 3, 1, driver(545, 23, 8)),
-    cuda(12, 3, 0, driver(545, 23, 6)),
-    cuda(12, 2, 0, driver(535, 54, 3)),
-    cuda(12, 1, 1, driver(530, 30, 2)),
-    cuda(12, 1, 0, driver(530, 30, 2)),
-    cuda(12, 0, 1, driver(525, 85, 12)),
-    cuda(12, 0, 0, driver(525, 60, 13)),
-    cuda(11, 8, 0, driver(520, 61, 5)),
-    cuda(11, 7, 0, driver(515, 43, 4)),
-    cuda(11, 6, 0, driver(510, 39, 1)),
-    cuda(11, 5, 0, driver(495, 29, 5)),
-    cuda(11, 4, 0, driver(470, 42, 1)),
+    release(12, 6, 3, version(560, 35, 5)),
+    release(12, 6, 0, version(560, 28, 3)),
+    release(12, 5, 1, version(555, 42, 6)),
+    release(12, 5, 0, version(555, 42, 2)),
+    release(12, 4, 1, version(550, 54, 15)),
+    release(12, 4, 0, version(550, 54, 14)),
+    release(12, 3, 1, version(545, 23, 8)),
+    release(12, 3, 0, version(545, 23, 6)),
+    release(12, 2, 0, version(535, 54, 3)),
+    release(12, 1, 1, version(530, 30, 2)),
+    release(12, 1, 0, version(530, 30, 2)),
+    release(12, 0, 1, version(525, 85, 12)),
+    release(12, 0, 0, version(525, 60, 13)),
+    release(11, 8, 0, version(520, 61, 5)),
+    release(11, 7, 0, version(515, 43, 4)),
+    release(11, 6, 0, version(510, 39, 1)),
+    release(11, 5, 0, version(495, 29, 5)),
+    release(11, 4, 0, version(470, 42, 1)),
 ];
 
-const fn cuda(major: u8, minor: u8, update: u8, driver: DriverVersion) -> CudaRelease {
+const fn release(major: u8, minor: u8, update: u8, driver: DriverVersion) -> CudaRelease {
     CudaRelease {
         major,
         minor,
@@ -136,7 +136,7 @@ const fn cuda(major: u8, minor: u8, update: u8, driver: DriverVersion) -> CudaRe
     }
 }
 
-const fn driver(branch: u16, minor: u16, patch: u16) -> DriverVersion {
+const fn version(branch: u16, minor: u16, patch: u16) -> DriverVersion {
     DriverVersion {
         branch,
         minor,
@@ -182,7 +182,7 @@ mod tests {
         for model in MODELS {
             assert_eq!(
                 model.max_cuda.is_none(),
-                drives(13, model.architecture),
+                supports(13, model.architecture),
                 "{}",
                 model.key
             );

@@ -11,7 +11,7 @@ use super::mig::{Mig, MigBasis, MigProfile};
 
 /// A100 with 40 GB. All observed on the SXM4 model; the PCI Express model has the same die.
 pub static A100_40GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.5gb", 4_864),
         ("1g.5gb+me", 4_864),
         ("1g.10gb", 9_856),
@@ -20,13 +20,13 @@ pub static A100_40GB: Mig = Mig {
         ("4g.20gb", 19_968),
         ("7g.40gb", 40_192),
     ]),
-    ..seven_of(Observed, Observed, Observed, Observed)
+    ..with_seven_slices(Observed, Observed, Observed, Observed)
 };
 
 /// A100 with 80 GB. All observed on the SXM4 model, except the placements of `1g.20gb`, which are those of the 40 GB
 /// model.
 pub static A100_80GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.10gb", 9_728),
         ("1g.10gb+me", 9_728),
         ("1g.20gb", 19_968),
@@ -35,12 +35,12 @@ pub static A100_80GB: Mig = Mig {
         ("4g.40gb", 40_192),
         ("7g.80gb", 80_896),
     ]),
-    ..seven_of(Observed, Derived, Observed, Observed)
+    ..with_seven_slices(Observed, Derived, Observed, Observed)
 };
 
 /// H100 with 80 GB, SXM5 and PCI Express. The placements were observed on the H100 NVL, which has the same die.
 pub static H100_80GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.10gb", 9_984),
         ("1g.10gb+me", 9_984),
         ("1g.20gb", 20_096),
@@ -49,12 +49,12 @@ pub static H100_80GB: Mig = Mig {
         ("4g.40gb", 40_448),
         ("7g.80gb", 81_152),
     ]),
-    ..seven_of(Observed, Derived, Observed, Observed)
+    ..with_seven_slices(Observed, Derived, Observed, Observed)
 };
 
 /// H100 NVL, observed with driver 560.35.03.
 pub static H100_94GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.12gb", 11_008),
         ("1g.12gb+me", 11_008),
         ("1g.24gb", 22_144),
@@ -63,12 +63,12 @@ pub static H100_94GB: Mig = Mig {
         ("4g.47gb", 47_488),
         ("7g.94gb", 95_360),
     ]),
-    ..seven_of(Observed, Observed, Observed, Observed)
+    ..with_seven_slices(Observed, Observed, Observed, Observed)
 };
 
 /// GH200 with 96 GB. The placements of `3g.48gb` are observed; the others are those of the same die.
 pub static GH200_96GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.12gb", 11_264),
         ("1g.12gb+me", 11_264),
         ("1g.24gb", 23_552),
@@ -77,13 +77,13 @@ pub static GH200_96GB: Mig = Mig {
         ("4g.48gb", 47_616),
         ("7g.96gb", 95_232),
     ]),
-    ..seven_of(Observed, Derived, Observed, Observed)
+    ..with_seven_slices(Observed, Derived, Observed, Observed)
 };
 
 /// H200, SXM5 and NVL. Ids and memory of `1g.35gb` and `4g.71gb` and the id of `3g.71gb` are derived, the rest is
 /// observed.
 pub static H200_141GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.18gb", 16_384),
         ("1g.18gb+me", 16_384),
         ("1g.35gb", 33_280),
@@ -92,12 +92,12 @@ pub static H200_141GB: Mig = Mig {
         ("4g.71gb", 71_424),
         ("7g.141gb", 143_360),
     ]),
-    ..seven_of(Derived, Derived, Derived, Documented)
+    ..with_seven_slices(Derived, Derived, Derived, Documented)
 };
 
 /// B200. No transcript was found: names and counts are from the guide, memory is from the name.
 pub static B200_180GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.23gb", 23_552),
         ("1g.23gb+me", 23_552),
         ("1g.45gb", 46_080),
@@ -106,12 +106,12 @@ pub static B200_180GB: Mig = Mig {
         ("4g.90gb", 92_160),
         ("7g.180gb", 184_320),
     ]),
-    ..seven_of(Derived, Derived, Nominal, Documented)
+    ..with_seven_slices(Derived, Derived, Nominal, Documented)
 };
 
 /// B300: names and counts from mig-parted's default configuration.
 pub static B300_270GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.34gb", 34_816),
         ("1g.34gb+me", 34_816),
         ("1g.67gb", 68_608),
@@ -120,12 +120,12 @@ pub static B300_270GB: Mig = Mig {
         ("4g.135gb", 138_240),
         ("7g.269gb", 275_456),
     ]),
-    ..seven_of(Derived, Derived, Nominal, Documented)
+    ..with_seven_slices(Derived, Derived, Nominal, Documented)
 };
 
 /// GB200: names and counts from mig-parted's default configuration, which also contains 189 GB names for it.
 pub static GB200_186GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.23gb", 23_552),
         ("1g.23gb+me", 23_552),
         ("1g.47gb", 48_128),
@@ -134,12 +134,12 @@ pub static GB200_186GB: Mig = Mig {
         ("4g.93gb", 95_232),
         ("7g.186gb", 190_464),
     ]),
-    ..seven_of(Derived, Derived, Nominal, Documented)
+    ..with_seven_slices(Derived, Derived, Nominal, Documented)
 };
 
 /// GB300: names and counts from mig-parted's default configuration.
 pub static GB300_279GB: Mig = Mig {
-    profiles: &sevenths([
+    profiles: &profiles_of_sevenths([
         ("1g.35gb", 35_840),
         ("1g.35gb+me", 35_840),
         ("1g.70gb", 71_680),
@@ -148,7 +148,7 @@ pub static GB300_279GB: Mig = Mig {
         ("4g.139gb", 142_336),
         ("7g.278gb", 284_672),
     ]),
-    ..seven_of(Derived, Derived, Nominal, Documented)
+    ..with_seven_slices(Derived, Derived, Nominal, Documented)
 };
 
 /// A30, all observed. `1g.6gb+me` needs driver branch 470, `2g.12gb+me` 525 (MIG User Guide).
@@ -157,15 +157,15 @@ pub static A30: Mig = Mig {
     memory_slices: 4,
     decoders: None,
     profiles: &[
-        profile("1g.6gb", 5_952, 1, 1, 4, &[0, 1, 2, 3]).ids(14, 0),
+        profile("1g.6gb", 5_952, 1, 1, 4, &[0, 1, 2, 3]).with_ids(14, 0),
         profile("1g.6gb+me", 5_952, 1, 1, 1, &[0, 1, 2, 3])
-            .ids(21, 7)
-            .media(),
-        profile("2g.12gb", 11_968, 2, 2, 2, &[0, 2]).ids(5, 1),
+            .with_ids(21, 7)
+            .with_media_extensions(),
+        profile("2g.12gb", 11_968, 2, 2, 2, &[0, 2]).with_ids(5, 1),
         profile("2g.12gb+me", 11_968, 2, 2, 1, &[0, 2])
-            .ids(6, 8)
-            .media(),
-        profile("4g.24gb", 24_000, 4, 4, 1, &[0]).ids(0, 3),
+            .with_ids(6, 8)
+            .with_media_extensions(),
+        profile("4g.24gb", 24_000, 4, 4, 1, &[0]).with_ids(0, 3),
     ],
     basis: basis(Observed, Observed, Observed, Observed),
 };
@@ -179,43 +179,43 @@ pub static RTX_PRO_6000: Mig = Mig {
     decoders: Some(4),
     profiles: &[
         profile("1g.24gb", 24_192, 1, 3, 4, &[0, 3, 6, 9])
-            .ids(14, 0)
-            .decoders(1),
+            .with_ids(14, 0)
+            .with_decoders(1),
         profile("1g.24gb+me", 24_192, 1, 3, 1, &[0, 3, 6, 9])
-            .ids(21, 7)
-            .decoders(1)
-            .media(),
+            .with_ids(21, 7)
+            .with_decoders(1)
+            .with_media_extensions(),
         profile("1g.24gb+gfx", 24_192, 1, 3, 4, &[0, 3, 6, 9])
-            .ids(47, 10)
-            .decoders(1),
+            .with_ids(47, 10)
+            .with_decoders(1),
         profile("1g.24gb+me.all", 24_192, 1, 3, 1, &[0, 3, 6, 9])
-            .ids(65, 15)
-            .decoders(4)
-            .media(),
-        profile("1g.24gb-me", 24_192, 1, 3, 4, &[0, 3, 6, 9]).ids(67, 13),
+            .with_ids(65, 15)
+            .with_decoders(4)
+            .with_media_extensions(),
+        profile("1g.24gb-me", 24_192, 1, 3, 4, &[0, 3, 6, 9]).with_ids(67, 13),
         profile("2g.48gb", 48_512, 2, 6, 2, &[0, 6])
-            .ids(5, 1)
-            .decoders(2),
+            .with_ids(5, 1)
+            .with_decoders(2),
         profile("2g.48gb+gfx", 48_512, 2, 6, 2, &[0, 6])
-            .ids(35, 11)
-            .decoders(2),
+            .with_ids(35, 11)
+            .with_decoders(2),
         profile("2g.48gb+me.all", 48_512, 2, 6, 1, &[0, 6])
-            .ids(64, 16)
-            .decoders(4)
-            .media(),
-        profile("2g.48gb-me", 48_512, 2, 6, 2, &[0, 6]).ids(66, 14),
+            .with_ids(64, 16)
+            .with_decoders(4)
+            .with_media_extensions(),
+        profile("2g.48gb-me", 48_512, 2, 6, 2, &[0, 6]).with_ids(66, 14),
         profile("4g.96gb", 97_280, 4, 12, 1, &[0])
-            .ids(0, 3)
-            .decoders(4),
+            .with_ids(0, 3)
+            .with_decoders(4),
         profile("4g.96gb+gfx", 97_280, 4, 12, 1, &[0])
-            .ids(32, 12)
-            .decoders(4),
+            .with_ids(32, 12)
+            .with_decoders(4),
     ],
     basis: basis(Derived, Observed, Observed, Observed),
 };
 
 /// A GPU with seven compute slices and eight memory slices, without profiles yet.
-const fn seven_of(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -> Mig {
+const fn with_seven_slices(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -> Mig {
     Mig {
         compute_slices: 7,
         memory_slices: 8,
@@ -227,19 +227,19 @@ const fn seven_of(ids: Basis, placements: Basis, memory: Basis, counts: Basis) -
 
 /// The seven profiles of such a GPU. Ids, sizes, counts and placements are the same on all of them. Only the name and
 /// the memory in MiB differ, given in this order.
-const fn sevenths(sizes: [(&'static str, u32); 7]) -> [MigProfile; 7] {
+const fn profiles_of_sevenths(sizes: [(&'static str, u32); 7]) -> [MigProfile; 7] {
     const ANYWHERE: &[u8] = &[0, 1, 2, 3, 4, 5, 6];
     let [g1, g1_media, g1_double, g2, g3, g4, g7] = sizes;
     [
-        profile(g1.0, g1.1, 1, 1, 7, ANYWHERE).ids(19, 0),
+        profile(g1.0, g1.1, 1, 1, 7, ANYWHERE).with_ids(19, 0),
         profile(g1_media.0, g1_media.1, 1, 1, 1, ANYWHERE)
-            .ids(20, 7)
-            .media(),
-        profile(g1_double.0, g1_double.1, 1, 2, 4, &[0, 2, 4, 6]).ids(15, 9),
-        profile(g2.0, g2.1, 2, 2, 3, &[0, 2, 4]).ids(14, 1),
-        profile(g3.0, g3.1, 3, 4, 2, &[0, 4]).ids(9, 2),
-        profile(g4.0, g4.1, 4, 4, 1, &[0]).ids(5, 3),
-        profile(g7.0, g7.1, 7, 8, 1, &[0]).ids(0, 4),
+            .with_ids(20, 7)
+            .with_media_extensions(),
+        profile(g1_double.0, g1_double.1, 1, 2, 4, &[0, 2, 4, 6]).with_ids(15, 9),
+        profile(g2.0, g2.1, 2, 2, 3, &[0, 2, 4]).with_ids(14, 1),
+        profile(g3.0, g3.1, 3, 4, 2, &[0, 4]).with_ids(9, 2),
+        profile(g4.0, g4.1, 4, 4, 1, &[0]).with_ids(5, 3),
+        profile(g7.0, g7.1, 7, 8, 1, &[0]).with_ids(0, 4),
     ]
 }
 
@@ -267,7 +267,7 @@ const fn profile(
 }
 
 impl MigProfile {
-    const fn ids(self, smi_id: u32, nvml_profile: u32) -> Self {
+    const fn with_ids(self, smi_id: u32, nvml_profile: u32) -> Self {
         Self {
             smi_id,
             nvml_profile,
@@ -275,14 +275,14 @@ impl MigProfile {
         }
     }
 
-    const fn media(self) -> Self {
+    const fn with_media_extensions(self) -> Self {
         Self {
             media_extensions: true,
             ..self
         }
     }
 
-    const fn decoders(self, decoders: u8) -> Self {
+    const fn with_decoders(self, decoders: u8) -> Self {
         Self { decoders, ..self }
     }
 }

@@ -74,12 +74,14 @@ pub struct GpuModel {
 ///
 /// Source: docs.nvidia.com/multi-node-nvlink-systems/imex-guide; docs.nvidia.com/base-command-manager, the chapter on
 /// NVLink (GB200 and GB300), 2026-11-21.
-pub static NVLINK_RACKS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
+pub static MULTI_NODE_NVLINK_MODELS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
 
 impl GpuModel {
     /// Whether the model has multi-node NVLink.
-    pub fn spans_nodes(&self) -> bool {
-        NVLINK_RACKS.iter().any(|model| model.key == self.key)
+    pub fn has_multi_node_nvlink(&self) -> bool {
+        MULTI_NODE_NVLINK_MODELS
+            .iter()
+            .any(|model| model.key == self.key)
     }
 }
 
@@ -165,7 +167,7 @@ impl GpuModel {
     /// Whether NVLink connects GPUs of different nodes. Containers use it through IMEX channels.
     ///
     /// Source: NVIDIA/k8s-dra-driver-gpu README.md (multi-node NVLink on GB200 and similar systems), 2026-11-21.
-    pub fn links_nodes(&self) -> bool {
+    pub fn supports_multi_node_nvlink(&self) -> bool {
         [&GB200_186GB, &GB300_279GB]
             .iter()
             .any(|card| card.key == self.key)
@@ -267,7 +269,7 @@ pub fn find(name: &str) -> Result<&'static GpuModel, FindError> {
 }
 
 /// All names that [`find`] accepts: the keys, then the aliases; a shared alias appears once.
-pub fn names() -> Vec<&'static str> {
+pub fn accepted_names() -> Vec<&'static str> {
     let mut aliases: Vec<_> = MODELS
         .iter()
         .flat_map(|model| model.aliases)
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_name_is_found_or_ambiguous() {
-        let names = names();
+        let names = accepted_names();
         assert_eq!(names.iter().filter(|name| **name == "A100").count(), 1);
         for name in names {
             assert!(!matches!(find(name), Err(FindError::Unknown)), "{name}");

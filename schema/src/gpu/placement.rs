@@ -17,18 +17,18 @@ pub struct Placement {
 
 /// The error if MIG devices do not fit on one GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct PlacementError {
     /// The requested geometry: `3g.20gb x2 + 1g.5gb x1`.
     pub wanted: String,
     /// The first violated rule.
-    pub reason: Reason,
+    pub reason: BrokenRule,
 }
 
 /// A rule for MIG geometries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum BrokenRule {
     /// The profile belongs to another GPU model.
-    OtherCard {
+    OtherModel {
         /// The profile's name.
         profile: &'static str,
     },
@@ -71,17 +71,17 @@ pub enum Reason {
     NoArrangement,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for PlacementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             wanted: layout,
             reason,
         } = self;
         match reason {
-            Reason::OtherCard { profile } => {
+            BrokenRule::OtherModel { profile } => {
                 write!(f, "{profile} is not a MIG profile of this GPU model")
             }
-            Reason::TooMany {
+            BrokenRule::TooMany {
                 profile,
                 wanted,
                 max,
@@ -91,22 +91,22 @@ impl fmt::Display for Misfit {
                     "{profile} x{wanted} exceeds the maximum of {max} on one GPU"
                 )
             }
-            Reason::ComputeSlices { wanted, have } => {
+            BrokenRule::ComputeSlices { wanted, have } => {
                 write!(f, "{layout} needs {wanted} of {have} compute slices")
             }
-            Reason::MemorySlices { wanted, have } => {
+            BrokenRule::MemorySlices { wanted, have } => {
                 write!(f, "{layout} needs {wanted} of {have} memory slices")
             }
-            Reason::MediaExtensions { wanted } => {
+            BrokenRule::MediaExtensions { wanted } => {
                 write!(
                     f,
                     "{layout} needs the media extensions {wanted} times, but a GPU has them once"
                 )
             }
-            Reason::Decoders { wanted, have } => {
+            BrokenRule::Decoders { wanted, have } => {
                 write!(f, "{layout} needs {wanted} of {have} video decoders")
             }
-            Reason::NoArrangement => {
+            BrokenRule::NoArrangement => {
                 write!(
                     f,
                     "{layout} fits in total, but has no valid placement on the GPU"
@@ -116,13 +116,13 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl std::error::Error for Misfit {}
+impl std::error::Error for PlacementError {}
 
 /// Places MIG devices on an empty GPU, in the order of memory slices. The result is deterministic.
-pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>, Misfit> {
-    let wishes = merge(wanted);
-    if let Some(reason) = broken_rule(mig, &wishes) {
-        return Err(misfit(&wishes, reason));
+pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>, PlacementError> {
+    let wishes = merge_by_profile(wanted);
+    if let Some(reason) = find_broken_rule(mig, &wishes) {
+        return Err(placement_error(&wishes, reason));
     }
     let mut instances: Vec<&MigProfile> = wishes
         .iter()
@@ -134,7 +134,7 @@ pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>,
 
     let mut placed = Vec::with_capacity(instances.len());
     if !search(&instances, &mut placed) {
-        return Err(misfit(&wishes, Reason::NoArrangement));
+        return Err(placement_error(&wishes, BrokenRule::NoArrangement));
     }
     placed.sort_unstable();
     Ok(placed)
@@ -147,11 +147,11 @@ pub fn diagram(placements: &[Placement], mig: &Mig) -> String {
         .profiles
         .iter()
         .filter(|profile| !profile.name.contains(['+', '-']));
-    let usual = plain.map(|profile| narrowest_cell(profile.name, profile.memory_slices));
-    let here = placements
+    let profile_widths = plain.map(|profile| narrowest_cell(profile.name, profile.memory_slices));
+    let placed_widths = placements
         .iter()
         .map(|it| narrowest_cell(it.profile, it.size));
-    let cell = usual.chain(here).max().unwrap_or(1);
+    let cell = profile_widths.chain(placed_widths).max().unwrap_or(1);
     let mut cells = Vec::new();
     let mut slice = 0;
     while slice < mig.memory_slices {
@@ -173,7 +173,7 @@ fn narrowest_cell(name: &str, size: u8) -> usize {
 }
 
 /// One entry per profile, in the order of first mention, without entries with count 0.
-fn merge<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
+fn merge_by_profile<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
     let mut merged: Vec<(&MigProfile, u32)> = Vec::new();
     for &(profile, count) in wanted.iter().filter(|(_, count)| *count > 0) {
         match merged
@@ -188,15 +188,15 @@ fn merge<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile, u32)> {
 }
 
 /// Checks the rules that need no search. The counts are checked first, so that the sums cannot overflow.
-fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
+fn find_broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<BrokenRule> {
     for &(profile, wanted) in wishes {
         if mig.profile(profile.name).is_none() {
-            return Some(Reason::OtherCard {
+            return Some(BrokenRule::OtherModel {
                 profile: profile.name,
             });
         }
         if wanted > profile.max_instances {
-            return Some(Reason::TooMany {
+            return Some(BrokenRule::TooMany {
                 profile: profile.name,
                 wanted,
                 max: profile.max_instances,
@@ -215,22 +215,22 @@ fn broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<Reason> {
         u32::from(mig.compute_slices),
     );
     if wanted > have {
-        return Some(Reason::ComputeSlices { wanted, have });
+        return Some(BrokenRule::ComputeSlices { wanted, have });
     }
     let (wanted, have) = (
         sum(|profile| profile.memory_slices),
         u32::from(mig.memory_slices),
     );
     if wanted > have {
-        return Some(Reason::MemorySlices { wanted, have });
+        return Some(BrokenRule::MemorySlices { wanted, have });
     }
     let wanted = sum(|profile| u8::from(profile.media_extensions));
     if wanted > 1 {
-        return Some(Reason::MediaExtensions { wanted });
+        return Some(BrokenRule::MediaExtensions { wanted });
     }
     let wanted = sum(|profile| profile.decoders);
     match mig.decoders.map(u32::from) {
-        Some(have) if wanted > have => Some(Reason::Decoders { wanted, have }),
+        Some(have) if wanted > have => Some(BrokenRule::Decoders { wanted, have }),
         _ => None,
     }
 }
@@ -241,17 +241,17 @@ fn search(instances: &[&MigProfile], placed: &mut Vec<Placement>) -> bool {
     let Some(profile) = instances.get(placed.len()) else {
         return true;
     };
-    let behind = placed
+    let first_start = placed
         .last()
         .filter(|last| last.profile == profile.name)
         .map_or(0, |last| last.start + 1);
-    for &start in profile.starts.iter().filter(|start| **start >= behind) {
+    for &start in profile.starts.iter().filter(|start| **start >= first_start) {
         let candidate = Placement {
             start,
             size: profile.memory_slices,
             profile: profile.name,
         };
-        if placed.iter().any(|other| overlap(other, &candidate)) {
+        if placed.iter().any(|other| overlaps(other, &candidate)) {
             continue;
         }
         placed.push(candidate);
@@ -263,16 +263,16 @@ fn search(instances: &[&MigProfile], placed: &mut Vec<Placement>) -> bool {
     false
 }
 
-fn overlap(a: &Placement, b: &Placement) -> bool {
+fn overlaps(a: &Placement, b: &Placement) -> bool {
     a.start < b.start + b.size && b.start < a.start + a.size
 }
 
-fn misfit(wishes: &[(&MigProfile, u32)], reason: Reason) -> Misfit {
+fn placement_error(wishes: &[(&MigProfile, u32)], reason: BrokenRule) -> PlacementError {
     let parts: Vec<_> = wishes
         .iter()
         .map(|(profile, count)| format!("{} x{count}", profile.name))
         .collect();
-    Misfit {
+    PlacementError {
         wanted: parts.join(" + "),
         reason,
     }
@@ -283,9 +283,9 @@ mod tests {
     use super::super::{MODELS, find, mig_tables};
     use super::*;
 
-    type Wish = (&'static str, u32);
+    type Request = (&'static str, u32);
 
-    fn try_place(mig: &'static Mig, wishes: &[Wish]) -> Result<Vec<Placement>, Misfit> {
+    fn try_place(mig: &'static Mig, wishes: &[Request]) -> Result<Vec<Placement>, PlacementError> {
         let wanted: Vec<_> = wishes
             .iter()
             .map(|(name, count)| (mig.profile(name).expect(name), *count))
@@ -293,7 +293,7 @@ mod tests {
         place(mig, &wanted)
     }
 
-    fn drawn(mig: &'static Mig, wishes: &[Wish]) -> String {
+    fn diagram_of(mig: &'static Mig, wishes: &[Request]) -> String {
         match try_place(mig, wishes) {
             Ok(placements) => diagram(&placements, mig),
             Err(misfit) => misfit.to_string(),
@@ -308,8 +308,8 @@ mod tests {
             &mig_tables::H100_80GB,
             &mig_tables::RTX_PRO_6000,
         );
-        let memory = |wanted| Some(Reason::MemorySlices { wanted, have: 8 });
-        let examples: [(&'static Mig, &[Wish], Option<Reason>); 10] = [
+        let memory = |wanted| Some(BrokenRule::MemorySlices { wanted, have: 8 });
+        let examples: [(&'static Mig, &[Request], Option<BrokenRule>); 10] = [
             (a100, &[("3g.20gb", 1), ("2g.10gb", 1), ("1g.5gb", 2)], None),
             (a100, &[("2g.10gb", 1), ("1g.5gb", 5)], None),
             (a100, &[("3g.20gb", 2), ("1g.5gb", 1)], memory(9)),
@@ -326,7 +326,7 @@ mod tests {
             (
                 rtx,
                 &[("4g.96gb", 1), ("1g.24gb", 1)],
-                Some(Reason::ComputeSlices { wanted: 5, have: 4 }),
+                Some(BrokenRule::ComputeSlices { wanted: 5, have: 4 }),
             ),
         ];
         for (mig, wishes, reason) in examples {
@@ -351,7 +351,7 @@ mod tests {
                     profile.name
                 );
                 let misfit = place(mig, &[(profile, max + 1)]).expect_err("one too many");
-                assert!(matches!(misfit.reason, Reason::TooMany { .. }));
+                assert!(matches!(misfit.reason, BrokenRule::TooMany { .. }));
             }
         }
     }
@@ -359,7 +359,7 @@ mod tests {
     /// Rows of mig-parted's default configuration (NVIDIA/mig-parted@bd7160f4), which its authors test on such GPUs.
     #[test]
     fn mig_parted_default_configurations_fit() {
-        let rows: [(&str, &[Wish]); 16] = [
+        let rows: [(&str, &[Request]); 16] = [
             ("a100-sxm4-40gb", &[("1g.10gb", 4)]),
             (
                 "a100-pcie-40gb",
@@ -438,7 +438,7 @@ mod tests {
                     fits += 1;
                     assert!(placements.is_sorted_by(|a, b| a.start + a.size <= b.start));
                 }
-                Err(misfit) => assert_ne!(misfit.reason, Reason::NoArrangement, "{misfit}"),
+                Err(misfit) => assert_ne!(misfit.reason, BrokenRule::NoArrangement, "{misfit}"),
             }
         }
         assert!(fits > 100);
@@ -457,7 +457,7 @@ mod tests {
     fn all_decoders_exclude_other_decoders() {
         let rtx = &mig_tables::RTX_PRO_6000;
         assert_eq!(
-            drawn(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb", 1)]),
+            diagram_of(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb", 1)]),
             "1g.24gb+me.all x1 + 1g.24gb x1 needs 5 of 4 video decoders",
         );
         assert!(try_place(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb-me", 3)]).is_ok());
@@ -466,11 +466,11 @@ mod tests {
     #[test]
     fn repeated_profiles_are_summed() {
         assert_eq!(
-            drawn(&mig_tables::A100_40GB, &[("3g.20gb", 2), ("3g.20gb", 1)]),
+            diagram_of(&mig_tables::A100_40GB, &[("3g.20gb", 2), ("3g.20gb", 1)]),
             "3g.20gb x3 exceeds the maximum of 2 on one GPU",
         );
         assert_eq!(
-            drawn(
+            diagram_of(
                 &mig_tables::A100_40GB,
                 &[("3g.20gb", 2), ("2g.10gb", 0), ("1g.5gb", 1)]
             ),
@@ -493,15 +493,15 @@ mod tests {
     #[test]
     fn diagrams_are_to_scale() {
         assert_eq!(
-            drawn(&mig_tables::A100_40GB, &[("1g.5gb", 2), ("3g.20gb", 1)]),
+            diagram_of(&mig_tables::A100_40GB, &[("1g.5gb", 2), ("3g.20gb", 1)]),
             "|3g.20gb                    |1g.5gb|1g.5gb|......|......|",
         );
         assert_eq!(
-            drawn(&mig_tables::H100_80GB, &[("4g.40gb", 1), ("3g.40gb", 1)]),
+            diagram_of(&mig_tables::H100_80GB, &[("4g.40gb", 1), ("3g.40gb", 1)]),
             "|4g.40gb                        |3g.40gb                        |",
         );
         assert_eq!(
-            drawn(&mig_tables::A30, &[]),
+            diagram_of(&mig_tables::A30, &[]),
             "|......|......|......|......|"
         );
     }

@@ -4,7 +4,7 @@
 
 /// The product label for the driver's name of a GPU: characters that are invalid in labels are dropped, spaces become
 /// `-`.
-pub fn sanitise(name: &str) -> String {
+pub fn from_driver_name(name: &str) -> String {
     let allowed =
         |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') || c.is_whitespace();
     let kept: String = name.chars().filter(allowed).collect();
@@ -12,18 +12,18 @@ pub fn sanitise(name: &str) -> String {
 }
 
 /// The product label of a GPU that is shared under its own resource name.
-pub fn shared(product: &str) -> String {
+pub fn shared_label(product: &str) -> String {
     format!("{product}-SHARED")
 }
 
 /// The product label of a GPU whose MIG devices are advertised as `nvidia.com/gpu` (strategy `single`). [`sanitise`]
 /// applies to the profile as well, so that `+` is dropped.
-pub fn mig(product: &str, profile: &str) -> String {
-    format!("{product}-MIG-{}", sanitise(profile))
+pub fn mig_label(product: &str, profile: &str) -> String {
+    format!("{product}-MIG-{}", from_driver_name(profile))
 }
 
 /// The product label of a GPU whose MIG geometry is invalid with the strategy `single`.
-pub fn mig_invalid(product: &str) -> String {
+pub fn invalid_mig_label(product: &str) -> String {
     format!("{product}-MIG-INVALID")
 }
 
@@ -40,23 +40,26 @@ mod tests {
             ("NVIDIA H100 80GB HBM3", "NVIDIA-H100-80GB-HBM3"),
             ("NVIDIA  A100 (80GB)", "NVIDIA-A100-80GB"),
         ] {
-            assert_eq!(sanitise(name), product);
+            assert_eq!(from_driver_name(name), product);
         }
     }
 
     #[test]
     fn catalog_products_are_valid_labels() {
         for product in MODELS.iter().flat_map(|model| model.products) {
-            assert_eq!(sanitise(product), *product);
+            assert_eq!(from_driver_name(product), *product);
             assert!(product.len() <= 63);
         }
     }
 
     #[test]
     fn suffixes_describe_the_sharing() {
-        assert_eq!(shared("Tesla-T4"), "Tesla-T4-SHARED");
+        assert_eq!(shared_label("Tesla-T4"), "Tesla-T4-SHARED");
         let card = "NVIDIA-A100-SXM4-40GB";
-        assert_eq!(mig(card, "1g.5gb"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb");
-        assert_eq!(mig_invalid(card), "NVIDIA-A100-SXM4-40GB-MIG-INVALID");
+        assert_eq!(
+            mig_label(card, "1g.5gb"),
+            "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"
+        );
+        assert_eq!(invalid_mig_label(card), "NVIDIA-A100-SXM4-40GB-MIG-INVALID");
     }
 }

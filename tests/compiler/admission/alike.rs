@@ -1,15 +1,15 @@
 //! The admission policy and `gpuc check --manifests` agree.
 
-use gpuc_syntax::diag::{Severity, example};
+use gpuc_syntax::diag::{Severity, split_example};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plan_of;
-use crate::admission::api_server::{ApiServer, Said};
+use super::server_for;
+use crate::admission::api_server::{AdmissionResult, ApiServer};
 use crate::support::{files_below, repository};
 
 /// The rules that an admission policy can check, because they need only one pod and the pools.
-const BOTH: &[&str] = &[
+const SHARED_RULES: &[&str] = &[
     "manifest-resource-unknown",
     "manifest-request-too-large",
     "manifest-multiple-replicas",
@@ -20,12 +20,12 @@ const BOTH: &[&str] = &[
     "manifest-host-devices",
 ];
 
-fn guarded(cluster: &str) -> ApiServer {
-    plan_of(&format!("{cluster}\nadmission: {{guard: enforce}}\n"))
+fn enforced_server(cluster: &str) -> ApiServer {
+    server_for(&format!("{cluster}\nadmission: {{guard: enforce}}\n"))
 }
 
 /// The results for every object of a manifest, in a namespace to which the policies apply.
-fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
+fn results_of(server: &ApiServer, manifest: &str) -> Vec<AdmissionResult> {
     let documents = serde_yaml::Deserializer::from_str(manifest);
     let objects = documents.map(|it| Value::deserialize(it).unwrap());
     let of_team: &[_] = &[("gpuc.dev/team", "research")];
@@ -33,7 +33,7 @@ fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
     objects
         .flat_map(|object| {
             let namespace = object["metadata"]["namespace"].as_str();
-            server.made(&object, (namespace.unwrap_or("default"), of_team))
+            server.admit_create(&object, (namespace.unwrap_or("default"), of_team))
         })
         .collect()
 }
@@ -42,13 +42,13 @@ fn said(server: &ApiServer, manifest: &str) -> Vec<Said> {
 fn policy_and_check_agree() {
     let mut seen = Vec::new();
     for code in gpuc::codes() {
-        let (cluster, Some(bad)) = example(code.bad) else {
+        let (cluster, Some(bad)) = split_example(code.bad) else {
             continue;
         };
-        let server = guarded(cluster);
-        let found = said(&server, bad);
-        let is_refused = |it: &Said| matches!(it, Said::Refused(_));
-        if BOTH.contains(&code.name) {
+        let server = enforced_server(cluster);
+        let found = results_of(&server, bad);
+        let is_refused = |it: &AdmissionResult| matches!(it, AdmissionResult::Denied(_));
+        if SHARED_RULES.contains(&code.name) {
             let is_error = code.severity == Severity::Error;
             assert!(!found.is_empty(), "{}: nothing is said", code.name);
             for it in &found {
@@ -59,12 +59,12 @@ fn policy_and_check_agree() {
             assert!(!found.iter().any(is_refused), "{}: {found:?}", code.name);
         }
         let fixed = code.good();
-        let (cluster, good) = example(&fixed);
-        let found = said(&guarded(cluster), good.unwrap());
+        let (cluster, good) = split_example(&fixed);
+        let found = results_of(&enforced_server(cluster), good.unwrap());
         assert_eq!(found, [], "{}, fixed", code.name);
     }
     seen.sort_unstable();
-    let mut both = BOTH.to_vec();
+    let mut both = SHARED_RULES.to_vec();
     both.sort_unstable();
     assert_eq!(seen, both);
 }
@@ -73,13 +73,13 @@ fn policy_and_check_agree() {
 fn good_manifests_are_allowed() {
     let folder = repository().join("tests/compiler/manifests");
     let clusters = files_below(&folder.join("clusters"));
-    let server = guarded(&clusters["lab.yaml"]);
+    let server = enforced_server(&clusters["lab.yaml"]);
     // Those that are called after another cluster are for that one.
     let mut files = files_below(&folder.join("good"));
     let end = |path: &str| path.find(['-', '.']).unwrap_or(path.len());
     files.retain(|path, _| !clusters.contains_key(&format!("{}.yaml", &path[..end(path)])));
     assert!(!files.is_empty());
     for (path, text) in files {
-        assert_eq!(said(&server, &text), [], "{path}");
+        assert_eq!(results_of(&server, &text), [], "{path}");
     }
 }

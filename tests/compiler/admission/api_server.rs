@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 /// The result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Said {
-    Refused(String),
+pub(crate) enum AdmissionResult {
+    Denied(String),
     Warned(String),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct ApiServer {
 }
 
 impl ApiServer {
-    pub(crate) fn with(plan: &Plan) -> Self {
+    pub(crate) fn with_policies(plan: &Plan) -> Self {
         let of_kind = |kind: &'static str| {
             let objects = plan.objects.iter();
             let objects = objects.filter(move |it| it.identity.kind == kind);
@@ -51,32 +51,36 @@ impl ApiServer {
     }
 
     /// The results for an object that is created in a namespace, by policy.
-    pub(crate) fn made(&self, object: &Value, namespace: Namespace<'_>) -> Vec<Said> {
-        self.changed(&Value::Null, object, namespace)
+    pub(crate) fn admit_create(
+        &self,
+        object: &Value,
+        namespace: Namespace<'_>,
+    ) -> Vec<AdmissionResult> {
+        self.admit_update(&Value::Null, object, namespace)
     }
 
     /// The results for a change.
-    pub(crate) fn changed(
+    pub(crate) fn admit_update(
         &self,
         before: &Value,
         after: &Value,
         namespace: Namespace<'_>,
-    ) -> Vec<Said> {
+    ) -> Vec<AdmissionResult> {
         let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
         let mut said = Vec::new();
         for (binding, spec) in &self.policies {
             let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
-            if !selects(selector, namespace) || !matches(spec, after, operation) {
+            if !is_selected(selector, namespace) || !is_matched(spec, after, operation) {
                 continue;
             }
             let actions = &binding["spec"]["validationActions"];
-            let found = broken(spec, (before, after), operation, namespace);
+            let found = failed_validations(spec, (before, after), operation, namespace);
             said.extend(found.into_iter().map(|message| {
                 if *actions == json!(["Deny"]) {
-                    Said::Refused(message)
+                    AdmissionResult::Denied(message)
                 } else {
                     assert_eq!(*actions, json!(["Warn", "Audit"]));
-                    Said::Warned(message)
+                    AdmissionResult::Warned(message)
                 }
             }));
         }
@@ -84,7 +88,7 @@ impl ApiServer {
     }
 }
 
-fn selects(selector: &Value, (name, labels): Namespace<'_>) -> bool {
+fn is_selected(selector: &Value, (name, labels): Namespace<'_>) -> bool {
     let value = |key: &str| match key {
         "kubernetes.io/metadata.name" => Some(name),
         _ => labels.iter().find(|it| it.0 == key).map(|it| it.1),
@@ -103,7 +107,7 @@ fn selects(selector: &Value, (name, labels): Namespace<'_>) -> bool {
     })
 }
 
-fn matches(spec: &Value, object: &Value, operation: &str) -> bool {
+fn is_matched(spec: &Value, object: &Value, operation: &str) -> bool {
     let version = object["apiVersion"].as_str().unwrap();
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let resource = object["kind"].as_str().unwrap().to_lowercase() + "s";
@@ -120,7 +124,7 @@ fn matches(spec: &Value, object: &Value, operation: &str) -> bool {
 }
 
 /// The messages of the failed validations.
-fn broken(
+fn failed_validations(
     spec: &Value,
     (before, after): (&Value, &Value),
     operation: &str,

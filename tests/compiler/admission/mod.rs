@@ -2,13 +2,13 @@
 
 mod alike;
 pub(crate) mod api_server;
-mod makers;
+mod pod_controllers;
 
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
 use crate::support::compile_text;
-use api_server::{ApiServer, Said};
+use api_server::{AdmissionResult, ApiServer};
 
 const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
 
@@ -23,30 +23,30 @@ nodePools:
   - {name: slices, gpu: {model: A30, perNode: 1}, hosts: [e], nodes: {count: 1}, sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}}
 "#;
 
-const CLAIMED: &str = "
+const DRA_POOL: &str = "
 nodePools:
   - {name: claimed, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}, stack: {allocation: dra}}
 ";
 
-fn plan(rest: &str) -> ApiServer {
+fn server_for_pools(rest: &str) -> ApiServer {
     let text = format!(
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.35\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
          {rest}\n"
     );
-    plan_of(&text)
+    server_for(&text)
 }
 
-fn plan_of(text: &str) -> ApiServer {
+fn server_for(text: &str) -> ApiServer {
     let mut outcome = compile_text(text);
     let said = outcome.text();
     let compilation = outcome.compilations.pop().unwrap();
     let plan = compilation.plan.unwrap_or_else(|| panic!("{said}"));
-    ApiServer::with(&plan)
+    ApiServer::with_policies(&plan)
 }
 
-fn enforced() -> ApiServer {
-    plan(&format!("{POOLS}\nadmission: {{guard: enforce}}"))
+fn enforced_server() -> ApiServer {
+    server_for_pools(&format!("{POOLS}\nadmission: {{guard: enforce}}"))
 }
 
 /// A pod from the YAML of its spec.
@@ -55,11 +55,11 @@ fn pod(spec: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
 }
 
-const TOLERATED: &str =
+const GPU_TOLERATION: &str =
     "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]";
 
 /// A pod with one container with these requests, a toleration of GPU nodes, and other fields.
-fn asking(limits: &str, rest: &str) -> Value {
+fn pod_requesting(limits: &str, rest: &str) -> Value {
     pod(&format!(
         "{{containers: [{{name: a, image: b, resources: {{limits: {{{limits}}}}}}}], {rest}}}"
     ))
@@ -67,21 +67,22 @@ fn asking(limits: &str, rest: &str) -> Value {
 
 /// An invalid pod, the expected message, and the corrected pod.
 #[track_caller]
-fn mended(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
-    let said = plan.made(bad, SANDBOX);
+fn assert_fix(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
+    let said = plan.admit_create(bad, SANDBOX);
     match (said.as_slice(), refused) {
-        ([Said::Refused(message)], true) | ([Said::Warned(message)], false) => {
+        ([AdmissionResult::Denied(message)], true)
+        | ([AdmissionResult::Warned(message)], false) => {
             assert!(message.contains(words), "{message}");
         }
         _ => panic!("{said:?} of {bad:#}"),
     }
-    assert_eq!(plan.made(good, SANDBOX), [], "{good:#}");
+    assert_eq!(plan.admit_create(good, SANDBOX), [], "{good:#}");
 }
 
 #[test]
 fn unknown_resource_names_are_rejected() {
-    let plan = enforced();
-    let good = asking("nvidia.com/gpu: '1'", TOLERATED);
+    let plan = enforced_server();
+    let good = pod_requesting("nvidia.com/gpu: '1'", GPU_TOLERATION);
     for (bad, words) in [
         (
             "nvidia.com/gpu.type: '1'",
@@ -105,7 +106,13 @@ fn unknown_resource_names_are_rejected() {
             "x.gpuc.dev, which",
         ),
     ] {
-        mended(&plan, &asking(bad, TOLERATED), words, true, &good);
+        assert_fix(
+            &plan,
+            &pod_requesting(bad, GPU_TOLERATION),
+            words,
+            true,
+            &good,
+        );
     }
     // Outside the policies' scope.
     for other in [
@@ -115,37 +122,41 @@ fn unknown_resource_names_are_rejected() {
         "nvidia.com/hostdev: '1'",
         "nvidia.com/mig-1g.5gb: '0'",
     ] {
-        assert_eq!(plan.made(&asking(other, ""), SANDBOX), [], "{other}");
+        assert_eq!(
+            plan.admit_create(&pod_requesting(other, ""), SANDBOX),
+            [],
+            "{other}"
+        );
     }
     let by_request = pod(
         "{containers: [{name: a, resources: {requests: {cpu: '1'}}}], \
          initContainers: [{name: b, resources: {requests: {nvidia.com/gpus: '1'}}}]}",
     );
     assert!(matches!(
-        plan.made(&by_request, SANDBOX)[..],
-        [Said::Refused(_)]
+        plan.admit_create(&by_request, SANDBOX)[..],
+        [AdmissionResult::Denied(_)]
     ));
 }
 
 #[test]
 fn sidecar_containers_are_added_up() {
-    let plan = enforced();
+    let plan = enforced_server();
     let both = |restart: &str, count: u32| {
         pod(&format!(
             "{{containers: [{{name: a, image: b, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], \
-             initContainers: [{{name: i, image: b, {restart}resources: {{limits: {{nvidia.com/gpu: '1'}}}}}}], {TOLERATED}}}"
+             initContainers: [{{name: i, image: b, {restart}resources: {{limits: {{nvidia.com/gpu: '1'}}}}}}], {GPU_TOLERATION}}}"
         ))
     };
     let (words, stays) = ("more nvidia.com/gpu", "restartPolicy: Always, ");
-    mended(&plan, &both(stays, 8), words, true, &both(stays, 7));
-    mended(&plan, &both("", 9), words, true, &both("", 8));
+    assert_fix(&plan, &both(stays, 8), words, true, &both(stays, 7));
+    assert_fix(&plan, &both("", 9), words, true, &both("", 8));
 }
 
 #[test]
 fn dra_pools_advertise_no_resources() {
-    let old = plan(&format!("{CLAIMED}\nadmission: {{guard: enforce}}"));
-    let said = old.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX);
-    let [Said::Refused(message)] = &said[..] else {
+    let old = server_for_pools(&format!("{DRA_POOL}\nadmission: {{guard: enforce}}"));
+    let said = old.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX);
+    let [AdmissionResult::Denied(message)] = &said[..] else {
         panic!("{said:?}");
     };
     assert!(
@@ -154,83 +165,86 @@ fn dra_pools_advertise_no_resources() {
     );
     let text = format!(
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
-         cloud: {{onPrem: {{context: demo}}}}\n{CLAIMED}\nadmission: {{guard: enforce}}\n"
+         cloud: {{onPrem: {{context: demo}}}}\n{DRA_POOL}\nadmission: {{guard: enforce}}\n"
     );
     // From then on Kubernetes makes the claim.
-    let new = plan_of(&text);
-    assert_eq!(new.made(&asking("nvidia.com/gpu: '1'", ""), SANDBOX), []);
+    let new = server_for(&text);
+    assert_eq!(
+        new.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX),
+        []
+    );
 }
 
 #[test]
 fn requests_exceed_a_node() {
-    let plan = enforced();
+    let plan = enforced_server();
     let words = "requests more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
                  pool spot has 2; request fewer";
-    let good = asking("nvidia.com/gpu: 8", TOLERATED);
+    let good = pod_requesting("nvidia.com/gpu: 8", GPU_TOLERATION);
     for count in ["9", "'9'", "1k", "'12345678901234567890'"] {
-        let bad = asking(&format!("nvidia.com/gpu: {count}"), TOLERATED);
-        mended(&plan, &bad, words, true, &good);
+        let bad = pod_requesting(&format!("nvidia.com/gpu: {count}"), GPU_TOLERATION);
+        assert_fix(&plan, &bad, words, true, &good);
     }
     let two = |first: u32, second: u32, list: &str| {
         pod(&format!(
             "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '{first}'}}}}}}], \
-             {list}: [{{name: b, resources: {{limits: {{nvidia.com/gpu: '{second}'}}}}}}], {TOLERATED}}}"
+             {list}: [{{name: b, resources: {{limits: {{nvidia.com/gpu: '{second}'}}}}}}], {GPU_TOLERATION}}}"
         ))
     };
-    assert_eq!(plan.made(&two(8, 8, "initContainers"), SANDBOX), []);
-    mended(&plan, &two(1, 9, "initContainers"), words, true, &good);
+    assert_eq!(plan.admit_create(&two(8, 8, "initContainers"), SANDBOX), []);
+    assert_fix(&plan, &two(1, 9, "initContainers"), words, true, &good);
     let both = pod(&format!(
         "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}, \
-         {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {TOLERATED}}}"
+         {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {GPU_TOLERATION}}}"
     ));
-    mended(&plan, &both, words, true, &good);
+    assert_fix(&plan, &both, words, true, &good);
     // A sidecar runs next to the others.
     let sidecar = |count: u32| {
         pod(&format!(
             "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}], initContainers: [{{name: b, \
-             restartPolicy: Always, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], {TOLERATED}}}"
+             restartPolicy: Always, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], {GPU_TOLERATION}}}"
         ))
     };
-    mended(&plan, &sidecar(4), words, true, &sidecar(3));
+    assert_fix(&plan, &sidecar(4), words, true, &sidecar(3));
 }
 
 #[test]
 fn several_mig_devices_in_one_container() {
-    let plan = enforced();
-    mended(
+    let plan = enforced_server();
+    assert_fix(
         &plan,
-        &asking("nvidia.com/gpu.shared: '2'", ""),
+        &pod_requesting("nvidia.com/gpu.shared: '2'", ""),
         "requests several nvidia.com/gpu.shared, which are replicas of a shared GPU: several give no more than one; \
          request one",
         true,
-        &asking("nvidia.com/gpu.shared: '1'", ""),
+        &pod_requesting("nvidia.com/gpu.shared: '1'", ""),
     );
-    mended(
+    assert_fix(
         &plan,
-        &asking("nvidia.com/mig-1g.6gb: '2'", ""),
+        &pod_requesting("nvidia.com/mig-1g.6gb: '2'", ""),
         "a program uses one MIG device",
         false,
-        &asking("nvidia.com/mig-1g.6gb: '1'", ""),
+        &pod_requesting("nvidia.com/mig-1g.6gb: '1'", ""),
     );
     // The same name is whole GPUs of another pool.
-    let both = self::plan(
+    let both = self::server_for_pools(
         "nodePools:\n  - {name: a, gpu: {model: L4, perNode: 4}, hosts: [a], nodes: {count: 1}}\n  \
          - {name: b, gpu: {model: L4, perNode: 4}, hosts: [b], nodes: {count: 1}, sharing: {mps: {replicas: 4}}}\n\
          admission: {guard: enforce}",
     );
-    mended(
+    assert_fix(
         &both,
-        &asking("nvidia.com/gpu: '5'", ""),
+        &pod_requesting("nvidia.com/gpu: '5'", ""),
         "pool b has 16 replicas of GPUs, one per container",
         true,
-        &asking("nvidia.com/gpu: '4'", ""),
+        &pod_requesting("nvidia.com/gpu: '4'", ""),
     );
 }
 
 #[test]
 fn missing_tolerations_for_all_candidate_pools() {
-    let plan = enforced();
-    let bad = asking(
+    let plan = enforced_server();
+    let bad = pod_requesting(
         "nvidia.com/gpu: '1'",
         "tolerations: [{key: spot, value: 'no'}]",
     );
@@ -238,38 +252,38 @@ fn missing_tolerations_for_all_candidate_pools() {
                  tolerations: {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool \
                  train, or {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
     for good in [
-        TOLERATED,
+        GPU_TOLERATION,
         "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
         "tolerations: [{key: nvidia.com/gpu, value: present}]",
         "tolerations: [{operator: Exists}]",
         "tolerations: [{key: spot, operator: Equal, value: 'yes', effect: NoExecute}]",
     ] {
-        let good = asking("nvidia.com/gpu: '1'", good);
-        mended(&plan, &bad, words, true, &good);
+        let good = pod_requesting("nvidia.com/gpu: '1'", good);
+        assert_fix(&plan, &bad, words, true, &good);
     }
     for bad in [
         "tolerations: [{key: nvidia.com/gpu, value: other}]",
         "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoExecute}]",
         "tolerations: [{key: nvidia.com, operator: Exists}]",
     ] {
-        let bad = asking("nvidia.com/gpu: '1'", bad);
-        let good = asking("nvidia.com/gpu.shared: '1'", "");
-        mended(&plan, &bad, words, true, &good);
+        let bad = pod_requesting("nvidia.com/gpu: '1'", bad);
+        let good = pod_requesting("nvidia.com/gpu.shared: '1'", "");
+        assert_fix(&plan, &bad, words, true, &good);
     }
 }
 
 #[test]
 fn users_who_add_tolerations_are_known() {
-    let queued = plan(&format!(
+    let queued = server_for_pools(&format!(
         "{POOLS}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
          admission: {{guard: enforce}}"
     ));
     let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
-    let bare = asking("nvidia.com/gpu: '1'", "");
-    assert_eq!(queued.made(&bare, team), [], "Kueue does");
+    let bare = pod_requesting("nvidia.com/gpu: '1'", "");
+    assert_eq!(queued.admit_create(&bare, team), [], "Kueue does");
     // GKE's own taint, which GKE's API server makes every pod that requests GPUs tolerate.
     let gke = |more: &str| {
-        plan_of(&format!(
+        server_for(&format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
              kubernetes: {{version: \"1.34\"}}\n\
              cloud: {{gcp: {{project: acme-ml, location: us-central1-a, cluster: {{existing: {{}}}}}}}}\n\
@@ -278,10 +292,10 @@ fn users_who_add_tolerations_are_known() {
              admission: {{guard: enforce}}\n"
         ))
     };
-    assert_eq!(gke("").made(&bare, SANDBOX), []);
+    assert_eq!(gke("").admit_create(&bare, SANDBOX), []);
     let own = gke(", dedicatedTo: research");
-    let said = own.made(&bare, SANDBOX);
-    let [Said::Refused(message)] = &said[..] else {
+    let said = own.admit_create(&bare, SANDBOX);
+    let [AdmissionResult::Denied(message)] = &said[..] else {
         panic!("{said:?}");
     };
     let wanted = "{key: gpuc.dev/dedicated-to, operator: Equal, value: \"research\", effect: NoSchedule} for pool gpu";
@@ -290,10 +304,10 @@ fn users_who_add_tolerations_are_known() {
 
 #[test]
 fn unrequested_gpus() {
-    let plan = enforced();
-    let good = asking("nvidia.com/gpu: '1'", TOLERATED);
-    let idle = asking("cpu: '1'", TOLERATED);
-    mended(
+    let plan = enforced_server();
+    let good = pod_requesting("nvidia.com/gpu: '1'", GPU_TOLERATION);
+    let idle = pod_requesting("cpu: '1'", GPU_TOLERATION);
+    assert_fix(
         &plan,
         &idle,
         "requests no GPU and tolerates nvidia.com/gpu, the taint of GPU nodes",
@@ -307,12 +321,12 @@ fn unrequested_gpus() {
         "affinity: {nodeAffinity: {}}, tolerations: [{key: spot, operator: Exists}]",
         "resourceClaims: [{name: a}], tolerations: [{key: spot, operator: Exists}]",
     ] {
-        mended(
+        assert_fix(
             &plan,
             &idle,
             "requests no GPU",
             false,
-            &asking("cpu: '1'", fine),
+            &pod_requesting("cpu: '1'", fine),
         );
     }
     let env = |value: &str| {
@@ -320,14 +334,14 @@ fn unrequested_gpus() {
             "{{containers: [{{name: a, env: [{{name: OTHER}}, {{name: NVIDIA_VISIBLE_DEVICES, value: '{value}'}}]}}]}}"
         ))
     };
-    mended(
+    assert_fix(
         &plan,
         &env("all"),
         "can access GPUs of other pods",
         false,
         &env("void"),
     );
-    mended(
+    assert_fix(
         &plan,
         &env("0"),
         "sets NVIDIA_VISIBLE_DEVICES",
@@ -335,34 +349,37 @@ fn unrequested_gpus() {
         &env(""),
     );
     let class = "runtimeClassName: nvidia";
-    mended(
+    assert_fix(
         &plan,
-        &asking("cpu: '1'", class),
+        &pod_requesting("cpu: '1'", class),
         "or remove runtimeClassName",
         false,
-        &asking("nvidia.com/gpu.shared: '1'", class),
+        &pod_requesting("nvidia.com/gpu.shared: '1'", class),
     );
     let volume = |path: &str| {
         format!("volumes: [{{name: a, emptyDir: {{}}}}, {{name: b, hostPath: {{path: {path}}}}}]")
     };
-    mended(
+    assert_fix(
         &plan,
-        &asking("cpu: '1'", &volume("/dev/nvidia0")),
+        &pod_requesting("cpu: '1'", &volume("/dev/nvidia0")),
         "mounts /dev/nvidia* of the host",
         false,
-        &asking("cpu: '1'", &volume("/dev/shm")),
+        &pod_requesting("cpu: '1'", &volume("/dev/shm")),
     );
 }
 
 #[test]
 fn policy_scope_and_actions() {
-    let bad = asking("nvidia.com/gpu.type: '1'", "");
-    let warned = plan(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
+    let bad = pod_requesting("nvidia.com/gpu.type: '1'", "");
+    let warned = server_for_pools(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
     assert!(
-        matches!(warned.made(&bad, SANDBOX)[..], [Said::Warned(_)]),
+        matches!(
+            warned.admit_create(&bad, SANDBOX)[..],
+            [AdmissionResult::Warned(_)]
+        ),
         "it warns unless told otherwise"
     );
-    assert_eq!(warned.made(&bad, ("tools", &[])), []);
+    assert_eq!(warned.admit_create(&bad, ("tools", &[])), []);
     let own = [
         "kube-system",
         "kube-public",
@@ -371,20 +388,20 @@ fn policy_scope_and_actions() {
         "nvidia-device-plugin",
     ];
     for own in own {
-        assert_eq!(warned.made(&bad, (own, &[])), [], "{own}");
+        assert_eq!(warned.admit_create(&bad, (own, &[])), [], "{own}");
     }
-    let teams = plan(&format!(
+    let teams = server_for_pools(&format!(
         "{POOLS}\nteams: [{{name: a, namespaces: [a, b]}}]\nadmission: {{guard: enforce, exempt: [b]}}"
     ));
     let team: &[_] = &[("gpuc.dev/team", "a")];
     assert!(matches!(
-        teams.made(&bad, ("a", team))[..],
-        [Said::Refused(_)]
+        teams.admit_create(&bad, ("a", team))[..],
+        [AdmissionResult::Denied(_)]
     ));
-    assert_eq!(teams.made(&bad, ("b", team)), []);
-    assert_eq!(teams.made(&bad, SANDBOX), []);
-    let none = plan(POOLS);
-    assert_eq!(none.made(&bad, SANDBOX), []);
+    assert_eq!(teams.admit_create(&bad, ("b", team)), []);
+    assert_eq!(teams.admit_create(&bad, SANDBOX), []);
+    let none = server_for_pools(POOLS);
+    assert_eq!(none.admit_create(&bad, SANDBOX), []);
 }
 
 /// Every object of a tree, as if it were created in a namespace to which the policies apply.
@@ -395,7 +412,7 @@ fn generated_pods_are_allowed() {
         let plan = case.plan();
         let mut objects = plan.objects.iter();
         guarded += usize::from(objects.any(|it| it.component == "admission"));
-        let server = ApiServer::with(plan);
+        let server = ApiServer::with_policies(plan);
         for object in &plan.objects {
             let Some(namespace) = object.identity.namespace.as_deref() else {
                 continue;
@@ -407,7 +424,7 @@ fn generated_pods_are_allowed() {
                 .into_iter()
                 .collect();
             assert_eq!(
-                server.made(&value, (namespace, &labels)),
+                server.admit_create(&value, (namespace, &labels)),
                 [],
                 "{}: {:?}",
                 case.name,
@@ -420,32 +437,35 @@ fn generated_pods_are_allowed() {
 
 #[test]
 fn container_exceeds_the_limit_of_its_team() {
-    let server = plan(&format!(
+    let server = server_for_pools(&format!(
         "{POOLS}\nadmission: {{guard: enforce}}\n\
          teams: [{{name: research, limits: {{gpusPerContainer: 2}}}}, {{name: vision}}]"
     ));
     let research: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "research")]);
     let vision: api_server::Namespace<'_> = ("b", &[("gpuc.dev/team", "vision")]);
-    let three = asking("nvidia.com/gpu: '3'", TOLERATED);
+    let three = pod_requesting("nvidia.com/gpu: '3'", GPU_TOLERATION);
     let words = "a container of team research may request at most 2 nvidia.com/gpu";
-    let said = server.made(&three, research);
+    let said = server.admit_create(&three, research);
     assert!(
-        matches!(&said[..], [Said::Refused(message)] if message.contains(words)),
+        matches!(&said[..], [AdmissionResult::Denied(message)] if message.contains(words)),
         "{said:?}"
     );
-    assert_eq!(server.made(&three, vision), []);
+    assert_eq!(server.admit_create(&three, vision), []);
     // Each container counts by itself, and those that run before the others too.
     let limits = |count: u32| format!("resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}");
     let pods = |main: u32, init: u32| {
         let (main, init) = (limits(main), limits(init));
         pod(&format!(
-            "{{containers: [{{name: a, {main}}}, {{name: b, {main}}}], initContainers: [{{name: c, {init}}}], {TOLERATED}}}"
+            "{{containers: [{{name: a, {main}}}, {{name: b, {main}}}], initContainers: [{{name: c, {init}}}], {GPU_TOLERATION}}}"
         ))
     };
-    assert_eq!(server.made(&pods(2, 2), research), []);
+    assert_eq!(server.admit_create(&pods(2, 2), research), []);
     assert!(matches!(
-        server.made(&pods(2, 3), research)[..],
-        [Said::Refused(_)]
+        server.admit_create(&pods(2, 3), research)[..],
+        [AdmissionResult::Denied(_)]
     ));
-    assert_eq!(server.made(&asking("cpu: '3'", ""), research), []);
+    assert_eq!(
+        server.admit_create(&pod_requesting("cpu: '3'", ""), research),
+        []
+    );
 }

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::{GOOD, Place};
+use super::{GOOD, Workspace};
 
 #[test]
 fn starters_build_and_list_placeholders() {
     for cloud in ["aws", "azure", "gcp", "on-prem"] {
-        let place = Place::empty();
+        let place = Workspace::empty();
         let ran = place
             .run(&["init", "--cloud", cloud, "--name", "my-ml"])
-            .ends_with(0);
+            .expect_code(0);
         assert!(
             ran.stdout.is_empty() && ran.stderr.contains("next: "),
             "{}",
@@ -18,13 +18,13 @@ fn starters_build_and_list_placeholders() {
         );
         let ran = place
             .run(&["check", "-q", "--deny", "warnings"])
-            .ends_with(2);
+            .expect_code(2);
         let found = ran.stdout.matches("error[").count();
         assert!(found > 1 && ran.stdout.matches(" placeholder-not-replaced]").count() == found);
-        place.run(&["build", "-q"]).ends_with(0);
+        place.run(&["build", "-q"]).expect_code(0);
         assert!(place.path("clusters/my-ml/README.md").is_file(), "{cloud}");
         let before = place.read("gpu-cluster.yaml");
-        let ran = place.run(&["init", "--cloud", cloud]).ends_with(2);
+        let ran = place.run(&["init", "--cloud", cloud]).expect_code(2);
         assert!(
             ran.stderr.contains("gpu-cluster.yaml already exists"),
             "{}",
@@ -33,35 +33,35 @@ fn starters_build_and_list_placeholders() {
         assert_eq!(place.read("gpu-cluster.yaml"), before);
         place
             .run(&["init", "-q", "--cloud", cloud, "other.yaml"])
-            .silent();
+            .expect_silent_success();
         assert!(
             place
                 .read("other.yaml")
                 .contains("metadata: {name: ml-dev}")
         );
     }
-    let place = Place::empty();
+    let place = Workspace::empty();
     let ran = place
         .run(&["init", "--cloud", "aws", "--name", "My ML"])
-        .ends_with(2);
+        .expect_code(2);
     assert!(ran.stderr.contains("`My ML`"), "{}", ran.stderr);
     place
         .run(&["init", "--cloud", "aws", "none/file.yaml"])
-        .ends_with(3);
+        .expect_code(3);
     assert!(place.files("").is_empty());
 }
 
 #[test]
 fn starter_has_the_schema_next_to_it() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     let ran = place
         .run(&["init", "--cloud", "aws", "fleet/a.gpu-cluster.yaml"])
-        .ends_with(3);
+        .expect_code(3);
     assert!(ran.stderr.contains("cannot write fleet/"), "{}", ran.stderr);
     place.write("fleet/keep", "");
     let ran = place
         .run(&["init", "--cloud", "aws", "fleet/a.gpu-cluster.yaml"])
-        .ends_with(0);
+        .expect_code(0);
     let schema = "fleet/gpu-cluster.schema.json";
     assert!(
         ran.stderr
@@ -76,13 +76,13 @@ fn starter_has_the_schema_next_to_it() {
     assert_eq!(place.read(schema), place.run(&["schema"]).stdout);
     let ran = place
         .run(&["init", "--cloud", "gcp", "fleet/b.gpu-cluster.yaml"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(!ran.stderr.contains("schema"), "{}", ran.stderr);
     // One that is there may be another version's, or the user's own.
     place.write(schema, "{}");
     let ran = place
         .run(&["init", "--cloud", "gcp", "fleet/c.gpu-cluster.yaml"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(
         ran.stderr.contains(&format!("`gpuc schema > {schema}`")),
         "{}",
@@ -90,21 +90,23 @@ fn starter_has_the_schema_next_to_it() {
     );
     assert_eq!(place.read(schema), "{}");
     // Printed, it stands nowhere.
-    let place = Place::empty();
-    place.run(&["init", "--cloud", "aws", "-"]).ends_with(0);
+    let place = Workspace::empty();
+    place.run(&["init", "--cloud", "aws", "-"]).expect_code(0);
     assert!(place.files("").is_empty());
     // It is not taken for a manifest.
     place.write("gpu-cluster.yaml", GOOD);
     place.write("gpu-cluster.schema.json", &place.run(&["schema"]).stdout);
-    place.run(&["check", "-q", "--manifests", "."]).ends_with(0);
+    place
+        .run(&["check", "-q", "--manifests", "."])
+        .expect_code(0);
 }
 
 #[test]
 fn findings_are_explained() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     for code in gpuc::codes() {
-        let by_id = place.run(&["explain", code.id]).ends_with(0);
-        let by_name = place.run(&["explain", code.name]).ends_with(0);
+        let by_id = place.run(&["explain", code.id]).expect_code(0);
+        let by_name = place.run(&["explain", code.name]).expect_code(0);
         assert_eq!(by_id.stdout, by_name.stdout);
         assert!(
             by_id
@@ -120,7 +122,8 @@ fn keys_are_explained() {
     let mut paths = Vec::new();
     let mut waiting = vec![String::new()];
     while let Some(path) = waiting.pop() {
-        let key = gpuc_syntax::schema::key(&path).unwrap_or_else(|_| panic!("{path} is no key"));
+        let key =
+            gpuc_syntax::schema::describe_key(&path).unwrap_or_else(|_| panic!("{path} is no key"));
         for (name, _) in &key.keys {
             let below = format!("{path}.{name}");
             waiting.push(below.trim_start_matches('.').to_owned());
@@ -132,9 +135,9 @@ fn keys_are_explained() {
         }
     }
     assert!(paths.len() > 150, "{}", paths.len());
-    let place = Place::empty();
+    let place = Workspace::empty();
     for path in paths.iter().step_by(10) {
-        let ran = place.run(&["explain", path]).ends_with(0);
+        let ran = place.run(&["explain", path]).expect_code(0);
         assert!(
             ran.stdout.starts_with(&format!("# {path}\n")),
             "{}",
@@ -145,7 +148,7 @@ fn keys_are_explained() {
 
 #[test]
 fn misspellings_get_suggestions() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     for (wrong, right) in [
         ("mig-profile-unsuported", "mig-profile-unsupported"),
         ("nodePools.shering", "nodePools.sharing"),
@@ -155,34 +158,36 @@ fn misspellings_get_suggestions() {
         ("nodePools.spot", "nodePools.capacity.spot"),
         ("metadata.machine", "nodePools.machine"),
     ] {
-        let ran = place.run(&["explain", wrong]).ends_with(2);
+        let ran = place.run(&["explain", wrong]).expect_code(2);
         assert_eq!(ran.stdout, "");
         let help = ran.stderr.split("did you mean ").nth(1);
         let help = help.unwrap_or_else(|| panic!("{}", ran.stderr));
         assert!(help.contains(&format!("`{right}`")), "{}", ran.stderr);
     }
-    let ran = place.run(&["explain", "nodePools.name.zzz"]).ends_with(2);
+    let ran = place.run(&["explain", "nodePools.name.zzz"]).expect_code(2);
     let help = "help: `nodePools.name` has no nested keys";
     assert!(ran.stderr.contains(help), "{}", ran.stderr);
 }
 
 #[test]
 fn code_is_found_by_name() {
-    let ran = Place::empty().run(&["explain", "tree-stale"]).ends_with(0);
+    let ran = Workspace::empty()
+        .run(&["explain", "tree-stale"])
+        .expect_code(0);
     assert!(ran.stdout.contains("GPUC0301"));
 }
 
 #[test]
 fn code_is_found_by_its_digits() {
-    let place = Place::empty();
-    let whole = place.run(&["explain", "GPUC2047"]).ends_with(0);
-    let digits = place.run(&["explain", "2047"]).ends_with(0);
+    let place = Workspace::empty();
+    let whole = place.run(&["explain", "GPUC2047"]).expect_code(0);
+    let digits = place.run(&["explain", "2047"]).expect_code(0);
     assert_eq!(digits.stdout, whole.stdout);
 }
 
 #[test]
 fn corrected_words_are_reported() {
-    let ran = Place::empty().run(&["explain", "TEAM"]).ends_with(0);
+    let ran = Workspace::empty().run(&["explain", "TEAM"]).expect_code(0);
     assert!(
         ran.stdout.starts_with("# workloads.team\n"),
         "{}",
@@ -194,15 +199,15 @@ fn corrected_words_are_reported() {
 
 #[test]
 fn key_is_found_by_its_last_part() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     let whole = place
         .run(&["explain", "nodePools.sharing.mig"])
-        .ends_with(0);
+        .expect_code(0);
     for short in ["mig", "MIG", "sharing.mig"] {
-        let ran = place.run(&["explain", short]).ends_with(0);
+        let ran = place.run(&["explain", short]).expect_code(0);
         assert_eq!(ran.stdout, whole.stdout, "{short}");
     }
-    let ran = place.run(&["explain", "replicas"]).ends_with(0);
+    let ran = place.run(&["explain", "replicas"]).expect_code(0);
     for path in [
         "nodePools.sharing.timeSlicing.replicas",
         "nodePools.sharing.mps.replicas",
@@ -214,16 +219,16 @@ fn key_is_found_by_its_last_part() {
         );
     }
     // A key of the top is that key, also where others end like it.
-    let ran = place.run(&["explain", "stack"]).ends_with(0);
+    let ran = place.run(&["explain", "stack"]).expect_code(0);
     assert!(ran.stdout.starts_with("# stack\n\n"), "{}", ran.stdout);
 }
 
 #[test]
 fn catalog_lists_rows_that_match_all_words() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     let ran = place
         .run(&["catalog", "machines", "aws", "H100"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(
         ran.stdout.lines().any(|line| line.contains("p5.48xlarge")),
         "{}",
@@ -232,15 +237,18 @@ fn catalog_lists_rows_that_match_all_words() {
     assert!(!ran.stdout.contains("g6.xlarge") && !ran.stdout.contains("a3-highgpu"));
     assert_eq!(ran.stderr, "");
     for kind in ["gpus", "machines", "charts", "images", "clouds"] {
-        let table = place.run(&["catalog", kind]).ends_with(0).stdout;
-        let json = place.run(&["catalog", kind, "--json"]).ends_with(0).stdout;
+        let table = place.run(&["catalog", kind]).expect_code(0).stdout;
+        let json = place
+            .run(&["catalog", kind, "--json"])
+            .expect_code(0)
+            .stdout;
         let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
         assert_eq!(table.lines().count(), rows.len() + 1, "{kind}");
         assert!(!rows.is_empty(), "{kind}");
     }
     let ran = place
         .run(&["catalog", "gpus", "voodoo2", "--json"])
-        .ends_with(0);
+        .expect_code(0);
     assert_eq!(ran.stdout, "[]\n");
     assert!(
         ran.stderr.contains("no entry of the catalog"),
@@ -251,28 +259,28 @@ fn catalog_lists_rows_that_match_all_words() {
 
 #[test]
 fn completions_and_man_pages_are_generated() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let ran = place.run(&["completions", shell]).ends_with(0);
+        let ran = place.run(&["completions", shell]).expect_code(0);
         assert!(
             ran.stdout.contains("gpuc") && ran.stdout.contains("prune"),
             "{shell}"
         );
         assert_eq!(ran.stderr, "");
     }
-    place.run(&["man", "share/man"]).silent();
+    place.run(&["man", "share/man"]).expect_silent_success();
     let pages = place.files("share/man");
     for page in ["gpuc.1", "gpuc-build.1", "gpuc-explain.1"] {
         assert!(pages[page].contains(".TH"), "{page}");
     }
     place.write("taken", "");
-    let ran = place.run(&["man", "taken"]).ends_with(3);
+    let ran = place.run(&["man", "taken"]).expect_code(3);
     assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
 }
 
 #[test]
 fn schema_is_json() {
-    let ran = Place::with(GOOD).run(&["schema"]).ends_with(0);
+    let ran = Workspace::with(GOOD).run(&["schema"]).expect_code(0);
     let schema: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(schema["title"], "gpu-cluster.yaml");
     assert_eq!(ran.stderr, "");

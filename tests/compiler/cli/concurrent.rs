@@ -1,16 +1,18 @@
 //! Two concurrent runs on one folder.
 
-use super::{GOOD, Place, clean_build, without_gpus};
+use super::{GOOD, Workspace, clean_build, without_gpus};
 
 #[test]
 fn concurrent_runs_are_serialized() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.write("other.yaml", &without_gpus());
     let one = clean_build(GOOD);
     // Generated files name the file they come from.
-    let clean = Place::empty();
+    let clean = Workspace::empty();
     clean.write("other.yaml", &without_gpus());
-    clean.run(&["build", "-q", "other.yaml"]).silent();
+    clean
+        .run(&["build", "-q", "other.yaml"])
+        .expect_silent_success();
     let other = clean.files("clusters");
     for _ in 0..10 {
         let files = [
@@ -41,6 +43,8 @@ fn concurrent_runs_are_serialized() {
         );
     }
     // Whose the tree is depends on who came last.
-    place.run(&["build", "-q", "--force"]).silent();
+    place
+        .run(&["build", "-q", "--force"])
+        .expect_silent_success();
     assert_eq!(place.files("clusters"), one);
 }

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{GOOD, Place};
+use super::{GOOD, Workspace};
 
-fn bad() -> String {
+fn invalid_cluster() -> String {
     GOOD.replace("model: A30", "model: A31")
         .replace("count: 1", "cuont: 1")
 }
 
-fn warned() -> String {
+fn cluster_with_warning() -> String {
     // A template's image is in no registry.
     gpuc::codes()
         .into_iter()
@@ -21,8 +21,8 @@ fn warned() -> String {
 
 #[test]
 fn check_prints_machine_readable_findings() {
-    let place = Place::with(&bad());
-    let ran = place.run(&["check"]).ends_with(2);
+    let place = Workspace::with(&invalid_cluster());
+    let ran = place.run(&["check"]).expect_code(2);
     assert_eq!(ran.stderr, "");
     assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
     assert!(
@@ -32,19 +32,23 @@ fn check_prints_machine_readable_findings() {
     );
     assert!(!ran.stdout.contains('\u{1b}'), "no colour off a terminal");
     assert!(!place.path("clusters").exists());
-    let ran = Place::with(GOOD).run(&["check"]).ends_with(0);
+    let ran = Workspace::with(GOOD).run(&["check"]).expect_code(0);
     assert_eq!(ran.stdout, "");
     assert_eq!(ran.stderr, "1 cluster checked: no problems found\n");
-    Place::with(GOOD).run(&["check", "-q"]).silent();
+    Workspace::with(GOOD)
+        .run(&["check", "-q"])
+        .expect_silent_success();
 }
 
 #[test]
 fn build_prints_human_readable_findings() {
-    let ran = Place::with(&bad()).run(&["build", "-q"]).ends_with(2);
+    let ran = Workspace::with(&invalid_cluster())
+        .run(&["build", "-q"])
+        .expect_code(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.starts_with("error[GPUC"), "{}", ran.stderr);
-    let place = Place::with(&warned());
-    let ran = place.run(&["build", "-q"]).ends_with(0);
+    let place = Workspace::with(&cluster_with_warning());
+    let ran = place.run(&["build", "-q"]).expect_code(0);
     assert!(
         ran.stdout.is_empty() && ran.stderr.starts_with("warning[GPUC"),
         "{}",
@@ -54,18 +58,18 @@ fn build_prints_human_readable_findings() {
 
 #[test]
 fn warning_can_be_denied_by_name_code_or_all() {
-    let place = Place::with(&warned());
-    place.run(&["check"]).ends_with(0);
+    let place = Workspace::with(&cluster_with_warning());
+    place.run(&["check"]).expect_code(0);
     let code = gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags");
     for word in ["floating-tags", code.unwrap().id, "warnings"] {
-        let ran = place.run(&["check", "--deny", word]).ends_with(2);
+        let ran = place.run(&["check", "--deny", word]).expect_code(2);
         assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
     }
     place
         .run(&["check", "--deny", "machine-preview"])
-        .ends_with(0);
+        .expect_code(0);
 }
 
 #[test]
@@ -73,18 +77,20 @@ fn former_name_of_a_finding_is_accepted() {
     let codes = gpuc::codes();
     let code = codes.iter().find(|it| it.name == "guarantee-violated");
     let bad = code.unwrap().bad;
-    let place = Place::with(bad);
-    let ran = place.run(&["check"]).ends_with(0);
+    let place = Workspace::with(bad);
+    let ran = place.run(&["check"]).expect_code(0);
     let title = "[GPUC2132 guarantee-violated]";
     assert!(ran.stdout.starts_with(&format!("warning{title}")));
     let ran = place
         .run(&["check", "--deny", "promise-taken"])
-        .ends_with(2);
+        .expect_code(2);
     assert!(ran.stdout.starts_with(&format!("error{title}")));
     let allowed = bad.replacen("\ncloud:", "\nallow: [promise-taken]\ncloud:", 1);
-    Place::with(&allowed).run(&["check", "-q"]).silent();
-    let current = place.run(&["explain", "guarantee-violated"]).ends_with(0);
-    let former = place.run(&["explain", "promise-taken"]).ends_with(0);
+    Workspace::with(&allowed)
+        .run(&["check", "-q"])
+        .expect_silent_success();
+    let current = place.run(&["explain", "guarantee-violated"]).expect_code(0);
+    let former = place.run(&["explain", "promise-taken"]).expect_code(0);
     assert!(current.stdout.contains("\nFormer name: `promise-taken`.\n"));
     assert_eq!(
         (current.stderr.as_str(), &current.stdout),
@@ -97,25 +103,25 @@ fn former_name_of_a_finding_is_accepted() {
 #[test]
 fn misspelled_former_name_suggests_the_current_name() {
     let misspelled = GOOD.replacen("\ncloud:", "\nallow: [promise-takn]\ncloud:", 1);
-    let place = Place::with(&misspelled);
+    let place = Workspace::with(&misspelled);
     let suggestion = "did you mean `guarantee-violated`?";
-    let ran = place.run(&["check"]).ends_with(2);
+    let ran = place.run(&["check"]).expect_code(2);
     assert!(ran.stdout.contains(suggestion), "{}", ran.stdout);
     for args in [
         &["check", "--deny", "promise-takn"][..],
         &["explain", "promise-takn"],
     ] {
-        let ran = place.run(args).ends_with(2);
+        let ran = place.run(args).expect_code(2);
         assert!(ran.stderr.contains(suggestion), "{}", ran.stderr);
     }
 }
 
 #[test]
 fn color_is_optional() {
-    let place = Place::with(&bad());
-    let ran = place.run(&["check", "--color", "always"]).ends_with(2);
+    let place = Workspace::with(&invalid_cluster());
+    let ran = place.run(&["check", "--color", "always"]).expect_code(2);
     assert!(ran.stdout.contains("\u{1b}["), "{}", ran.stdout);
-    let plain = place.run(&["check"]).ends_with(2).stdout;
+    let plain = place.run(&["check"]).expect_code(2).stdout;
     for args in [&["check"][..], &["check", "--color", "never"]] {
         let output = place.command(args).env("NO_COLOR", "1").output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), plain);
@@ -124,9 +130,9 @@ fn color_is_optional() {
 
 #[test]
 fn json_output_is_valid() {
-    let place = Place::with(&bad());
+    let place = Workspace::with(&invalid_cluster());
     for command in ["check", "build", "expand"] {
-        let ran = place.run(&[command, "--format", "json"]).ends_with(2);
+        let ran = place.run(&[command, "--format", "json"]).expect_code(2);
         // Standard output of `expand` is for the file.
         let text = if command == "expand" {
             &ran.stderr
@@ -154,9 +160,9 @@ fn json_output_is_valid() {
             assert_eq!(finding["severity"], "error");
         }
     }
-    let ran = Place::with(GOOD)
+    let ran = Workspace::with(GOOD)
         .run(&["check", "--format", "json"])
-        .ends_with(0);
+        .expect_code(0);
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(all, serde_json::json!({"version": 1, "findings": []}));
     assert_eq!(ran.stderr, "");
@@ -164,9 +170,9 @@ fn json_output_is_valid() {
 
 #[test]
 fn sarif_output_is_valid() {
-    let ran = Place::with(&bad())
+    let ran = Workspace::with(&invalid_cluster())
         .run(&["check", "--format", "sarif"])
-        .ends_with(2);
+        .expect_code(2);
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(all["version"], "2.1.0");
     let run = &all["runs"][0];
@@ -186,8 +192,8 @@ fn sarif_output_is_valid() {
 #[test]
 fn misspelled_key_is_one_finding() {
     for wrong in ["{cuont: 1}", "{mni: 0, max: 2}", "{count: 1, maxx: 2}"] {
-        let place = Place::with(&GOOD.replace("{count: 1}", wrong));
-        let ran = place.run(&["check", "--format", "json"]).ends_with(2);
+        let place = Workspace::with(&GOOD.replace("{count: 1}", wrong));
+        let ran = place.run(&["check", "--format", "json"]).expect_code(2);
         let all: Value = serde_json::from_str(&ran.stdout).unwrap();
         let findings = all["findings"].as_array().unwrap();
         let codes: Vec<_> = findings.iter().map(|found| found["name"].clone()).collect();
@@ -198,23 +204,23 @@ fn misspelled_key_is_one_finding() {
 #[test]
 fn long_value_is_complete_only_in_json() {
     let value = "x".repeat(10_000);
-    let place = Place::with(&GOOD.replace("model: A30", &format!("model: {value}")));
+    let place = Workspace::with(&GOOD.replace("model: A30", &format!("model: {value}")));
     for format in ["text", "github", "markdown"] {
-        let ran = place.run(&["check", "--format", format]).ends_with(2);
+        let ran = place.run(&["check", "--format", format]).expect_code(2);
         let bytes = ran.stdout.len();
         assert!(bytes < 1500, "{format} has {bytes} bytes:\n{}", ran.stdout);
         assert!(ran.stdout.contains('…'), "{format}");
     }
     for format in ["json", "sarif"] {
-        let ran = place.run(&["check", "--format", format]).ends_with(2);
+        let ran = place.run(&["check", "--format", format]).expect_code(2);
         assert!(ran.stdout.contains(&value), "{format}");
     }
 }
 
 #[test]
 fn annotations_and_tables_are_formatted() {
-    let place = Place::with(&bad());
-    let ran = place.run(&["check", "--format", "github"]).ends_with(2);
+    let place = Workspace::with(&invalid_cluster());
+    let ran = place.run(&["check", "--format", "github"]).expect_code(2);
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(lines.len() > 1);
     for line in lines {
@@ -223,14 +229,14 @@ fn annotations_and_tables_are_formatted() {
             "{line}"
         );
     }
-    let ran = place.run(&["check", "--format", "markdown"]).ends_with(2);
+    let ran = place.run(&["check", "--format", "markdown"]).expect_code(2);
     let rows = ran.stdout.lines().filter(|line| line.starts_with('|'));
     assert!(rows.count() > 3, "{}", ran.stdout);
 }
 
 #[test]
 fn usage_error_exits_with_2() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     for args in [
         &[][..],
         &["bulid"],
@@ -240,11 +246,11 @@ fn usage_error_exits_with_2() {
         &["init", "--cloud", "oracle"],
         &["catalog", "gpu-s"],
     ] {
-        let ran = place.run(args).ends_with(2);
+        let ran = place.run(args).expect_code(2);
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{args:?}");
     }
-    let ran = place.run(&["--help"]).ends_with(0);
+    let ran = place.run(&["--help"]).expect_code(0);
     assert!(ran.stderr.is_empty() && ran.stdout.contains("Usage: gpuc"));
-    let ran = place.run(&["--version"]).ends_with(0);
+    let ran = place.run(&["--version"]).expect_code(0);
     assert_eq!(ran.stdout, format!("gpuc {}\n", env!("CARGO_PKG_VERSION")));
 }

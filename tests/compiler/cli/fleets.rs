@@ -1,17 +1,17 @@
 //! Many clusters in a folder.
 
-use super::{GOOD, Place};
+use super::{GOOD, Workspace};
 
-pub(super) fn named(name: &str) -> String {
+pub(super) fn cluster_named(name: &str) -> String {
     GOOD.replace("name: demo", &format!("name: {name}"))
 }
 
 /// Two standalone clusters, and two with a common base.
-pub(super) fn fleet() -> Place {
-    let place = Place::empty();
-    place.write("fleet/one/gpu-cluster.yaml", &named("one"));
-    place.write("fleet/two.gpu-cluster.yaml", &named("two"));
-    let base = named("base").replace("metadata: {name: base}\n", "");
+pub(super) fn fleet() -> Workspace {
+    let place = Workspace::empty();
+    place.write("fleet/one/gpu-cluster.yaml", &cluster_named("one"));
+    place.write("fleet/two.gpu-cluster.yaml", &cluster_named("two"));
+    let base = cluster_named("base").replace("metadata: {name: base}\n", "");
     place.write("fleet/base/gpu-cluster.yaml", &base);
     let upon = |name: &str| {
         format!(
@@ -26,7 +26,7 @@ pub(super) fn fleet() -> Place {
     place
 }
 
-pub(super) fn clusters(place: &Place) -> Vec<String> {
+pub(super) fn list_clusters(place: &Workspace) -> Vec<String> {
     let files = place.files("clusters");
     let names = files
         .keys()
@@ -39,18 +39,20 @@ pub(super) fn clusters(place: &Place) -> Vec<String> {
 #[test]
 fn all_clusters_of_a_folder_are_built_without_bases() {
     let place = fleet();
-    let ran = place.run(&["build", "fleet"]).ends_with(0);
-    assert_eq!(clusters(&place), ["four", "one", "three", "two"]);
+    let ran = place.run(&["build", "fleet"]).expect_code(0);
+    assert_eq!(list_clusters(&place), ["four", "one", "three", "two"]);
     let lines: Vec<_> = ran.stderr.lines().collect();
     let names: Vec<_> = lines
         .iter()
         .filter_map(|line| Some(line.split_once(':')?.0))
         .collect();
     assert_eq!(names, ["three", "four", "one", "two", "next"]);
-    place.run(&["build", "fleet", "--check"]).silent();
+    place
+        .run(&["build", "fleet", "--check"])
+        .expect_silent_success();
     // The trees that are there are no input.
-    place.run(&["build", "-q"]).silent();
-    let ran = place.run(&["check", "fleet"]).ends_with(0);
+    place.run(&["build", "-q"]).expect_silent_success();
+    let ran = place.run(&["check", "fleet"]).expect_code(0);
     assert!(
         ran.stdout.is_empty() && ran.stderr.starts_with("4 clusters"),
         "{}",
@@ -61,40 +63,42 @@ fn all_clusters_of_a_folder_are_built_without_bases() {
 #[test]
 fn removed_cluster_is_named_and_pruned() {
     let place = fleet();
-    place.run(&["build", "fleet", "-q"]).silent();
+    place.run(&["build", "fleet", "-q"]).expect_silent_success();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
     place.write("clusters/two/notes.md", "mine\n");
-    let ran = place.run(&["build", "fleet"]).ends_with(0);
+    let ran = place.run(&["build", "fleet"]).expect_code(0);
     assert!(
         ran.stderr
             .contains("note: no cluster in the input generates clusters/two"),
         "{}",
         ran.stderr
     );
-    let ran = place.run(&["build", "fleet", "--check"]).ends_with(1);
+    let ran = place.run(&["build", "fleet", "--check"]).expect_code(1);
     assert_eq!(ran.stdout, "orphan: clusters/two\n");
-    place.run(&["build", "fleet", "--prune"]).ends_with(0);
+    place.run(&["build", "fleet", "--prune"]).expect_code(0);
     assert_eq!(
         place.files("clusters/two").len(),
         1,
         "what is not gpuc's stays"
     );
-    place.run(&["build", "fleet", "--check"]).silent();
+    place
+        .run(&["build", "fleet", "--check"])
+        .expect_silent_success();
     // One file says nothing of the others.
     let ran = place
         .run(&["build", "fleet/one/gpu-cluster.yaml", "--prune"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(!ran.stderr.contains("removed"), "{}", ran.stderr);
-    assert_eq!(clusters(&place).len(), 4);
+    assert_eq!(list_clusters(&place).len(), 4);
 }
 
 #[test]
 fn edited_files_are_not_pruned() {
     let place = fleet();
-    place.run(&["build", "fleet", "-q"]).silent();
+    place.run(&["build", "fleet", "-q"]).expect_silent_success();
     std::fs::remove_file(place.path("fleet/two.gpu-cluster.yaml")).unwrap();
     place.write("clusters/two/README.md", "mine\n");
-    let ran = place.run(&["build", "fleet", "--prune"]).ends_with(1);
+    let ran = place.run(&["build", "fleet", "--prune"]).expect_code(1);
     assert!(
         ran.stderr
             .contains("clusters/two/README.md: edited by hand"),
@@ -104,15 +108,15 @@ fn edited_files_are_not_pruned() {
     assert_eq!(place.read("clusters/two/README.md"), "mine\n");
     place
         .run(&["build", "fleet", "--prune", "--force", "-q"])
-        .silent();
+        .expect_silent_success();
     assert!(!place.path("clusters/two").exists());
 }
 
 #[test]
 fn duplicate_cluster_names_are_rejected() {
     let place = fleet();
-    place.write("fleet/two.gpu-cluster.yaml", &named("one"));
-    let ran = place.run(&["build", "fleet"]).ends_with(2);
+    place.write("fleet/two.gpu-cluster.yaml", &cluster_named("one"));
+    let ran = place.run(&["build", "fleet"]).expect_code(2);
     assert!(ran.stderr.contains("cluster-name-taken"), "{}", ran.stderr);
     assert!(
         ran.stderr.contains("fleet/one/gpu-cluster.yaml:3:"),
@@ -131,7 +135,7 @@ fn duplicate_cluster_names_are_rejected() {
 fn invalid_cluster_blocks_all() {
     let place = fleet();
     place.write("fleet/two.gpu-cluster.yaml", "kind: [\n");
-    let ran = place.run(&["build", "fleet"]).ends_with(2);
+    let ran = place.run(&["build", "fleet"]).expect_code(2);
     assert!(
         ran.stderr.contains("fleet/two.gpu-cluster.yaml"),
         "{}",
@@ -142,14 +146,14 @@ fn invalid_cluster_blocks_all() {
 
 #[test]
 fn folder_without_clusters_is_rejected() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write("empty/readme.txt", "");
-    let ran = place.run(&["build", "empty"]).ends_with(3);
+    let ran = place.run(&["build", "empty"]).expect_code(3);
     let help = "in empty\nhelp: run `gpuc init` to create a starter file\n";
     assert!(ran.stderr.ends_with(help), "{}", ran.stderr);
-    place.run(&["build"]).ends_with(3);
+    place.run(&["build"]).expect_code(3);
     for command in ["build", "check", "expand"] {
-        let ran = place.run(&[command, "none.yaml"]).ends_with(3);
+        let ran = place.run(&[command, "none.yaml"]).expect_code(3);
         assert!(
             ran.stdout.is_empty() && ran.stderr.contains("none.yaml"),
             "{}",

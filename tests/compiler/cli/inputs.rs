@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{GOOD, Place, Ran};
+use super::{CliResult, GOOD, Workspace};
 
-pub(super) fn fed(place: &Place, args: &[&str], text: &[u8]) -> Ran {
+pub(super) fn run_with_input(place: &Workspace, args: &[&str], text: &[u8]) -> CliResult {
     let mut command = place.command(args);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -13,58 +13,58 @@ pub(super) fn fed(place: &Place, args: &[&str], text: &[u8]) -> Ran {
     // A program that has seen enough stops listening.
     let _ = stdin.write_all(text);
     drop(stdin);
-    Ran::of(child.wait_with_output().unwrap())
+    CliResult::from_output(child.wait_with_output().unwrap())
 }
 
 #[test]
 fn dash_is_standard_input() {
-    let place = Place::empty();
-    fed(&place, &["check", "-", "-q"], GOOD.as_bytes()).silent();
+    let place = Workspace::empty();
+    run_with_input(&place, &["check", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
     let bad = GOOD.replace("A30", "A31");
-    let ran = fed(&place, &["check", "-"], bad.as_bytes()).ends_with(2);
+    let ran = run_with_input(&place, &["check", "-"], bad.as_bytes()).expect_code(2);
     assert!(ran.stdout.contains("--> <stdin>:9:"), "{}", ran.stdout);
-    let ran = fed(&place, &["expand", "-"], GOOD.as_bytes()).ends_with(0);
+    let ran = run_with_input(&place, &["expand", "-"], GOOD.as_bytes()).expect_code(0);
     assert!(ran.stdout.contains("name: demo"), "{}", ran.stdout);
-    let ran = fed(&place, &["check", "-"], b"a: \xff").ends_with(2);
+    let ran = run_with_input(&place, &["check", "-"], b"a: \xff").expect_code(2);
     assert!(
         ran.stdout.contains("`<stdin>` is not UTF-8"),
         "{}",
         ran.stdout
     );
     let large = vec![b' '; gpuc_syntax::yaml::limits::BYTES + 1];
-    let ran = fed(&place, &["check", "-"], &large).ends_with(2);
+    let ran = run_with_input(&place, &["check", "-"], &large).expect_code(2);
     assert!(ran.stdout.contains("is larger than"), "{}", ran.stdout);
     assert!(place.files("").is_empty());
-    fed(&place, &["build", "-", "-q"], GOOD.as_bytes()).silent();
+    run_with_input(&place, &["build", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
     let readme = place.read("clusters/demo/README.md");
     assert!(
         readme.contains(" this folder from the file on standard input:\n"),
         "{readme}"
     );
-    fed(&place, &["build", "-", "--check"], GOOD.as_bytes()).silent();
+    run_with_input(&place, &["build", "-", "--check"], GOOD.as_bytes()).expect_silent_success();
 }
 
 #[test]
 fn piped_input_can_name_a_base() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write("base.yaml", GOOD);
     let text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: other}\nbase: base.yaml\n";
-    fed(&place, &["build", "-", "-q"], text.as_bytes()).silent();
+    run_with_input(&place, &["build", "-", "-q"], text.as_bytes()).expect_silent_success();
     assert!(place.path("clusters/other/README.md").is_file());
 }
 
 #[test]
 fn file_can_have_the_name_of_standard_input() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write("-", GOOD);
-    place.run(&["check", "./-", "-q"]).silent();
+    place.run(&["check", "./-", "-q"]).expect_silent_success();
 }
 
 #[test]
 fn generated_files_name_their_source() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write("fleet/prod.gpu-cluster.yaml", GOOD);
-    place.run(&["build", "fleet", "-q"]).silent();
+    place.run(&["build", "fleet", "-q"]).expect_silent_success();
     let mut headers = 0;
     for (path, text) in place.files("clusters") {
         assert!(
@@ -78,7 +78,9 @@ fn generated_files_name_their_source() {
     // The file's name alone counts: not how it was come to.
     let before = place.files("clusters");
     let file = place.path("fleet/prod.gpu-cluster.yaml");
-    place.run(&["build", "-q", file.to_str().unwrap()]).silent();
+    place
+        .run(&["build", "-q", file.to_str().unwrap()])
+        .expect_silent_success();
     assert_eq!(place.files("clusters"), before);
 }
 
@@ -86,9 +88,9 @@ fn generated_files_name_their_source() {
 #[test]
 fn hostile_file_name_stays_in_its_comment() {
     let name = "a\ntouch pwned\r\u{85}\u{1b}[2J`$(touch pwned)`.yaml";
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write(name, GOOD);
-    place.run(&["build", "-q", name]).silent();
+    place.run(&["build", "-q", name]).expect_silent_success();
     for (path, text) in place.files("clusters") {
         if path.ends_with("gpuc.lock.json") {
             continue;
@@ -111,11 +113,11 @@ fn hostile_file_name_stays_in_its_comment() {
 
 #[test]
 fn other_file_extension_gets_a_hint() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write("gpu-cluster.yml", GOOD);
     place.write("deep/prod.gpu-cluster.yml", GOOD);
     for args in [&["build"][..], &["check", "."], &["build", "deep"]] {
-        let ran = place.run(args).ends_with(3);
+        let ran = place.run(args).expect_code(3);
         assert!(ran.stderr.contains("help: rename "), "{}", ran.stderr);
         assert!(
             ran.stderr
@@ -124,10 +126,12 @@ fn other_file_extension_gets_a_hint() {
             ran.stderr
         );
     }
-    place.run(&["check", "-q", "gpu-cluster.yml"]).silent();
+    place
+        .run(&["check", "-q", "gpu-cluster.yml"])
+        .expect_silent_success();
     // One among others is not skipped silently.
     place.write("deep/gpu-cluster.yaml", GOOD);
-    let ran = place.run(&["check", "deep"]).ends_with(0);
+    let ran = place.run(&["check", "deep"]).expect_code(0);
     assert!(
         ran.stderr.contains(
             "note: deep/prod.gpu-cluster.yml was not read: rename deep/prod.gpu-cluster.yml"
@@ -139,12 +143,12 @@ fn other_file_extension_gets_a_hint() {
 
 #[test]
 fn base_file_gets_a_hint() {
-    let place = Place::empty();
+    let place = Workspace::empty();
     let base = GOOD
         .lines()
         .filter(|line| !line.starts_with("cloud") && !line.starts_with("metadata"));
     place.write("base.yaml", &base.collect::<Vec<_>>().join("\n"));
-    let ran = place.run(&["check", "base.yaml"]).ends_with(2);
+    let ran = place.run(&["check", "base.yaml"]).expect_code(2);
     assert_eq!(
         ran.stdout.matches("if this file is a base").count(),
         1,
@@ -156,7 +160,7 @@ fn base_file_gets_a_hint() {
         "top.yaml",
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: base.yaml\n",
     );
-    let ran = place.run(&["check", "top.yaml"]).ends_with(2);
+    let ran = place.run(&["check", "top.yaml"]).expect_code(2);
     assert!(
         !ran.stdout.contains("if this file is a base"),
         "{}",
@@ -166,15 +170,15 @@ fn base_file_gets_a_hint() {
 
 #[test]
 fn named_pipe_is_read() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     let path = place.path("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
     let writer = std::thread::spawn(move || std::fs::write(path, GOOD).unwrap());
-    let ran = place.run(&["check", "pipe"]).ends_with(0);
+    let ran = place.run(&["check", "pipe"]).expect_code(0);
     assert!(ran.stderr.contains("1 cluster checked"), "{}", ran.stderr);
     writer.join().unwrap();
-    let ran = place.run(&["check", "/dev/zero"]).ends_with(2);
+    let ran = place.run(&["check", "/dev/zero"]).expect_code(2);
     assert!(
         ran.stdout.contains("16 MiB"),
         "{}{}",
@@ -185,8 +189,8 @@ fn named_pipe_is_read() {
 
 #[test]
 fn starter_is_printed_to_standard_output() {
-    let place = Place::empty();
-    let ran = place.run(&["init", "--cloud", "aws", "-"]).ends_with(0);
+    let place = Workspace::empty();
+    let ran = place.run(&["init", "--cloud", "aws", "-"]).expect_code(0);
     assert!(ran.stdout.contains("kind: GpuCluster"), "{}", ran.stdout);
     assert!(place.files("").is_empty());
 }

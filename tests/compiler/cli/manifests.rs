@@ -4,27 +4,27 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use super::{GOOD, Place, Ran};
+use super::{CliResult, GOOD, Workspace};
 
-const BAD: &str = "# mine\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    \
+const INVALID_POD: &str = "# mine\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    \
                    image: r.example.com/a:1\n    resources:\n      requests: {nvidia.com/gpu: 1}  # one\n";
 
-fn mended() -> String {
-    format!("{BAD}      limits:\n        nvidia.com/gpu: 1\n")
+fn fixed_pod() -> String {
+    format!("{INVALID_POD}      limits:\n        nvidia.com/gpu: 1\n")
 }
 
 #[test]
 fn findings_have_the_locations_of_manifests() {
-    let place = Place::with(GOOD);
-    place.write("apps/a/pod.yaml", BAD);
+    let place = Workspace::with(GOOD);
+    place.write("apps/a/pod.yaml", INVALID_POD);
     place.write("apps/values.yml", "replicas: 1\n");
     place.write(
         "apps/chart/templates/pod.yaml",
         "{{ include \"x\" . }}\nspec: [\n",
     );
-    place.write("apps/.hidden/pod.yaml", BAD);
+    place.write("apps/.hidden/pod.yaml", INVALID_POD);
     place.write("apps/picture.json", "\u{0}");
-    let ran = place.run(&["check", "--manifests", "apps"]).ends_with(2);
+    let ran = place.run(&["check", "--manifests", "apps"]).expect_code(2);
     assert!(
         ran.stdout.contains("manifest-requests-differ"),
         "{}",
@@ -45,7 +45,7 @@ fn findings_have_the_locations_of_manifests() {
     }
     let ran = place
         .run(&["check", "--manifests", "apps", "--format", "json"])
-        .ends_with(2);
+        .expect_code(2);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let found = json["findings"].as_array().unwrap();
     let found = found.iter().find(|it| it["code"] == "GPUC4002").unwrap();
@@ -55,13 +55,13 @@ fn findings_have_the_locations_of_manifests() {
 #[test]
 fn fix_writes_once_and_keeps_the_mode() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::with(GOOD);
-    place.write("pod.yaml", BAD);
+    let place = Workspace::with(GOOD);
+    place.write("pod.yaml", INVALID_POD);
     let mode = |mode| fs::set_permissions(place.path("pod.yaml"), fs::Permissions::from_mode(mode));
     mode(0o600).unwrap();
     let ran = place
         .run(&["check", "--manifests", "pod.yaml", "--fix"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(
         ran.stderr.contains("1 finding fixed in `pod.yaml`"),
         "{}",
@@ -73,13 +73,13 @@ fn fix_writes_once_and_keeps_the_mode() {
         "{}",
         ran.stderr
     );
-    assert_eq!(place.read("pod.yaml"), mended());
+    assert_eq!(place.read("pod.yaml"), fixed_pod());
     let metadata = fs::metadata(place.path("pod.yaml")).unwrap();
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let before = metadata.modified().unwrap();
     place
         .run(&["check", "--manifests", "pod.yaml", "--fix", "-q"])
-        .silent();
+        .expect_silent_success();
     assert_eq!(
         fs::metadata(place.path("pod.yaml"))
             .unwrap()
@@ -92,34 +92,34 @@ fn fix_writes_once_and_keeps_the_mode() {
 #[test]
 fn file_name_that_is_not_unicode_is_skipped() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::with(GOOD);
-    place.write("apps/pod.yaml", BAD);
+    let place = Workspace::with(GOOD);
+    place.write("apps/pod.yaml", INVALID_POD);
     let name = std::ffi::OsStr::from_bytes(b"a\xff.yaml");
-    fs::write(place.path("apps").join(name), BAD).unwrap();
-    let ran = place.run(&["check", "--manifests", "apps"]).ends_with(2);
+    fs::write(place.path("apps").join(name), INVALID_POD).unwrap();
+    let ran = place.run(&["check", "--manifests", "apps"]).expect_code(2);
     assert!(ran.stderr.contains("is not UTF-8"), "{}", ran.stderr);
     assert!(ran.stdout.contains("apps/pod.yaml"), "{}", ran.stdout);
 }
 
 #[test]
 fn kustomized_objects_are_reported_and_not_counted() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.write("apps/base/kustomization.yaml", "resources: [pod.yaml]\n");
-    place.write("apps/base/pod.yaml", BAD);
+    place.write("apps/base/pod.yaml", INVALID_POD);
     let patches = "resources: [../base]\npatches: [{path: a.json, target: {kind: Pod}}]\n";
     place.write("apps/prod/kustomization.yaml", patches);
     let ran = place
         .run(&["check", "--manifests", "apps", "--fix"])
-        .ends_with(0);
+        .expect_code(0);
     let said = "`apps/base/pod.yaml`: not checked, because a kustomization patches it";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     assert!(ran.stderr.contains("0 objects of"), "{}", ran.stderr);
-    assert_eq!(place.read("apps/base/pod.yaml"), BAD);
+    assert_eq!(place.read("apps/base/pod.yaml"), INVALID_POD);
 }
 
 #[test]
 fn json_objects_can_follow_each_other() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     let object = |name: &str| {
         format!(
             "{{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {{\"name\": \"{name}\"}}, \"spec\": \
@@ -128,10 +128,12 @@ fn json_objects_can_follow_each_other() {
         )
     };
     place.write("a.json", &format!("{}{}", object("a"), object("b")));
-    place.run(&["check", "--manifests", "a.json"]).ends_with(2);
+    place
+        .run(&["check", "--manifests", "a.json"])
+        .expect_code(2);
     let ran = place
         .run(&["check", "--manifests", "a.json", "--fix"])
-        .ends_with(0);
+        .expect_code(0);
     assert!(ran.stderr.contains("2 objects of 1 file"), "{}", ran.stderr);
     let text = place.read("a.json");
     assert_eq!(text.matches("nvidia.com/gpu").count(), 2, "{text}");
@@ -139,21 +141,21 @@ fn json_objects_can_follow_each_other() {
 
 #[test]
 fn links_are_not_written_through() {
-    let place = Place::with(GOOD);
-    place.write("outside/pod.yaml", BAD);
+    let place = Workspace::with(GOOD);
+    place.write("outside/pod.yaml", INVALID_POD);
     fs::create_dir(place.path("apps")).unwrap();
     std::os::unix::fs::symlink(place.path("outside/pod.yaml"), place.path("apps/pod.yaml"))
         .unwrap();
     let ran = place
         .run(&["check", "--manifests", "apps", "--fix"])
-        .ends_with(2);
+        .expect_code(2);
     assert!(ran.stderr.contains("is a symbolic link"), "{}", ran.stderr);
-    assert_eq!(place.read("outside/pod.yaml"), BAD);
+    assert_eq!(place.read("outside/pod.yaml"), INVALID_POD);
 }
 
 #[test]
 fn standard_input_is_checked_but_not_fixed() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     let mut command = place.command(&["check", "--manifests", "-"]);
     let command = command
         .stdin(Stdio::piped())
@@ -164,9 +166,9 @@ fn standard_input_is_checked_but_not_fixed() {
         .stdin
         .take()
         .unwrap()
-        .write_all(BAD.as_bytes())
+        .write_all(INVALID_POD.as_bytes())
         .unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap()).ends_with(2);
+    let ran = CliResult::from_output(child.wait_with_output().unwrap()).expect_code(2);
     assert!(
         ran.stdout.contains("manifest-requests-differ"),
         "{}",
@@ -174,22 +176,24 @@ fn standard_input_is_checked_but_not_fixed() {
     );
     place
         .run(&["check", "--manifests", "-", "--fix"])
-        .ends_with(2);
-    place.run(&["check", "-", "--manifests", "-"]).ends_with(2);
-    place.run(&["check", "--fix"]).ends_with(2);
-    place.run(&["check", "--manifests", "none"]).ends_with(3);
+        .expect_code(2);
+    place
+        .run(&["check", "-", "--manifests", "-"])
+        .expect_code(2);
+    place.run(&["check", "--fix"]).expect_code(2);
+    place.run(&["check", "--manifests", "none"]).expect_code(3);
 }
 
 #[test]
 fn one_cluster_must_be_chosen() {
-    let place = Place::with(&format!(
+    let place = Workspace::with(&format!(
         "{GOOD}---\n{}",
         GOOD.replace("name: demo", "name: other")
     ));
-    place.write("pod.yaml", &mended());
+    place.write("pod.yaml", &fixed_pod());
     let ran = place
         .run(&["check", "--manifests", "pod.yaml"])
-        .ends_with(2);
+        .expect_code(2);
     assert!(ran.stderr.contains("--cluster"), "{}", ran.stderr);
     place
         .run(&[
@@ -200,20 +204,20 @@ fn one_cluster_must_be_chosen() {
             "--cluster",
             "other",
         ])
-        .silent();
+        .expect_silent_success();
     place
         .run(&["check", "--manifests", "pod.yaml", "--cluster", "none"])
-        .ends_with(2);
+        .expect_code(2);
 }
 
 #[test]
 fn warnings_can_be_allowed_and_denied() {
-    let floating = mended().replace("a:1\n", "a:latest\n");
-    let place = Place::with(GOOD);
+    let floating = fixed_pod().replace("a:1\n", "a:latest\n");
+    let place = Workspace::with(GOOD);
     place.write("pod.yaml", &floating);
     place
         .run(&["check", "--manifests", "pod.yaml"])
-        .ends_with(0);
+        .expect_code(0);
     place
         .run(&[
             "check",
@@ -222,7 +226,7 @@ fn warnings_can_be_allowed_and_denied() {
             "--deny",
             "manifest-image-floating",
         ])
-        .ends_with(2);
+        .expect_code(2);
     place.write(
         "gpu-cluster.yaml",
         &GOOD.replace(
@@ -232,21 +236,21 @@ fn warnings_can_be_allowed_and_denied() {
     );
     place
         .run(&["check", "-q", "--manifests", "pod.yaml"])
-        .silent();
-    place.run(&["check", "-q"]).silent();
+        .expect_silent_success();
+    place.run(&["check", "-q"]).expect_silent_success();
 }
 
 #[test]
 fn manifest_warnings_are_denied_separately() {
-    let place = Place::with(&GOOD.replace("runtime:0.1.0", "runtime:latest"));
-    place.write("pod.yaml", &mended());
+    let place = Workspace::with(&GOOD.replace("runtime:0.1.0", "runtime:latest"));
+    place.write("pod.yaml", &fixed_pod());
     let with = |deny: &str, code| {
         let ran = place.run(&["check", "--manifests", "pod.yaml", "--deny", deny]);
-        ran.ends_with(code)
+        ran.expect_code(code)
     };
     let ran = with("manifest-warnings", 0);
     assert!(ran.stdout.contains("floating-tags"), "{}", ran.stdout);
-    place.write("pod.yaml", &mended().replace("a:1\n", "a:latest\n"));
+    place.write("pod.yaml", &fixed_pod().replace("a:1\n", "a:latest\n"));
     with("manifest-warnings", 2);
     // Warnings about the cluster do not prevent checks of manifests.
     let ran = with("warnings", 2);
@@ -254,28 +258,28 @@ fn manifest_warnings_are_denied_separately() {
         assert!(ran.stdout.contains(found), "{}", ran.stdout);
     }
     let alone = place.run(&["check", "--deny", "manifest-warnings"]);
-    assert!(alone.ends_with(2).stderr.contains("`--manifests`"));
+    assert!(alone.expect_code(2).stderr.contains("`--manifests`"));
 }
 
 #[test]
 fn cluster_after_the_manifests_is_required() {
-    let place = Place::with(&format!(
+    let place = Workspace::with(&format!(
         "{GOOD}---\n{}",
         GOOD.replace("name: demo", "name: other")
     ));
-    place.write("pod.yaml", &mended());
+    place.write("pod.yaml", &fixed_pod());
     let ran = place.run(&["check", "--manifests", "pod.yaml", "gpu-cluster.yaml"]);
-    let said = ran.ends_with(2).stderr;
+    let said = ran.expect_code(2).stderr;
     assert!(said.contains("before `--manifests`"), "{said}");
 }
 
 #[test]
 fn cluster_errors_are_reported_first() {
-    let place = Place::with(&GOOD.replace("A30", "A3000"));
-    place.write("pod.yaml", BAD);
+    let place = Workspace::with(&GOOD.replace("A30", "A3000"));
+    place.write("pod.yaml", INVALID_POD);
     let ran = place
         .run(&["check", "--manifests", "pod.yaml"])
-        .ends_with(2);
+        .expect_code(2);
     assert!(
         ran.stderr
             .contains("not checked, because the cluster has errors"),
@@ -287,25 +291,25 @@ fn cluster_errors_are_reported_first() {
 
 #[test]
 fn unreadable_argument_is_rejected() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     fs::write(place.path("utf16.yaml"), b"\xff\xfea\0").unwrap();
     for (path, why) in [("utf16.yaml", "is UTF-16"), ("/dev/zero", "MiB")] {
-        let ran = place.run(&["check", "--manifests", path]).ends_with(2);
+        let ran = place.run(&["check", "--manifests", path]).expect_code(2);
         assert!(ran.stderr.contains(why), "{path}: {}", ran.stderr);
     }
     let mut command = place.command(&["check", "--manifests", "-"]);
     let command = command.stdin(Stdio::null());
-    Ran::of(command.output().unwrap()).ends_with(2);
+    CliResult::from_output(command.output().unwrap()).expect_code(2);
 }
 
 #[test]
 fn files_without_objects_are_named() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     for text in ["", "# nothing\n---\n", "hello\n", "image: {tag: x}\n"] {
         place.write("empty.yaml", text);
         let ran = place
             .run(&["check", "--manifests", "empty.yaml"])
-            .ends_with(0);
+            .expect_code(0);
         let note = "note: `empty.yaml`: not checked, because it contains no Kubernetes object";
         assert!(ran.stderr.contains(note), "{text}: {}", ran.stderr);
     }
@@ -313,7 +317,7 @@ fn files_without_objects_are_named() {
     let gpuc = env!("CARGO_BIN_EXE_gpuc");
     let mut bash = std::process::Command::new("bash");
     let bash = bash.args(["-c", shell, gpuc]).current_dir(place.path(""));
-    let ran = Ran::of(bash.output().unwrap()).ends_with(2);
+    let ran = CliResult::from_output(bash.output().unwrap()).expect_code(2);
     assert!(
         ran.stderr.contains("contains no manifest"),
         "{}",
@@ -321,8 +325,9 @@ fn files_without_objects_are_named() {
     );
     let nothing = "apiVersion: v1\nkind: List\nitems: []\n";
     for text in ["image: {tag: x}\n", nothing] {
-        let ran = super::inputs::fed(&place, &["check", "--manifests", "-"], text.as_bytes())
-            .ends_with(2);
+        let ran =
+            super::inputs::run_with_input(&place, &["check", "--manifests", "-"], text.as_bytes())
+                .expect_code(2);
         let why = "no Kubernetes object on standard input";
         assert!(ran.stderr.contains(why), "{text}: {}", ran.stderr);
     }
@@ -330,9 +335,9 @@ fn files_without_objects_are_named() {
 
 #[test]
 fn foreign_files_are_not_changed() {
-    let place = Place::with(GOOD);
-    place.write("kept.yaml", BAD);
-    place.write("linked.yaml", BAD);
+    let place = Workspace::with(GOOD);
+    place.write("kept.yaml", INVALID_POD);
+    place.write("linked.yaml", INVALID_POD);
     fs::hard_link(place.path("linked.yaml"), place.path("other.yaml")).unwrap();
     let mut mode = fs::metadata(place.path("kept.yaml")).unwrap().permissions();
     mode.set_readonly(true);
@@ -340,17 +345,17 @@ fn foreign_files_are_not_changed() {
     for (path, why) in [("kept.yaml", "is read-only"), ("linked.yaml", "hard link")] {
         let ran = place
             .run(&["check", "--manifests", path, "--fix"])
-            .ends_with(2);
+            .expect_code(2);
         assert!(ran.stderr.contains(why), "{path}: {}", ran.stderr);
-        assert_eq!(place.read(path), BAD);
+        assert_eq!(place.read(path), INVALID_POD);
     }
 }
 
 #[test]
 fn generated_tree_is_checked_if_named() {
-    let place = Place::with(GOOD);
-    place.run(&["build", "--out", "trees/demo"]).ends_with(0);
-    place.write("trees/node_modules/x/pod.yaml", BAD);
-    let ran = place.run(&["check", "--manifests", "trees"]).ends_with(0);
+    let place = Workspace::with(GOOD);
+    place.run(&["build", "--out", "trees/demo"]).expect_code(0);
+    place.write("trees/node_modules/x/pod.yaml", INVALID_POD);
+    let ran = place.run(&["check", "--manifests", "trees"]).expect_code(0);
     assert!(!ran.stderr.contains("0 objects"), "{}", ran.stderr);
 }

@@ -2,15 +2,15 @@
 
 mod commands;
 mod concurrent;
-mod expanded;
+mod environment;
+mod expand;
 mod findings;
 mod fleets;
 mod graphs;
 mod inputs;
-mod killed;
+mod interruption;
 mod manifests;
 mod orphans;
-mod surroundings;
 mod trees;
 mod why;
 
@@ -41,7 +41,7 @@ pub(crate) fn without_gpus() -> String {
 }
 
 /// The result of a run.
-pub(crate) struct Ran {
+pub(crate) struct CliResult {
     pub(crate) code: i32,
     /// Standard output.
     pub(crate) stdout: String,
@@ -49,8 +49,8 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
-impl Ran {
-    fn of(output: Output) -> Self {
+impl CliResult {
+    fn from_output(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -59,7 +59,7 @@ impl Ran {
     }
 
     #[track_caller]
-    pub(crate) fn ends_with(self, code: i32) -> Self {
+    pub(crate) fn expect_code(self, code: i32) -> Self {
         let Self { stdout, stderr, .. } = &self;
         assert_eq!(self.code, code, "stdout:\n{stdout}\nstderr:\n{stderr}");
         self
@@ -67,18 +67,18 @@ impl Ran {
 
     /// Whether it exited with 0 and without messages.
     #[track_caller]
-    pub(crate) fn silent(self) {
-        let ran = self.ends_with(0);
+    pub(crate) fn expect_silent_success(self) {
+        let ran = self.expect_code(0);
         assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     }
 }
 
 /// A folder to run gpuc in.
-pub(crate) struct Place {
+pub(crate) struct Workspace {
     folder: TempDir,
 }
 
-impl Place {
+impl Workspace {
     pub(crate) fn empty() -> Self {
         Self {
             folder: TempDir::new().unwrap(),
@@ -113,14 +113,14 @@ impl Place {
         command
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.command(args).output().unwrap())
+    pub(crate) fn run(&self, args: &[&str]) -> CliResult {
+        CliResult::from_output(self.command(args).output().unwrap())
     }
 
     /// Builds, and expects success.
     #[track_caller]
     pub(crate) fn build(&self) {
-        self.run(&["build", "-q"]).silent();
+        self.run(&["build", "-q"]).expect_silent_success();
     }
 
     /// The files below a folder.
@@ -145,20 +145,20 @@ pub(crate) fn gpuc() -> Command {
 
 /// The files of a clean build.
 pub(crate) fn clean_build(text: &str) -> BTreeMap<String, String> {
-    let place = Place::with(text);
+    let place = Workspace::with(text);
     place.build();
     place.files("clusters")
 }
 
 /// The first file of a tree other than its lock.
-pub(crate) fn some_file(place: &Place) -> String {
+pub(crate) fn first_file(place: &Workspace) -> String {
     let files = place.files("clusters/demo");
     let manifest = files.keys().find(|path| path.starts_with("manifests/"));
     manifest.unwrap().clone()
 }
 
 /// The modification times of the files below a folder.
-pub(crate) fn times(folder: &Path) -> BTreeMap<String, std::time::SystemTime> {
+pub(crate) fn modification_times(folder: &Path) -> BTreeMap<String, std::time::SystemTime> {
     let files = crate::support::files_below(folder);
     let time = |path: &String| fs::metadata(folder.join(path)).unwrap().modified().unwrap();
     files

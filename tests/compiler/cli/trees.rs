@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use super::{GOOD, Place, clean_build, some_file, times, without_gpus};
+use super::{GOOD, Workspace, clean_build, first_file, modification_times, without_gpus};
 
 #[test]
 fn fresh_tree_is_unchanged() {
-    let place = Place::with(GOOD);
-    let ran = place.run(&["build"]).ends_with(0);
+    let place = Workspace::with(GOOD);
+    let ran = place.run(&["build"]).expect_code(0);
     assert_eq!(ran.stdout, "");
     assert!(
         ran.stderr
@@ -20,54 +20,54 @@ fn fresh_tree_is_unchanged() {
         "{}",
         ran.stderr
     );
-    place.run(&["build", "--check"]).silent();
-    let before = times(&place.path("clusters"));
+    place.run(&["build", "--check"]).expect_silent_success();
+    let before = modification_times(&place.path("clusters"));
     std::thread::sleep(std::time::Duration::from_millis(20));
-    let again = place.run(&["build"]).ends_with(0);
+    let again = place.run(&["build"]).expect_code(0);
     assert!(again.stderr.contains("(unchanged)"), "{}", again.stderr);
     assert!(!again.stderr.contains("next:"), "{}", again.stderr);
-    assert_eq!(times(&place.path("clusters")), before);
+    assert_eq!(modification_times(&place.path("clusters")), before);
 }
 
 #[test]
 fn lock_change_names_its_reason() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     let lock = "clusters/demo/gpuc.lock.json";
     let older = place
         .read(lock)
         .replacen("\"gpuc\": \"", "\"gpuc\": \"0.0.0-", 1);
     place.write(lock, &older);
-    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let ran = place.run(&["build", "--check"]).expect_code(1);
     let wanted = format!("stale: {lock} (written by another version of gpuc)\n");
     assert_eq!(ran.stdout, wanted);
-    let ran = place.run(&["build"]).ends_with(0);
+    let ran = place.run(&["build"]).expect_code(0);
     let wanted = "(unchanged except the lock: written by another version of gpuc)";
     assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
-    place.run(&["build", "--check"]).silent();
+    place.run(&["build", "--check"]).expect_silent_success();
 }
 
 #[cfg(unix)]
 #[test]
 fn script_without_execute_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     let script = place.path("clusters/demo/cloud/apply.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
-    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let ran = place.run(&["build", "--check"]).expect_code(1);
     let wanted = "stale: clusters/demo/cloud/apply.sh (only the executable bit differs)\n";
     assert_eq!(ran.stdout, wanted);
 }
 
 #[test]
 fn differences_are_in_machine_readable_output() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     place.write("clusters/demo/README.md", "mine\n");
     let check = |format: &str| {
         let ran = place.run(&["build", "--check", "--format", format]);
-        ran.ends_with(1).stdout
+        ran.expect_code(1).stdout
     };
     let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
     let found = &all["findings"][0];
@@ -82,11 +82,11 @@ fn differences_are_in_machine_readable_output() {
     assert!(check("github").starts_with("::error file=clusters/demo/README.md,line=1,"));
     assert!(check("markdown").contains("clusters/demo/README.md"));
     // A tree without an input is one of them, and a clean one has an empty document.
-    place.run(&["build", "--force", "-q"]).ends_with(0);
+    place.run(&["build", "--force", "-q"]).expect_code(0);
     let all: serde_json::Value = serde_json::from_str(
         &place
             .run(&["build", "--check", "--format", "json"])
-            .ends_with(0)
+            .expect_code(0)
             .stdout,
     )
     .unwrap();
@@ -95,19 +95,19 @@ fn differences_are_in_machine_readable_output() {
         "gpu-cluster.yaml",
         &GOOD.replace("name: demo", "name: other"),
     );
-    place.run(&["build", "-q"]).ends_with(0);
+    place.run(&["build", "-q"]).expect_code(0);
     let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
     assert_eq!(all["findings"][0]["file"], "clusters/demo/gpuc.lock.json");
 }
 
 #[test]
 fn edited_file_is_kept_without_force() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     let fresh = place.files("clusters");
-    let file = format!("clusters/demo/{}", some_file(&place));
+    let file = format!("clusters/demo/{}", first_file(&place));
     place.write(&file, "mine: true\n");
-    let ran = place.run(&["build"]).ends_with(1);
+    let ran = place.run(&["build"]).expect_code(1);
     assert_eq!(ran.stdout, "");
     assert!(
         ran.stderr.contains(&format!("{file}: edited by hand")),
@@ -116,20 +116,20 @@ fn edited_file_is_kept_without_force() {
     );
     assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
     assert_eq!(place.read(&file), "mine: true\n");
-    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let ran = place.run(&["build", "--check"]).expect_code(1);
     assert_eq!(ran.stdout, format!("edited by hand: {file}\n"));
     assert_eq!(place.read(&file), "mine: true\n");
-    place.run(&["build", "--force"]).ends_with(0);
+    place.run(&["build", "--force"]).expect_code(0);
     assert_eq!(place.files("clusters"), fresh);
-    place.run(&["build", "--check"]).silent();
+    place.run(&["build", "--check"]).expect_silent_success();
 }
 
 #[test]
 fn removed_files_are_deleted() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     place.write("gpu-cluster.yaml", &without_gpus());
-    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let ran = place.run(&["build", "--check"]).expect_code(1);
     assert!(
         ran.stdout.contains("orphan: clusters/demo/manifests/"),
         "{}",
@@ -140,7 +140,7 @@ fn removed_files_are_deleted() {
         "{}",
         ran.stdout
     );
-    let ran = place.run(&["build"]).ends_with(0);
+    let ran = place.run(&["build"]).expect_code(0);
     assert!(ran.stderr.contains(" removed)"), "{}", ran.stderr);
     assert_eq!(place.files("clusters"), clean_build(&without_gpus()));
     assert!(
@@ -151,8 +151,8 @@ fn removed_files_are_deleted() {
 
 #[test]
 fn missing_tree_is_reported() {
-    let place = Place::with(GOOD);
-    let ran = place.run(&["build", "--check"]).ends_with(1);
+    let place = Workspace::with(GOOD);
+    let ran = place.run(&["build", "--check"]).expect_code(1);
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(
         lines.contains(&"missing: clusters/demo/README.md"),
@@ -169,22 +169,24 @@ fn missing_tree_is_reported() {
 
 #[test]
 fn foreign_files_are_never_changed() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.write("clusters/demo/notes.md", "mine\n");
     place.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
     place.build();
-    place.run(&["build", "--check"]).silent();
+    place.run(&["build", "--check"]).expect_silent_success();
     place.write("gpu-cluster.yaml", &without_gpus());
-    place.run(&["build", "--force", "-q"]).silent();
+    place
+        .run(&["build", "--force", "-q"])
+        .expect_silent_success();
     assert_eq!(place.read("clusters/demo/notes.md"), "mine\n");
     assert_eq!(
         place.read("clusters/demo/manifests/mine/own.yaml"),
         "mine: true\n"
     );
     // One that stands where gpuc writes is kept as well, and is named.
-    let other = Place::with(GOOD);
+    let other = Workspace::with(GOOD);
     other.write("clusters/demo/README.md", "mine\n");
-    let ran = other.run(&["build"]).ends_with(1);
+    let ran = other.run(&["build"]).expect_code(1);
     assert!(
         ran.stderr
             .contains("clusters/demo/README.md: not written by gpuc"),
@@ -192,7 +194,7 @@ fn foreign_files_are_never_changed() {
         ran.stderr
     );
     assert_eq!(other.files("clusters").len(), 1);
-    let ran = other.run(&["build", "--check"]).ends_with(1);
+    let ran = other.run(&["build", "--check"]).expect_code(1);
     assert!(
         ran.stdout.contains("not gpuc's: clusters/demo/README.md"),
         "{}",
@@ -202,13 +204,19 @@ fn foreign_files_are_never_changed() {
 
 #[test]
 fn only_changed_files_are_written() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
-    let (before, old) = (times(&place.path("clusters")), place.files("clusters"));
+    let (before, old) = (
+        modification_times(&place.path("clusters")),
+        place.files("clusters"),
+    );
     std::thread::sleep(std::time::Duration::from_millis(20));
     place.write("gpu-cluster.yaml", &GOOD.replace("node-2", "node-3"));
     place.build();
-    let (after, new) = (times(&place.path("clusters")), place.files("clusters"));
+    let (after, new) = (
+        modification_times(&place.path("clusters")),
+        place.files("clusters"),
+    );
     let mut changed = 0;
     for (path, time) in &after {
         assert_eq!(before[path] == *time, old[path] == new[path], "{path}");
@@ -223,14 +231,14 @@ fn only_changed_files_are_written() {
 
 #[test]
 fn error_leaves_the_tree_unchanged() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.build();
     let fresh = place.files("clusters");
     place.write(
         "gpu-cluster.yaml",
         &GOOD.replace("model: A30", "model: A31"),
     );
-    let ran = place.run(&["build", "--force"]).ends_with(2);
+    let ran = place.run(&["build", "--force"]).expect_code(2);
     assert_eq!(ran.stdout, "");
     assert!(ran.stderr.contains("gpu-cluster.yaml:9:"), "{}", ran.stderr);
     assert_eq!(place.files("clusters"), fresh);
@@ -238,20 +246,20 @@ fn error_leaves_the_tree_unchanged() {
 
 #[test]
 fn unwritable_path_is_named() {
-    let place = Place::with(GOOD);
+    let place = Workspace::with(GOOD);
     place.write("taken", "a file\n");
-    let ran = place.run(&["build", "-o", "taken"]).ends_with(3);
+    let ran = place.run(&["build", "-o", "taken"]).expect_code(3);
     assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
     assert_eq!(place.read("taken"), "a file\n");
     place.write("out/demo/manifests", "a file\n");
-    let ran = place.run(&["build", "-o", "out"]).ends_with(3);
+    let ran = place.run(&["build", "-o", "out"]).expect_code(3);
     assert!(
         ran.stderr.contains("out/demo/manifests: is a file"),
         "{}",
         ran.stderr
     );
     place.write("torn/demo/gpuc.lock.json", "{");
-    let ran = place.run(&["build", "-o", "torn"]).ends_with(3);
+    let ran = place.run(&["build", "-o", "torn"]).expect_code(3);
     assert!(
         ran.stderr
             .contains("torn/demo/gpuc.lock.json cannot be read: "),
@@ -259,7 +267,7 @@ fn unwritable_path_is_named() {
         ran.stderr
     );
     place.write("torn/demo/gpuc.lock.json", "<<<<<<< ours\n{}\n");
-    let ran = place.run(&["build", "-o", "torn"]).ends_with(3);
+    let ran = place.run(&["build", "-o", "torn"]).expect_code(3);
     assert!(ran.stderr.contains("conflict markers"), "{}", ran.stderr);
     // What cannot be printed is an error too.
     if fs::metadata("/dev/full").is_ok() {
@@ -275,7 +283,7 @@ fn unwritable_path_is_named() {
 #[test]
 fn machine_choice_is_kept_by_the_lock() {
     let quickstart = crate::support::repository().join("examples/quickstart/gpu-cluster.yaml");
-    let place = Place::with(&fs::read_to_string(quickstart).unwrap());
+    let place = Workspace::with(&fs::read_to_string(quickstart).unwrap());
     place.build();
     let lock = place.read("clusters/quickstart/gpuc.lock.json");
     let machine = "\"infer\": \"g6.xlarge\"";

@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use super::command::{commit, committed, edit, git, gpuc, said};
+use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
 
-const MORE: (&str, &str) = ("replicas: 4", "replicas: 6");
+const MORE_REPLICAS: (&str, &str) = ("replicas: 4", "replicas: 6");
 
 #[test]
 fn branch_is_compared_with_its_merge_base() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     git(folder, &["branch", "-M", "main"]);
     git(folder, &["checkout", "-q", "-b", "mine"]);
-    edit(folder, MORE.0, MORE.1);
+    edit(folder, MORE_REPLICAS.0, MORE_REPLICAS.1);
     commit(folder);
     git(folder, &["checkout", "-q", "main"]);
     edit(folder, "max: 4}", "max: 8}");
@@ -24,13 +24,13 @@ fn branch_is_compared_with_its_merge_base() {
     let typed = "`--base main...HEAD`";
     let words = String::from_utf8_lossy(&all.stderr).into_owned();
     assert!(words.contains(hint) && words.contains(typed), "{words}");
-    let all = said(&all);
+    let all = combined_output(&all);
     assert!(all.contains("8 → ") || all.contains(theirs), "{all}");
     for base in ["main...HEAD", "main..."] {
         let mine = gpuc(folder, &["diff", "--base", base]);
         let words = String::from_utf8_lossy(&mine.stderr).into_owned();
         assert!(!words.contains(hint), "{words}");
-        let mine = said(&mine);
+        let mine = combined_output(&mine);
         assert!(
             mine.contains("× 4 → ") || mine.contains("replicas 4 → 6"),
             "{mine}"
@@ -49,7 +49,7 @@ fn branch_is_compared_with_its_merge_base() {
 #[test]
 fn renamed_file_is_compared_with_its_old_name() {
     for by_git in [true, false] {
-        let folder = committed();
+        let folder = committed_example();
         let folder = folder.path();
         let new = "teams/here.gpu-cluster.yaml";
         fs::create_dir(folder.join("teams")).unwrap();
@@ -59,8 +59,12 @@ fn renamed_file_is_compared_with_its_old_name() {
             fs::rename(folder.join("gpu-cluster.yaml"), folder.join(new)).unwrap();
         }
         let text = fs::read_to_string(folder.join(new)).unwrap();
-        fs::write(folder.join(new), text.replacen(MORE.0, MORE.1, 1)).unwrap();
-        let found = said(&gpuc(folder, &["diff", new]));
+        fs::write(
+            folder.join(new),
+            text.replacen(MORE_REPLICAS.0, MORE_REPLICAS.1, 1),
+        )
+        .unwrap();
+        let found = combined_output(&gpuc(folder, &["diff", new]));
         assert!(
             !found.contains("a new cluster"),
             "by git: {by_git}: {found}"
@@ -75,12 +79,12 @@ fn renamed_file_is_compared_with_its_old_name() {
 
 #[test]
 fn headers_change_only_with_the_file_name() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     let new = "here.gpu-cluster.yaml";
-    edit(folder, MORE.0, MORE.1);
+    edit(folder, MORE_REPLICAS.0, MORE_REPLICAS.1);
     git(folder, &["mv", "gpu-cluster.yaml", new]);
-    let json = said(&gpuc(folder, &["diff", "--format", "json", new]));
+    let json = combined_output(&gpuc(folder, &["diff", "--format", "json", new]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let changes = json["clusters"][0]["changes"].as_array().unwrap();
     let causes = |change: &serde_json::Value| -> Vec<String> {
@@ -113,7 +117,7 @@ fn headers_change_only_with_the_file_name() {
 
 #[test]
 fn tree_that_differs_from_its_input_is_reported() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     let mut lock = fs::read_dir(folder.join("clusters")).unwrap();
     let tree = lock.next().unwrap().unwrap().path();
@@ -123,20 +127,20 @@ fn tree_that_differs_from_its_input_is_reported() {
     let words =
         "the tree on disk does not match this input: 1 file edited by hand; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
-        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
         assert!(found.contains(words), "{format}: {found}");
         assert!(found.contains("README.md"), "{format}: {found}");
     }
-    let found = said(&gpuc(folder, &["diff", "--format", "json"]));
+    let found = combined_output(&gpuc(folder, &["diff", "--format", "json"]));
     assert!(found.contains("\"byHand\": true"), "{found}");
     fs::remove_dir_all(&tree).unwrap();
-    let found = said(&gpuc(folder, &["diff"]));
+    let found = combined_output(&gpuc(folder, &["diff"]));
     assert!(!found.contains("the tree on disk"), "{found}");
 }
 
 #[test]
 fn irrelevant_tree_differences_are_reported_as_such() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     let tree = folder.join("clusters/eks-teams");
     let lock = tree.join("gpuc.lock.json");
@@ -146,7 +150,7 @@ fn irrelevant_tree_differences_are_reported_as_such() {
     fs::write(&lock, built.replace(&version, "\"gpuc\": \"0.0.1\"")).unwrap();
     let touches = "; running workloads unaffected; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
-        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
         let words = format!("gpuc.lock.json (written by another version of gpuc){touches}");
         assert!(found.contains(&words), "{format}: {found}");
     }
@@ -159,7 +163,7 @@ fn irrelevant_tree_differences_are_reported_as_such() {
         fs::remove_file(&script).unwrap();
         fs::write(&script, text).unwrap();
     }
-    let found = said(&gpuc(folder, &["diff"]));
+    let found = combined_output(&gpuc(folder, &["diff"]));
     let words = format!("apply.sh and 1 file more (only the executable bit differs){touches}");
     assert!(found.contains(&words), "{found}");
     git(folder, &["checkout", "-q", "."]);
@@ -167,7 +171,7 @@ fn irrelevant_tree_differences_are_reported_as_such() {
     fs::write(&lock, built.replacen('{', "{ ", 1)).unwrap();
     commit(folder);
     for format in ["text", "markdown"] {
-        let found = said(&gpuc(folder, &["diff", "--format", format]));
+        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
         let words = "in the tree only gpuc.lock.json differs: running workloads unaffected";
         assert!(found.contains(words), "{format}: {found}");
         assert!(!found.contains("nothing differs"), "{format}: {found}");
@@ -177,7 +181,7 @@ fn irrelevant_tree_differences_are_reported_as_such() {
 /// A cluster with a base is unchanged only if the base is.
 #[test]
 fn changed_base_file_changes_its_clusters() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     let base = folder.join("shared.gpu-cluster.yaml");
     fs::rename(folder.join("gpu-cluster.yaml"), &base).unwrap();
@@ -189,7 +193,7 @@ fn changed_base_file_changes_its_clusters() {
         fs::write(folder.join(format!("{name}.gpu-cluster.yaml")), text).unwrap();
     }
     commit(folder);
-    let found = said(&gpuc(folder, &["diff", "."]));
+    let found = combined_output(&gpuc(folder, &["diff", "."]));
     assert!(
         found.starts_with("2 clusters unchanged since HEAD"),
         "{found}"
@@ -197,15 +201,15 @@ fn changed_base_file_changes_its_clusters() {
     let two = folder.join("two.gpu-cluster.yaml");
     let text = fs::read_to_string(&two).unwrap();
     fs::write(&two, format!("# a comment\n{text}")).unwrap();
-    let found = said(&gpuc(folder, &["diff", "."]));
+    let found = combined_output(&gpuc(folder, &["diff", "."]));
     assert!(
         found.starts_with("2 clusters unchanged since HEAD"),
         "{found}"
     );
     fs::write(&two, &text).unwrap();
     let shared = fs::read_to_string(&base).unwrap();
-    fs::write(&base, shared.replacen(MORE.0, MORE.1, 1)).unwrap();
-    let found = said(&gpuc(folder, &["diff", "."]));
+    fs::write(&base, shared.replacen(MORE_REPLICAS.0, MORE_REPLICAS.1, 1)).unwrap();
+    let found = combined_output(&gpuc(folder, &["diff", "."]));
     for name in ["one", "two"] {
         assert!(found.contains(&format!("{name}, since HEAD")), "{found}");
     }
@@ -214,12 +218,12 @@ fn changed_base_file_changes_its_clusters() {
 
 #[test]
 fn merged_but_unbuilt_changes_are_reported_by_field() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     edit(folder, "max: 4}", "max: 8}");
     commit(folder);
-    edit(folder, MORE.0, MORE.1);
-    let found = said(&gpuc(folder, &["diff"]));
+    edit(folder, MORE_REPLICAS.0, MORE_REPLICAS.1);
+    let found = combined_output(&gpuc(folder, &["diff"]));
     assert!(
         found.contains("the committed tree was not built from the base's input"),
         "{found}"
@@ -241,10 +245,10 @@ fn merged_but_unbuilt_changes_are_reported_by_field() {
 
 #[test]
 fn steps_are_printed_in_other_formats() {
-    let folder = committed();
+    let folder = committed_example();
     let folder = folder.path();
     edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
-    let steps = said(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
+    let steps = combined_output(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
     assert!(
         steps.starts_with("### gpuc: rollout steps since `HEAD"),
         "{steps}"
@@ -255,7 +259,7 @@ fn steps_are_printed_in_other_formats() {
         ),
         "{steps}"
     );
-    let json = said(&gpuc(folder, &["diff", "--plan", "--format", "json"]));
+    let json = combined_output(&gpuc(folder, &["diff", "--plan", "--format", "json"]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(
         !json["clusters"][0]["rollout"]

@@ -3,7 +3,7 @@
 use gpuc_diff::diff::render::{Format, render};
 
 use super::plan::example;
-use super::{of_texts, run};
+use super::{as_diffs, diff_of_texts};
 
 const HOSTILE: &[&str] = &[
     "a` <img src=//evil/x.png> <details><summary>fine</summary>",
@@ -15,7 +15,7 @@ const HOSTILE: &[&str] = &[
 ];
 
 /// What is left of a comment when code is taken out, as GitHub's Markdown finds it: cells first, then code in each.
-fn outside_of_code(comment: &str) -> String {
+fn text_outside_code(comment: &str) -> String {
     let mut fence: Option<String> = None;
     let mut rest = String::new();
     for line in comment.lines() {
@@ -29,11 +29,11 @@ fn outside_of_code(comment: &str) -> String {
             }
             None if line.starts_with('|') => {
                 for cell in cells(line) {
-                    rest += &without_code(&cell);
+                    rest += &strip_code(&cell);
                     rest.push('|');
                 }
             }
-            None => rest += &without_code(line),
+            None => rest += &strip_code(line),
         }
         rest.push('\n');
     }
@@ -62,7 +62,7 @@ fn cells(row: &str) -> Vec<String> {
     cells
 }
 
-fn without_code(text: &str) -> String {
+fn strip_code(text: &str) -> String {
     let mut left = String::new();
     let chars: Vec<char> = text.chars().collect();
     let mut at = 0;
@@ -99,8 +99,8 @@ fn without_code(text: &str) -> String {
 }
 
 /// Whether a comment contains only gpuc's own markup.
-pub(super) fn is_safe(comment: &str) -> Result<(), String> {
-    let left = outside_of_code(comment);
+pub(super) fn check_safe(comment: &str) -> Result<(), String> {
+    let left = text_outside_code(comment);
     let ours = ["<br>", "<details>", "</details>", "<summary>", "</summary>"];
     let mut plain = left.clone();
     for tag in ours {
@@ -160,15 +160,15 @@ fn user_text_is_escaped_in_comments() {
                 continue;
             }
             let after = text.replacen(from, &to, 1);
-            if super::sides(&text, &after).is_err() {
+            if super::compile_versions(&text, &after).is_err() {
                 continue;
             }
-            for found in [of_texts(&text, &after), of_texts(&after, &text)] {
-                let comment = render(&run(found), Format::Markdown);
+            for found in [diff_of_texts(&text, &after), diff_of_texts(&after, &text)] {
+                let comment = render(&as_diffs(found), Format::Markdown);
                 assert!(
-                    is_safe(&comment) == Ok(()),
+                    check_safe(&comment) == Ok(()),
                     "{:?}\n{comment}",
-                    is_safe(&comment)
+                    check_safe(&comment)
                 );
             }
         }
@@ -179,7 +179,10 @@ fn user_text_is_escaped_in_comments() {
 fn branch_names_are_escaped_in_comments() {
     let text = example("quickstart");
     for hostile in HOSTILE {
-        let mut found = run(of_texts(&text, &text.replace("replicas: 4", "replicas: 2")));
+        let mut found = as_diffs(diff_of_texts(
+            &text,
+            &text.replace("replicas: 4", "replicas: 2"),
+        ));
         (*hostile).clone_into(&mut found.base);
         found.clusters[0].upgraded = vec![(*hostile).to_owned()];
         found.clusters[0].upgrades = found.clusters[0].changes.clone();
@@ -189,9 +192,9 @@ fn branch_names_are_escaped_in_comments() {
         for format in [Format::Markdown, Format::Plan] {
             let comment = render(&found, format);
             assert!(
-                is_safe(&comment) == Ok(()),
+                check_safe(&comment) == Ok(()),
                 "{:?}\n{comment}",
-                is_safe(&comment)
+                check_safe(&comment)
             );
         }
     }
@@ -207,16 +210,19 @@ fn unsafe_text_is_detected() {
         "[here](x)",
         "<details>",
     ] {
-        assert!(is_safe(bad).is_err(), "{bad}");
+        assert!(check_safe(bad).is_err(), "{bad}");
     }
-    assert_eq!(is_safe("| `@a <b> https://x` | a\\|b |<br>"), Ok(()));
+    assert_eq!(check_safe("| `@a <b> https://x` | a\\|b |<br>"), Ok(()));
 }
 
 #[test]
 fn single_node_is_singular() {
     let text =
         example("quickstart").replace("nodes: {count: 2}, sharing", "nodes: {count: 1}, sharing");
-    let found = run(of_texts(&text, &text.replace("replicas: 4", "replicas: 2")));
+    let found = as_diffs(diff_of_texts(
+        &text,
+        &text.replace("replicas: 4", "replicas: 2"),
+    ));
     let comment = render(&found, Format::Markdown);
     assert!(comment.contains(", on 1 node<br>"), "{comment}");
 }
@@ -229,8 +235,8 @@ fn long_values_are_shown_where_they_differ() {
         "{profile: 1g.5gb, count: 3}",
         1,
     );
-    let found = of_texts(&text, &after);
-    let comment = render(&run(found), Format::Markdown);
+    let found = diff_of_texts(&text, &after);
+    let comment = render(&as_diffs(found), Format::Markdown);
     for line in comment.lines().filter(|line| line.contains(" → ")) {
         for pair in line.split("<br>").filter_map(|it| it.split_once("` → `")) {
             let from = pair.0.rsplit_once('`').map_or(pair.0, |(_, it)| it);

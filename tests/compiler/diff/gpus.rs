@@ -2,17 +2,17 @@
 
 use gpuc_diff::diff::{Diff, Impact};
 
-use super::of_texts;
-use super::plan::{FLUX, edited, example, in_order, steps};
+use super::diff_of_texts;
+use super::plan::{FLUX, assert_order, edited, example, steps};
 
-fn by_flux(name: &str, from: &str, to: &str) -> Diff {
+fn edit_with_flux(name: &str, from: &str, to: &str) -> Diff {
     let text = example(name) + FLUX;
     assert!(text.contains(from), "{from} in {name}");
-    of_texts(&text, &text.replacen(from, to, 1))
+    diff_of_texts(&text, &text.replacen(from, to, 1))
 }
 
 /// The worst impact of a kind.
-fn worst(found: &Diff, kind: &str) -> Impact {
+fn worst_impact(found: &Diff, kind: &str) -> Impact {
     let of_kind = found.changes.iter().filter(|it| it.kind == kind);
     of_kind.map(|it| it.impact).min().unwrap()
 }
@@ -24,7 +24,7 @@ const NVIDIA: &str = "stack: {devicePlugin: nvidia, runtimeImage";
 fn old_plugin_with_the_same_resources_stops_first() {
     let remove = "kubectl delete daemonset gpuc-runtime-infer --namespace gpuc-system";
     let found = edited("quickstart", GPUC, NVIDIA);
-    in_order(
+    assert_order(
         &found,
         &[
             "gpuc build",
@@ -37,8 +37,8 @@ fn old_plugin_with_the_same_resources_stops_first() {
     assert_eq!(steps(&found).matches(remove).count(), 1);
     assert!(!steps(&found).contains("drain"), "{}", steps(&found));
     let text = example("quickstart");
-    let back = of_texts(&text.replacen(GPUC, NVIDIA, 1), &text);
-    in_order(
+    let back = diff_of_texts(&text.replacen(GPUC, NVIDIA, 1), &text);
+    assert_order(
         &back,
         &[
             "helm uninstall nvidia-device-plugin-infer",
@@ -50,8 +50,8 @@ fn old_plugin_with_the_same_resources_stops_first() {
 
 #[test]
 fn new_plugin_registers_again_after_one_sync() {
-    in_order(
-        &by_flux("quickstart", GPUC, NVIDIA),
+    assert_order(
+        &edit_with_flux("quickstart", GPUC, NVIDIA),
         &[
             "Push or merge",
             "rollout restart daemonset/nvidia-device-plugin-infer --namespace nvidia-device-plugin",
@@ -69,7 +69,7 @@ fn cloud_plugin_nodes_are_created_after_the_old_plugin_stops() {
     );
     let name = "gke-inference-l4";
     let found = edited(name, from, to);
-    in_order(
+    assert_order(
         &found,
         &[
             "gpuc build",
@@ -81,8 +81,8 @@ fn cloud_plugin_nodes_are_created_after_the_old_plugin_stops() {
         ],
     );
     assert_eq!(steps(&found).matches("delete daemonset").count(), 2);
-    let pushed = by_flux(name, from, to);
-    in_order(
+    let pushed = edit_with_flux(name, from, to);
+    assert_order(
         &pushed,
         &[
             "Push or merge",
@@ -103,7 +103,7 @@ fn dra_and_plugins_replace_each_other_on_empty_nodes() {
     let plugin = "stack: {runtimeImage: \"r.example.com/gpuc-runtime:0.1.0\"}";
     let uninstall = "helm uninstall dra-driver-nvidia-gpu --namespace dra-driver-nvidia-gpu";
     let found = edited("eks-dra-h100", dra, plugin);
-    in_order(
+    assert_order(
         &found,
         &[
             "Drain pool train",
@@ -116,11 +116,11 @@ fn dra_and_plugins_replace_each_other_on_empty_nodes() {
             "kubectl uncordon -l 'gpuc.dev/pool=train'",
         ],
     );
-    assert_eq!(worst(&found, "pool"), Impact::WorkloadRestarted);
+    assert_eq!(worst_impact(&found, "pool"), Impact::WorkloadRestarted);
     assert_eq!(steps(&found).matches(uninstall).count(), 1);
     let text = example("eks-dra-h100");
-    let back = of_texts(&text.replacen(dra, plugin, 1), &text);
-    in_order(
+    let back = diff_of_texts(&text.replacen(dra, plugin, 1), &text);
+    assert_order(
         &back,
         &[
             "kubectl drain -l 'gpuc.dev/pool=train'",
@@ -129,8 +129,8 @@ fn dra_and_plugins_replace_each_other_on_empty_nodes() {
             "kubectl uncordon -l 'gpuc.dev/pool=train'",
         ],
     );
-    in_order(
-        &by_flux("eks-dra-h100", dra, plugin),
+    assert_order(
+        &edit_with_flux("eks-dra-h100", dra, plugin),
         &[
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "gpuc build",
@@ -149,7 +149,7 @@ fn gpus_are_free_before_their_sharing_changes() {
         "dgx-02]\n    nodes: {count: 2}\n",
         "dgx-02]\n    nodes: {count: 2}\n    sharing: {timeSlicing: {replicas: 2, rename: true}}\n",
     );
-    in_order(
+    assert_order(
         &shared,
         &[
             "allocated again",
@@ -175,7 +175,7 @@ fn mps_clients_stop_before_the_daemon_changes() {
     );
     for (found, pool) in [(left, "inference"), (image, "inference"), (begun, "infer")] {
         assert_eq!(found.worst, Some(Impact::WorkloadRestarted));
-        in_order(
+        assert_order(
             &found,
             &[
                 &format!("Drain pool {pool}: programs that compute through the MPS daemon"),
@@ -188,7 +188,7 @@ fn mps_clients_stop_before_the_daemon_changes() {
     }
     // Without it a new image affects no workload.
     let plain = edited("quickstart", "gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
-    assert_eq!(worst(&plain, "DaemonSet"), Impact::PluginRestarted);
+    assert_eq!(worst_impact(&plain, "DaemonSet"), Impact::PluginRestarted);
     assert!(steps(&plain).is_empty(), "{}", steps(&plain));
     // The chart of NVIDIA's plugin installs the daemon.
     let nvidia = |text: String| {
@@ -202,7 +202,7 @@ fn mps_clients_stop_before_the_daemon_changes() {
         1,
     );
     assert_eq!(
-        worst(&of_texts(&text, &tainted), "Helm release"),
+        worst_impact(&diff_of_texts(&text, &tainted), "Helm release"),
         Impact::WorkloadRestarted
     );
 }
@@ -213,7 +213,7 @@ fn rdma_pods_stop_before_their_driver_changes() {
     let network = "    network: {rdma: {infiniband: {driver: operator}}}\n";
     let hosts_own = edited(name, "{driver: operator}", "{}");
     assert_eq!(hosts_own.worst, Some(Impact::DriverRestarted));
-    in_order(
+    assert_order(
         &hosts_own,
         &[
             "NIC driver",
@@ -222,7 +222,7 @@ fn rdma_pods_stop_before_their_driver_changes() {
             "uncordon",
         ],
     );
-    in_order(
+    assert_order(
         &edited(name, network, ""),
         &[
             "drain -l 'gpuc.dev/pool=dgx'",
@@ -233,9 +233,9 @@ fn rdma_pods_stop_before_their_driver_changes() {
             "Only if network-operator is no longer needed",
         ],
     );
-    let pruned = by_flux(name, network, "");
+    let pruned = edit_with_flux(name, network, "");
     assert_eq!(pruned.worst, Some(Impact::DriverRestarted));
-    in_order(
+    assert_order(
         &pruned,
         &[
             "drain -l 'gpuc.dev/pool=dgx'",
@@ -254,7 +254,7 @@ fn only_drivers_of_the_tree_are_awaited() {
         "sharing: {timeSlicing",
         "taints: [{key: a, value: b, effect: NoSchedule}]\n    sharing: {timeSlicing",
     );
-    in_order(
+    assert_order(
         &found,
         &[
             "./install.sh",

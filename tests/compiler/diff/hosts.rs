@@ -2,20 +2,20 @@
 
 use gpuc_diff::diff::{Diff, Impact};
 
-use super::of_texts;
-use super::plan::{FLUX, edited, example, in_order, steps};
+use super::diff_of_texts;
+use super::plan::{FLUX, assert_order, edited, example, steps};
 
 /// The example with its pool renamed.
-fn renamed(tool: &str) -> Diff {
+fn rename_pool(tool: &str) -> Diff {
     let text = example("on-prem-mig") + tool;
     let other = text
         .replace("name: notebooks\n", "name: books\n")
         .replace("pool: notebooks", "pool: books");
-    of_texts(&text, &other)
+    diff_of_texts(&text, &other)
 }
 
 /// The reason for the reported impact on a pool.
-fn because(diff: &Diff, pool: &str) -> (Impact, String) {
+fn impact_and_reason(diff: &Diff, pool: &str) -> (Impact, String) {
     let mut changes = diff.changes.iter();
     let is_it = |name: &String| name == pool;
     let change = changes.find(|it| it.kind == "pool" && it.names.iter().any(is_it));
@@ -25,8 +25,8 @@ fn because(diff: &Diff, pool: &str) -> (Impact, String) {
 
 #[test]
 fn renamed_pool_keeps_its_hosts() {
-    let found = renamed("");
-    in_order(
+    let found = rename_pool("");
+    assert_order(
         &found,
         &[
             "gpuc build",
@@ -46,10 +46,10 @@ fn renamed_pool_keeps_its_hosts() {
     for wrong in ["taint node", "label node", "annotate", "gpuc.dev/pool="] {
         assert!(!said.contains(wrong), "{wrong}\n{said}");
     }
-    let (impact, words) = because(&found, "notebooks");
+    let (impact, words) = impact_and_reason(&found, "notebooks");
     assert_eq!(impact, Impact::WorkloadRestarted);
     assert!(words.contains("its hosts move to another pool"), "{words}");
-    let (impact, words) = because(&found, "books");
+    let (impact, words) = impact_and_reason(&found, "books");
     assert_eq!(impact, Impact::Added);
     assert!(
         words.contains("none of them new: a100-01, a100-02 from pool `notebooks`"),
@@ -60,8 +60,8 @@ fn renamed_pool_keeps_its_hosts() {
 
 #[test]
 fn controller_learns_of_a_rename_after_hosts_are_drained() {
-    let found = renamed(FLUX);
-    in_order(
+    let found = rename_pool(FLUX);
+    assert_order(
         &found,
         &[
             "drain a100-01 ",
@@ -91,8 +91,8 @@ fn host_moves_between_pools() {
             "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
             "hosts: [dgx-01, dgx-02, cpu-02]\n    nodes: {count: 3}",
         );
-    let found = of_texts(&text, &moved);
-    in_order(
+    let found = diff_of_texts(&text, &moved);
+    assert_order(
         &found,
         &[
             "Drain cpu-02 before the move",
@@ -116,8 +116,8 @@ fn only_unassigned_hosts_are_cleaned_up() {
             "hosts: [gpu-01, gpu-02]\n    nodes: {count: 2}",
         )
         .replace("replicas: 2", "replicas: 1");
-    let found = of_texts(&text, &fewer);
-    in_order(
+    let found = diff_of_texts(&text, &fewer);
+    assert_order(
         &found,
         &[
             "drain gpu-01 ",
@@ -132,7 +132,7 @@ fn only_unassigned_hosts_are_cleaned_up() {
         "{}",
         steps(&found)
     );
-    let (impact, words) = because(&found, "h200");
+    let (impact, words) = impact_and_reason(&found, "h200");
     assert_eq!(impact, Impact::Deleted);
     assert!(
         words.contains("gpu-01, gpu-02 move to pool `h200b`"),
@@ -157,12 +157,12 @@ fn remaining_hosts_are_unaffected_by_removals() {
         "hosts: [dgx-01]\n    nodes: {count: 1}",
     );
     let found = edited("on-prem-dgx", both, one);
-    in_order(&found, &["Host dgx-02 is removed from pool dgx"]);
+    assert_order(&found, &["Host dgx-02 is removed from pool dgx"]);
     assert!(!steps(&found).contains("host-dgx.sh"), "{}", steps(&found));
     let text = example("on-prem-dgx");
     let other = text.replace(both, one).replace("\"580\"", "\"570\"");
-    in_order(
-        &of_texts(&text, &other),
+    assert_order(
+        &diff_of_texts(&text, &other),
         &["cloud/host-dgx.sh to each of dgx-01 "],
     );
 }

@@ -3,28 +3,28 @@
 use gpuc_compile::compile::Compilation;
 use gpuc_diff::diff::{Change, ClusterFate, Diff, Impact, Pair, diff};
 
-use super::command::{commit, committed, gpuc, said};
-use super::plan::{edited, example, in_order};
-use super::{of_texts, options, sides};
+use super::diff_command::{combined_output, commit, committed_example, gpuc};
+use super::plan::{assert_order, edited, example};
+use super::{compile_versions, diff_of_texts, options};
 
-fn change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
+fn find_change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
     let mut changes = diff.changes.iter();
     let is_it = |it: &&Change| it.kind == kind && it.names.iter().any(|of| of.contains(name));
     let found = changes.find(is_it);
     found.unwrap_or_else(|| panic!("{kind} {name}: {:#?}", diff.changes))
 }
 
-fn because<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
-    change(diff, kind, name)
+fn reason_for<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
+    find_change(diff, kind, name)
         .because
         .as_deref()
         .unwrap_or_default()
 }
 
 /// An example as an added or removed cluster.
-fn alone(name: &str, is_new: bool) -> Diff {
+fn added_or_removed(name: &str, is_new: bool) -> Diff {
     let text = example(name);
-    let sides = sides(&text, &text).unwrap();
+    let sides = compile_versions(&text, &text).unwrap();
     let one: Option<&Compilation> = Some(&sides.after);
     let pair = Pair {
         before: one.filter(|_| !is_new),
@@ -38,9 +38,13 @@ fn alone(name: &str, is_new: bool) -> Diff {
 #[test]
 fn new_cluster_disrupts_nothing() {
     for name in ["gke-training-a3", "eks-queues", "eks-flux", "on-prem-mig"] {
-        let found = alone(name, true);
+        let found = added_or_removed(name, true);
         let worst = found.worst.unwrap();
-        assert!(worst >= Impact::CapacityGained, "{name}: {}", worst.name());
+        assert!(
+            worst >= Impact::CapacityGained,
+            "{name}: {}",
+            worst.as_str()
+        );
         assert!(
             found.changes.iter().all(|it| !it.causes.is_empty()),
             "{name}"
@@ -54,27 +58,27 @@ fn new_cluster_disrupts_nothing() {
 
 #[test]
 fn removed_cluster_is_counted_and_its_objects_stay() {
-    let found = alone("gke-training-a3", false);
-    let cluster = change(&found, "cluster", "itself");
+    let found = added_or_removed("gke-training-a3", false);
+    let cluster = find_change(&found, "cluster", "itself");
     assert_eq!(cluster.nodes.unwrap().max, 6);
     assert!(cluster.causes[0].in_base);
-    let installer = change(&found, "DaemonSet", "nvidia-driver-installer");
+    let installer = find_change(&found, "DaemonSet", "nvidia-driver-installer");
     assert_eq!(installer.impact, Impact::Nothing);
-    let first = because(&found, "GKE cluster's first pool", "default-pool");
+    let first = reason_for(&found, "GKE cluster's first pool", "default-pool");
     assert!(!first.contains("bill"), "{first}");
 }
 
 #[test]
 fn unmanaged_setting_has_no_cost() {
     let found = edited("eks-teams", "    network: isolated\n", "");
-    let network = because(&found, "EKS network plugin", "vpc-cni");
+    let network = reason_for(&found, "EKS network plugin", "vpc-cni");
     assert_eq!(network, "no script manages it any more");
     let found = edited(
         "aks-mig-a100",
         "  classes: [{name: datasets, volumes: {files: {type: blob-nfs}}}]\n",
         "  classes: []\n",
     );
-    let driver = because(&found, "AKS cluster", "aks-mig-a100");
+    let driver = reason_for(&found, "AKS cluster", "aks-mig-a100");
     assert!(
         driver.contains("stays as it is until you change it"),
         "{driver}"
@@ -84,7 +88,7 @@ fn unmanaged_setting_has_no_cost() {
         "autoscaler: karpenter",
         "autoscaler: clusterAutoscaler",
     );
-    let nodes = because(&found, "Karpenter nodes", "");
+    let nodes = reason_for(&found, "Karpenter nodes", "");
     assert!(!nodes.contains("bill"), "{nodes}");
 }
 
@@ -95,12 +99,12 @@ fn cluster_stays_if_externally_managed() {
         "cluster: {create: {}}",
         "cluster: {existing: {}}",
     );
-    let gone = because(&found, "EKS cluster", "quickstart");
+    let gone = reason_for(&found, "EKS cluster", "quickstart");
     assert!(gone.starts_with("nothing is deleted"), "{gone}");
     let text = example("quickstart");
     let there = text.replace("cluster: {create: {}}", "cluster: {existing: {}}");
-    let found = of_texts(&there, &text);
-    let came = because(&found, "EKS cluster", "quickstart");
+    let found = diff_of_texts(&there, &text);
+    let came = reason_for(&found, "EKS cluster", "quickstart");
     assert!(came.starts_with("it exists"), "{came}");
 }
 
@@ -115,7 +119,7 @@ fn possible_renames_are_uncertain() {
         ),
     ] {
         let found = edited(name, from, to);
-        let words = because(&found, "cluster", "itself");
+        let words = reason_for(&found, "cluster", "itself");
         assert!(
             words.contains("unless it is the same one under another name"),
             "{words}"
@@ -126,21 +130,21 @@ fn possible_renames_are_uncertain() {
         "resourceGroup: ml-batch",
         "resourceGroup: other",
     );
-    assert!(!because(&found, "cluster", "itself").contains("unless"));
+    assert!(!reason_for(&found, "cluster", "itself").contains("unless"));
 }
 
 #[test]
 fn affected_nodes_are_counted() {
     let found = edited("eks-existing", "nodegroup: gpu-a", "nodegroup: gpu-x");
-    let set = change(&found, "DaemonSet", "gpuc-runtime-gpu-a");
+    let set = find_change(&found, "DaemonSet", "gpuc-runtime-gpu-a");
     assert_eq!(set.nodes.unwrap().max, 2);
-    assert!(because(&found, "DaemonSet", "gpuc-runtime-gpu-a").contains("stop on nodes"));
+    assert!(reason_for(&found, "DaemonSet", "gpuc-runtime-gpu-a").contains("stop on nodes"));
     let found = edited(
         "aks-operator-mig",
         "{gpus: \"1\", layout: [{profile: 3g.40gb, count: 2}]}",
         "{gpus: \"1\", layout: [{profile: 2g.20gb, count: 3}]}",
     );
-    let release = change(&found, "Helm release", "gpu-operator");
+    let release = find_change(&found, "Helm release", "gpu-operator");
     assert_eq!(release.impact, Impact::SlicesRecut);
     assert_eq!(release.nodes.unwrap().max, 2);
 }
@@ -167,11 +171,11 @@ fn removed_hub_loses_its_database() {
         let (head, _) = text.split_once("notebooks:\n  jupyterHub:").unwrap();
         format!("{head}{tool}")
     };
-    let found = of_texts(&text, &without(&text));
+    let found = diff_of_texts(&text, &without(&text));
     assert_eq!(found.worst, Some(Impact::Deleted));
-    assert!(because(&found, "Helm release", "jupyterhub").contains("database"));
+    assert!(reason_for(&found, "Helm release", "jupyterhub").contains("database"));
     let outside = text.replace("      hub:\n", "      hub:\n        db: {type: postgres}\n");
-    let found = of_texts(&outside, &without(&outside));
+    let found = diff_of_texts(&outside, &without(&outside));
     assert_eq!(found.worst, Some(Impact::ServiceRestarted));
 }
 
@@ -187,7 +191,7 @@ fn replaced_gitops_controller_disrupts_nothing() {
     let kept: Vec<&str> = rest.lines().skip(lines).collect();
     let argocd = "  argocd: {repository: \"ssh://git@git.example.com/acme/gitops.git\", branch: main, path: \
                   clusters/eks-flux}\n";
-    let found = of_texts(&text, &format!("{head}{argocd}{}\n", kept.join("\n")));
+    let found = diff_of_texts(&text, &format!("{head}{argocd}{}\n", kept.join("\n")));
     for change in &found.changes {
         if change.fate == ClusterFate::Added {
             assert!(
@@ -198,7 +202,7 @@ fn replaced_gitops_controller_disrupts_nothing() {
             );
         }
     }
-    let release = change(&found, "Helm release", "nvidia-device-plugin-infer");
+    let release = find_change(&found, "Helm release", "nvidia-device-plugin-infer");
     assert_eq!(release.impact, Impact::WorkloadRestarted);
     let words = release.because.as_deref().unwrap_or_default();
     assert!(
@@ -209,7 +213,7 @@ fn replaced_gitops_controller_disrupts_nothing() {
 
 #[test]
 fn worst_cluster_is_first() {
-    let folder = committed();
+    let folder = committed_example();
     let path = folder.path();
     let text = std::fs::read_to_string(path.join("gpu-cluster.yaml")).unwrap();
     let named = |name: &str| text.replace("name: eks-teams", &format!("name: {name}"));
@@ -217,7 +221,7 @@ fn worst_cluster_is_first() {
     commit(path);
     std::fs::remove_file(path.join("z.gpu-cluster.yaml")).unwrap();
     std::fs::write(path.join("a.gpu-cluster.yaml"), named("a")).unwrap();
-    let told = said(&gpuc(path, &["diff", "."]));
+    let told = combined_output(&gpuc(path, &["diff", "."]));
     let at = |words: &str| {
         told.find(words)
             .unwrap_or_else(|| panic!("{words}: {told}"))
@@ -238,7 +242,7 @@ fn ineffective_edit_is_not_a_cause() {
             "zones: [us-central1-a] # not",
         )
         .replace("{timeSlicing: {replicas: 4}}", "{mps: {replicas: 4}}");
-    let found = of_texts(&text, &after);
+    let found = diff_of_texts(&text, &after);
     let shares = |change: &&Change| change.fields.iter().any(|field| field.path == "sharing");
     let sharing = found.changes.iter().find(shares).unwrap();
     let causes: Vec<&str> = sharing.causes.iter().map(|it| it.path.as_str()).collect();
@@ -252,7 +256,7 @@ fn ineffective_edit_is_not_a_cause() {
 #[test]
 fn shrunk_claim_is_reverted_first() {
     let found = edited("eks-training-job", "sizeGiB: 2000", "sizeGiB: 1000");
-    in_order(
+    assert_order(
         &found,
         &["A PersistentVolumeClaim cannot shrink", "gpuc build"],
     );

@@ -1,41 +1,41 @@
 //! `gpuc diff`: the reported impacts are correct and complete, and each change is attributed to the right edit.
 
 mod base;
-mod beside;
-mod built;
-mod command;
+mod build_steps;
 mod comment;
-mod data;
-mod fewer;
-mod forced;
+mod diff_command;
+mod edit_table;
+mod existing_nodes;
 mod gpus;
 mod hosts;
 mod impacts;
-mod makers;
-mod many;
-mod order;
+mod many_edits;
+mod namespaces;
+mod node_provisioners;
+mod persistent_data;
 mod plan;
 mod properties;
+mod push_restarts;
 mod queues;
-mod renamed;
-mod room;
-mod spaces;
+mod renamed_clusters;
+mod renamed_workloads;
+mod replacement;
+mod reports;
+mod scale_down;
+mod step_order;
 mod submodules;
-mod table;
-mod tainted;
-mod twice;
+mod taints;
 mod upgrades;
-mod words;
 
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_diff::diff::{Diff, Diffs, Pair, VERSION, diff};
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::{Diagnostic, Levels, Report};
-use gpuc_syntax::load::{self, Files, Loaded};
+use gpuc_syntax::load::{self, Loaded, MemoryFiles};
 use gpuc_syntax::source::Sources;
 
 /// Two states of one cluster.
-pub(crate) struct Sides {
+pub(crate) struct ClusterVersions {
     sources: Sources,
     before: Compilation,
     after: Compilation,
@@ -45,8 +45,8 @@ const BEFORE: &str = "base/gpu-cluster.yaml";
 const AFTER: &str = "gpu-cluster.yaml";
 
 /// Compiles both; returns the findings if one has errors.
-pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
-    let world: Files = [(BEFORE, before), (AFTER, after)].into_iter().collect();
+pub(crate) fn compile_versions(before: &str, after: &str) -> Result<ClusterVersions, String> {
+    let world: MemoryFiles = [(BEFORE, before), (AFTER, after)].into_iter().collect();
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(&world, &[BEFORE, AFTER], &mut sources, &mut report);
     if report.has_errors() {
@@ -63,7 +63,7 @@ pub(crate) fn sides(before: &str, after: &str) -> Result<Sides, String> {
         }
     };
     let (before, after) = (one(before)?, one(after)?);
-    Ok(Sides {
+    Ok(ClusterVersions {
         sources,
         before,
         after,
@@ -88,14 +88,16 @@ fn options() -> Options<'static> {
 }
 
 /// The differences between two texts.
-pub(crate) fn of_texts(before: &str, after: &str) -> Diff {
-    of_sides(&sides(before, after).unwrap_or_else(|findings| panic!("{findings}")))
+pub(crate) fn diff_of_texts(before: &str, after: &str) -> Diff {
+    diff_of_versions(
+        &compile_versions(before, after).unwrap_or_else(|findings| panic!("{findings}")),
+    )
 }
 
 /// The differences if one of the sides may not exist.
-pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
+pub(crate) fn diff_of_optional(before: Option<&str>, after: Option<&str>) -> Diff {
     let text = before.or(after).unwrap();
-    let sides = sides(before.unwrap_or(text), after.unwrap_or(text));
+    let sides = compile_versions(before.unwrap_or(text), after.unwrap_or(text));
     let sides = sides.unwrap_or_else(|findings| panic!("{findings}"));
     let pair = Pair {
         before: before.map(|_| &sides.before),
@@ -107,7 +109,7 @@ pub(crate) fn diff_of(before: Option<&str>, after: Option<&str>) -> Diff {
 }
 
 /// The differences between two states.
-fn of_sides(sides: &Sides) -> Diff {
+fn diff_of_versions(sides: &ClusterVersions) -> Diff {
     let pair = Pair {
         before: Some(&sides.before),
         after: Some(&sides.after),
@@ -119,7 +121,7 @@ fn of_sides(sides: &Sides) -> Diff {
 }
 
 /// One cluster's differences, as those of a run.
-pub(crate) fn run(diff: Diff) -> Diffs {
+pub(crate) fn as_diffs(diff: Diff) -> Diffs {
     Diffs {
         version: VERSION,
         base: "HEAD".to_owned(),

@@ -4,7 +4,7 @@ use std::fs;
 
 use gpuc_diff::diff::{Diff, Impact};
 
-use super::of_texts;
+use super::diff_of_texts;
 use crate::support::repository;
 
 pub(super) fn example(name: &str) -> String {
@@ -15,7 +15,7 @@ pub(super) fn example(name: &str) -> String {
 pub(super) fn edited(name: &str, from: &str, to: &str) -> Diff {
     let text = example(name);
     assert!(text.contains(from), "{from} in {name}");
-    of_texts(&text, &text.replacen(from, to, 1))
+    diff_of_texts(&text, &text.replacen(from, to, 1))
 }
 
 /// The steps, with one line for each description and command.
@@ -31,7 +31,7 @@ pub(super) fn steps(diff: &Diff) -> String {
 }
 
 /// Asserts that the steps contain these texts, in this order.
-pub(super) fn in_order(diff: &Diff, wanted: &[&str]) {
+pub(super) fn assert_order(diff: &Diff, wanted: &[&str]) {
     let steps = steps(diff);
     let mut rest = steps.as_str();
     for part in wanted {
@@ -44,7 +44,7 @@ pub(super) fn in_order(diff: &Diff, wanted: &[&str]) {
 }
 
 /// The full report of a difference.
-fn said(diff: &Diff) -> String {
+fn render_report(diff: &Diff) -> String {
     serde_json::to_string(diff).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn said(diff: &Diff) -> String {
 fn version_is_upgraded_one_minor_at_a_time() {
     let found = edited("eks-flux", "version: \"1.34\"", "version: \"1.37\"");
     let run = "cloud/apply.sh --allow-disruption";
-    in_order(
+    assert_order(
         &found,
         &[
             "Set kubernetes.version to 1.35",
@@ -75,7 +75,7 @@ fn version_is_upgraded_one_minor_at_a_time() {
 #[test]
 fn irreversible_version_is_not_a_step_of_the_scripts() {
     let found = edited("gke-service", "version: \"1.34\"", "version: \"1.33\"");
-    in_order(
+    assert_order(
         &found,
         &[
             "cannot be downgraded in place",
@@ -92,7 +92,7 @@ fn irreversible_version_is_not_a_step_of_the_scripts() {
 #[test]
 fn automatic_node_upgrades_are_awaited() {
     let found = edited("gke-service", "version: \"1.34\"", "version: \"1.35\"");
-    in_order(
+    assert_order(
         &found,
         &[
             "gpuc build",
@@ -116,7 +116,7 @@ fn removed_host_loses_everything_from_gpuc() {
         "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
         "hosts: [dgx-01]\n    nodes: {count: 1}",
     );
-    in_order(
+    assert_order(
         &found,
         &[
             "kubectl --context dgx-hall-2 drain dgx-02 ",
@@ -136,15 +136,19 @@ fn own_hosts_have_no_cost() {
     let dgx = text.find("  - name: dgx\n").unwrap();
     let without = text[..dgx].to_owned();
     for found in [
-        of_texts(&text, &without),
+        diff_of_texts(&text, &without),
         edited(name, "name: dgx\n", "name: dgy\n"),
         edited(name, "context: dgx-hall-2", "context: dgx-hall-3"),
         edited(name, head, &head.replace("head-01", "head-02")),
     ] {
-        assert!(!said(&found).contains("bill"), "{}", said(&found));
+        assert!(
+            !render_report(&found).contains("bill"),
+            "{}",
+            render_report(&found)
+        );
     }
-    in_order(
-        &of_texts(&text, &without),
+    assert_order(
+        &diff_of_texts(&text, &without),
         &[
             "kubectl --context dgx-hall-2 drain -l",
             "label node dgx-01",
@@ -159,7 +163,7 @@ const FROM: &str = "autoscaler: clusterAutoscaler";
 #[test]
 fn karpenter_takes_over_a_pool_from_scripts() {
     let found = edited("eks-scale-0-5", FROM, TO);
-    in_order(
+    assert_order(
         &found,
         &[
             "gpuc build",
@@ -181,7 +185,7 @@ fn karpenter_takes_over_a_pool_from_scripts() {
 #[test]
 fn scripts_take_over_pools_from_karpenter() {
     let found = edited("eks-karpenter", TO, FROM);
-    in_order(
+    assert_order(
         &found,
         &[
             "cloud/apply.sh\n",
@@ -200,7 +204,7 @@ fn scripts_take_over_pools_from_karpenter() {
 }
 
 /// The example with Karpenter, deployed by Flux.
-fn by_flux() -> String {
+fn karpenter_with_flux() -> String {
     let text = example("eks-karpenter");
     text + "gitops: {flux: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n"
 }
@@ -210,10 +214,10 @@ fn karpenter_pool_is_deleted_with_its_object() {
     let gone = |text: &str| {
         let batch = text.find("  - name: batch\n").unwrap();
         let next = text.find("  # Karpenter counts full GPUs").unwrap();
-        of_texts(text, &format!("{}{}", &text[..batch], &text[next..]))
+        diff_of_texts(text, &format!("{}{}", &text[..batch], &text[next..]))
     };
     let by_hand = gone(&example("eks-karpenter"));
-    in_order(
+    assert_order(
         &by_hand,
         &[
             "kubectl delete nodepools.karpenter.sh batch",
@@ -221,20 +225,20 @@ fn karpenter_pool_is_deleted_with_its_object() {
         ],
     );
     assert!(
-        said(&by_hand).contains("keeps creating nodes"),
+        render_report(&by_hand).contains("keeps creating nodes"),
         "{}",
-        said(&by_hand)
+        render_report(&by_hand)
     );
-    let pruned = gone(&by_flux());
+    let pruned = gone(&karpenter_with_flux());
     assert!(
         !steps(&pruned).contains("kubectl delete"),
         "{}",
         steps(&pruned)
     );
     assert!(
-        said(&pruned).contains("as soon as Flux has pruned"),
+        render_report(&pruned).contains("as soon as Flux has pruned"),
         "{}",
-        said(&pruned)
+        render_report(&pruned)
     );
     assert!(
         !steps(&by_hand).contains("kubectl drain"),
@@ -250,9 +254,9 @@ pub(super) const FLUX: &str = "gitops: {flux: {repository: \"https://git.example
 const ARGO: &str = "gitops: {argocd: {repository: \"https://git.example.com/a.git\", branch: main, path: clusters/a}}\n";
 
 /// The differences if another GitOps controller deploys an example.
-fn brought(before: &str, after: &str) -> Diff {
+fn change_controller(before: &str, after: &str) -> Diff {
     let text = example("eks-teams");
-    of_texts(&format!("{text}{before}"), &format!("{text}{after}"))
+    diff_of_texts(&format!("{text}{before}"), &format!("{text}{after}"))
 }
 
 #[test]
@@ -262,23 +266,26 @@ fn old_controller_is_detached_before_the_new_one() {
     let begin = |folder| format!("kubectl apply --server-side --kustomize {folder}");
     let (flux, argo) = (begin("flux"), begin("argocd"));
     let forget = "kubectl delete secret --namespace ";
-    in_order(
-        &brought(FLUX, ARGO),
+    assert_order(
+        &change_controller(FLUX, ARGO),
         &[suspend, "gpuc build", &argo, forget],
     );
-    in_order(&brought(ARGO, FLUX), &[leave, "gpuc build", &flux]);
-    in_order(
-        &brought(FLUX, ""),
+    assert_order(
+        &change_controller(ARGO, FLUX),
+        &[leave, "gpuc build", &flux],
+    );
+    assert_order(
+        &change_controller(FLUX, ""),
         &[suspend, "gpuc build", "./install.sh\n"],
     );
-    in_order(
-        &brought(ARGO, ""),
+    assert_order(
+        &change_controller(ARGO, ""),
         &[leave, "gpuc build", "./install.sh --take-ownership\n"],
     );
-    in_order(&brought("", FLUX), &["gpuc build", &flux]);
-    in_order(&brought("", ARGO), &["gpuc build", &argo, forget]);
-    assert!(!steps(&brought("", FLUX)).contains("suspend"));
-    assert!(!steps(&brought(ARGO, FLUX)).contains(forget));
+    assert_order(&change_controller("", FLUX), &["gpuc build", &flux]);
+    assert_order(&change_controller("", ARGO), &["gpuc build", &argo, forget]);
+    assert!(!steps(&change_controller("", FLUX)).contains("suspend"));
+    assert!(!steps(&change_controller(ARGO, FLUX)).contains(forget));
 }
 
 #[test]
@@ -289,7 +296,7 @@ fn unpruned_objects_stay_and_have_a_command() {
         .find("\n  - name: ")
         .map_or(text.len(), |at| job + 3 + at + 1);
     let without = format!("{}{}", &text[..job], &text[end..]);
-    let kept = of_texts(&text, &without);
+    let kept = diff_of_texts(&text, &without);
     let job_of = |found: &Diff| {
         found
             .changes
@@ -304,8 +311,8 @@ fn unpruned_objects_stay_and_have_a_command() {
         because.contains("it stays until `kubectl delete cronjob`"),
         "{because}"
     );
-    in_order(&kept, &["kubectl delete cronjob reindex --namespace "]);
-    let pruned = of_texts(&format!("{text}{FLUX}"), &format!("{without}{FLUX}"));
+    assert_order(&kept, &["kubectl delete cronjob reindex --namespace "]);
+    let pruned = diff_of_texts(&format!("{text}{FLUX}"), &format!("{without}{FLUX}"));
     assert_eq!(job_of(&pruned).impact, Impact::WorkloadRestarted);
     assert!(
         !steps(&pruned).contains("kubectl delete"),

@@ -5,19 +5,19 @@ use std::fs;
 
 use gpuc_compile::compile::{Compilation, Options};
 use gpuc_compile::lock::LOCK_FILE;
-use gpuc_diff::diff::render::{Format, LONGEST, render, schema};
-use gpuc_diff::diff::{ClusterFate, Diff, FileChange, Pair, apply, diff, is_known};
+use gpuc_diff::diff::render::{Format, MAX_LENGTH, render, schema};
+use gpuc_diff::diff::{ClusterFate, Diff, FileChange, Pair, apply_hunks, diff, is_known};
 use gpuc_model::plan::Delivery;
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::Levels;
 use gpuc_syntax::source::Sources;
 
-use super::{of_texts, run};
+use super::{as_diffs, diff_of_texts};
 use crate::corpus::{Case, cases};
 use crate::sample;
 use crate::support::repository;
 
-fn compared(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
+fn diff_of(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
@@ -42,16 +42,16 @@ fn files(compilation: &Compilation) -> BTreeMap<String, (String, bool)> {
 }
 
 #[test]
-fn nothing_differs_from_itself() {
+fn equal_inputs_have_no_differences() {
     for case in cases() {
         let one = case.compilation();
-        let found = compared(Some(one), Some(one));
+        let found = diff_of(Some(one), Some(one));
         assert!(found.is_empty() && found.worst.is_none(), "{}", case.name);
     }
 }
 
 /// Pairs of neighbours of the corpus: more differs than in any pull request.
-fn neighbours() -> Vec<[&'static Case; 2]> {
+fn neighbouring_cases() -> Vec<[&'static Case; 2]> {
     let cases = cases().iter().filter(|case| !case.name.starts_with("GPUC"));
     let cases: Vec<_> = cases.collect();
     cases.windows(2).map(|pair| [pair[0], pair[1]]).collect()
@@ -59,7 +59,7 @@ fn neighbours() -> Vec<[&'static Case; 2]> {
 
 /// One pair for each cloud and delivery method.
 #[test]
-fn one_tree_becomes_the_other_and_every_line_is_accounted_for() {
+fn diff_covers_every_changed_line() {
     let name = |[one, other]: &[&Case; 2]| format!("{} to {}", one.name, other.name);
     let kind = |[_, other]: &[&Case; 2]| {
         let delivery = match &other.plan().delivery {
@@ -68,16 +68,16 @@ fn one_tree_becomes_the_other_and_every_line_is_accounted_for() {
         };
         format!("{} {delivery}", other.cluster().cloud.facts().key)
     };
-    assert_trees_become_each_other(&sample::one_of_each(neighbours(), name, kind));
+    assert_diffs_are_complete(&sample::one_of_each(neighbouring_cases(), name, kind));
 }
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_every_tree_becomes_the_next_and_every_line_is_accounted_for() {
-    assert_trees_become_each_other(&neighbours());
+fn needs_minutes_diffs_cover_every_changed_line() {
+    assert_diffs_are_complete(&neighbouring_cases());
 }
 
-fn assert_trees_become_each_other(pairs: &[[&Case; 2]]) {
+fn assert_diffs_are_complete(pairs: &[[&Case; 2]]) {
     assert!(pairs.len() >= 5, "only {} pairs", pairs.len());
     for pair in pairs {
         let (one, other) = (pair[0].compilation(), pair[1].compilation());
@@ -86,7 +86,7 @@ fn assert_trees_become_each_other(pairs: &[[&Case; 2]]) {
             (None, Some(other)),
             (Some(one), None),
         ] {
-            let found = compared(before, after);
+            let found = diff_of(before, after);
             let name = format!("{} to {}", pair[0].name, pair[1].name);
             let nothing = || BTreeMap::new();
             let mut made = before.map_or_else(nothing, files);
@@ -96,7 +96,7 @@ fn assert_trees_become_each_other(pairs: &[[&Case; 2]]) {
                     "{name}: nothing accounts for {}",
                     file.path
                 );
-                put(&mut made, file);
+                apply_change(&mut made, file);
             }
             assert!(
                 made == after.map_or_else(nothing, files),
@@ -106,18 +106,18 @@ fn assert_trees_become_each_other(pairs: &[[&Case; 2]]) {
     }
 }
 
-fn put(files: &mut BTreeMap<String, (String, bool)>, change: &FileChange) {
+fn apply_change(files: &mut BTreeMap<String, (String, bool)>, change: &FileChange) {
     if change.fate == ClusterFate::Removed {
         files.remove(&change.path);
         return;
     }
     let file = files.entry(change.path.clone()).or_default();
-    file.0 = apply(&file.0, &change.hunks).unwrap();
+    file.0 = apply_hunks(&file.0, &change.hunks).unwrap();
     file.1 = change.executable.unwrap_or(file.1);
 }
 
 #[test]
-fn of_every_kind_it_is_known_what_becomes_of_it() {
+fn every_kind_has_an_impact() {
     let mut unknown = Vec::new();
     for case in cases() {
         for object in &case.plan().objects {
@@ -139,12 +139,12 @@ fn of_every_kind_it_is_known_what_becomes_of_it() {
 }
 
 #[test]
-fn json_is_as_its_schema_says() {
+fn json_matches_its_schema() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let text =
         fs::read_to_string(repository().join("examples/eks-teams/gpu-cluster.yaml")).unwrap();
-    let found = run(of_texts(
+    let found = as_diffs(diff_of_texts(
         &text,
         &text
             .replace("max: 4}", "max: 8}")
@@ -160,7 +160,7 @@ fn json_is_as_its_schema_says() {
 }
 
 /// A cluster of so many pools, each with so many nodes at most.
-fn many(pools: usize, most: usize) -> String {
+fn large_cluster(pools: usize, most: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\nkubernetes: {version: \
                     \"1.34\"}\ncloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
                     stack: {driver: preinstalled, devicePlugin: cloud}\nnodePools:\n"
@@ -175,19 +175,22 @@ fn many(pools: usize, most: usize) -> String {
 }
 
 #[test]
-fn a_comment_is_never_too_long() {
+fn comments_fit_the_limit() {
     assert_comments_fit(&[1, 60, 300]);
 }
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_a_comment_on_3000_pools_is_not_too_long() {
+fn needs_minutes_comment_on_3000_pools_fits() {
     assert_comments_fit(&[3000]);
 }
 
 fn assert_comments_fit(counts: &[usize]) {
     for &pools in counts {
-        let found = run(of_texts(&many(pools, 2), &many(pools, 20)));
+        let found = as_diffs(diff_of_texts(
+            &large_cluster(pools, 2),
+            &large_cluster(pools, 20),
+        ));
         assert_eq!(
             found.clusters[0]
                 .changes
@@ -199,14 +202,17 @@ fn assert_comments_fit(counts: &[usize]) {
         );
         let comment = render(&found, Format::Markdown);
         let length = comment.chars().count();
-        assert!(length <= LONGEST, "{length} characters for {pools} pools");
+        assert!(
+            length <= MAX_LENGTH,
+            "{length} characters for {pools} pools"
+        );
         assert!(comment.contains("capacity-gained"));
         assert!(comment.contains("```mermaid\nflowchart"), "{comment}");
     }
 }
 
 #[test]
-fn names_do_no_harm_in_any_format() {
+fn names_are_escaped_in_all_formats() {
     let text =
         fs::read_to_string(repository().join("examples/gke-service/gpu-cluster.yaml")).unwrap();
     let hostile = "</details><script>|`::error::%0A```";
@@ -214,7 +220,7 @@ fn names_do_no_harm_in_any_format() {
         "podPatch: {",
         &format!("podPatch: {{schedulerName: \"{hostile}\", "),
     );
-    let found = run(of_texts(&text, &after));
+    let found = as_diffs(diff_of_texts(&text, &after));
     for format in [
         Format::Text {
             all: true,
@@ -226,7 +232,7 @@ fn names_do_no_harm_in_any_format() {
         let said = render(&found, format);
         match format {
             Format::Markdown => {
-                let safe = super::comment::is_safe(&said);
+                let safe = super::comment::check_safe(&said);
                 assert!(safe == Ok(()), "{safe:?}: {said}");
             }
             Format::Github => {

@@ -1,8 +1,8 @@
 //! Removed queues, and added and removed clusters.
 
-use super::of_texts;
-use super::plan::{FLUX, edited, example, in_order, steps};
-use super::{command, diff_of};
+use super::diff_of_texts;
+use super::plan::{FLUX, assert_order, edited, example, steps};
+use super::{diff_command, diff_of_optional};
 
 const NAME: &str = "eks-queues";
 
@@ -13,7 +13,7 @@ fn queue_drains_before_its_quota_is_reassigned() {
     let look = "kubectl get workloads.kueue.x-k8s.io --all-namespaces";
     let delete = "kubectl delete clusterqueue research";
     let renamed = edited(NAME, "name: research", "name: science");
-    in_order(
+    assert_order(
         &renamed,
         &[
             "gpuc build",
@@ -26,8 +26,8 @@ fn queue_drains_before_its_quota_is_reassigned() {
     );
     assert_eq!(steps(&renamed).matches(delete).count(), 1);
     let text = example(NAME) + FLUX;
-    let pushed = of_texts(&text, &text.replacen("name: research", "name: science", 1));
-    in_order(&pushed, &[hold, look, "gpuc build", "Push or merge"]);
+    let pushed = diff_of_texts(&text, &text.replacen("name: research", "name: science", 1));
+    assert_order(&pushed, &[hold, look, "gpuc build", "Push or merge"]);
     assert!(!steps(&pushed).contains(delete), "{}", steps(&pushed));
 }
 
@@ -37,8 +37,8 @@ fn no_job_waits_for_a_removed_kueue() {
     let queues = text.find("queueing: kueue\n").unwrap();
     let monitoring = text.find("monitoring:\n").unwrap();
     let gone = format!("{}{}", &text[..queues], &text[monitoring..]);
-    in_order(
-        &of_texts(&text, &gone),
+    assert_order(
+        &diff_of_texts(&text, &gone),
         &[
             "such jobs stay suspended",
             "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
@@ -48,8 +48,8 @@ fn no_job_waits_for_a_removed_kueue() {
             "helm uninstall kueue --namespace kueue-system",
         ],
     );
-    let pushed = of_texts(&format!("{text}{FLUX}"), &format!("{gone}{FLUX}"));
-    in_order(
+    let pushed = diff_of_texts(&format!("{text}{FLUX}"), &format!("{gone}{FLUX}"));
+    assert_order(
         &pushed,
         &[
             "such jobs stay suspended",
@@ -64,8 +64,8 @@ fn no_job_waits_for_a_removed_kueue() {
 
 #[test]
 fn new_cluster_is_registered_once() {
-    in_order(
-        &diff_of(None, Some(&(example(NAME) + FLUX))),
+    assert_order(
+        &diff_of_optional(None, Some(&(example(NAME) + FLUX))),
         &[
             "gpuc build",
             "cloud/apply.sh\n",
@@ -75,8 +75,8 @@ fn new_cluster_is_registered_once() {
             "cloud/verify.sh",
         ],
     );
-    in_order(
-        &diff_of(None, Some(&example(NAME))),
+    assert_order(
+        &diff_of_optional(None, Some(&example(NAME))),
         &[
             "gpuc build",
             "cloud/apply.sh\n",
@@ -88,11 +88,11 @@ fn new_cluster_is_registered_once() {
 
 #[test]
 fn removed_cluster_is_torn_down_with_scripts_of_the_base() {
-    let folder = command::committed();
+    let folder = diff_command::committed_example();
     std::fs::remove_file(folder.path().join("gpu-cluster.yaml")).unwrap();
     std::fs::remove_dir_all(folder.path().join("clusters")).unwrap();
-    let output = command::gpuc(folder.path(), &["diff", "--plan"]);
-    let said = command::said(&output);
+    let output = diff_command::gpuc(folder.path(), &["diff", "--plan"]);
+    let said = diff_command::combined_output(&output);
     let mut rest = said.as_str();
     for part in [
         "base=$(mktemp -d)\n",
@@ -122,7 +122,7 @@ fn removed_cluster_is_torn_down_with_scripts_of_the_base() {
 #[test]
 fn pending_jobs_start_through_the_recreated_queue() {
     let found = edited("eks-queues", "  - name: vision\n", "  - name: seeing\n");
-    in_order(
+    assert_order(
         &found,
         &[
             "ClusterQueue vision is removed",
@@ -139,7 +139,7 @@ fn pending_jobs_start_through_the_recreated_queue() {
 }
 
 /// The example without quotas of CPU and memory, which no topology goes with.
-fn of_gpus() -> String {
+fn gpu_quota_example() -> String {
     let text = example(NAME);
     let is_kept =
         |line: &&str| !line.starts_with("      cpu:") && !line.starts_with("      memory:");
@@ -148,8 +148,8 @@ fn of_gpus() -> String {
 }
 
 /// The same with the nodes of a pool in a topology.
-fn placed(level: &str) -> String {
-    let text = of_gpus();
+fn example_with_topology(level: &str) -> String {
+    let text = gpu_quota_example();
     let fair = "  fairSharing: true\n";
     assert!(text.contains(fair));
     let levels = format!("[{level}, kubernetes.io/hostname]");
@@ -172,17 +172,20 @@ fn objects_with_finalizers_are_deleted_after_their_users() {
         "./install.sh",
         "kubectl delete topology network",
     ];
-    let (with, without) = (placed("example.com/rack"), of_gpus());
-    let gone = of_texts(&with, &without);
-    in_order(&gone, &order);
+    let (with, without) = (
+        example_with_topology("example.com/rack"),
+        gpu_quota_example(),
+    );
+    let gone = diff_of_texts(&with, &without);
+    assert_order(&gone, &order);
     assert!(
         !steps(&gone).contains("delete clusterqueue research"),
         "{}",
         steps(&gone)
     );
     // A topology with other levels: its flavors stay as they are, and go for it all the same.
-    let other = of_texts(&with, &placed("example.com/block"));
-    in_order(
+    let other = diff_of_texts(&with, &example_with_topology("example.com/block"));
+    assert_order(
         &other,
         &[
             "ResourceFlavor pool-slices and Topology network",
@@ -193,10 +196,10 @@ fn objects_with_finalizers_are_deleted_after_their_users() {
         ],
     );
     // A flavor without one is changed as it is.
-    let come = of_texts(&without, &with);
+    let come = diff_of_texts(&without, &with);
     assert!(!steps(&come).contains("kubectl delete"), "{}", steps(&come));
-    let pushed = of_texts(&format!("{with}{FLUX}"), &format!("{without}{FLUX}"));
-    in_order(
+    let pushed = diff_of_texts(&format!("{with}{FLUX}"), &format!("{without}{FLUX}"));
+    assert_order(
         &pushed,
         &[
             "\"stopPolicy\": \"Hold\"",
@@ -214,8 +217,8 @@ fn flavors_are_deleted_after_their_queues() {
     let from = text.find("queueing: kueue\n").unwrap();
     let to = text.find("monitoring:\n").unwrap();
     let gone = format!("{}{}", &text[..from], &text[to..]);
-    in_order(
-        &of_texts(&text, &gone),
+    assert_order(
+        &diff_of_texts(&text, &gone),
         &[
             "The order matters: Kueue keeps a ResourceFlavor while a ClusterQueue uses it",
             "kubectl delete localqueue",

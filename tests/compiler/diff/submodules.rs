@@ -2,11 +2,11 @@
 
 use tempfile::TempDir;
 
-use super::command::{commit, committed, edit, git, gpuc, said};
+use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
 
 /// A repository with one in it that has a cluster, as a submodule, in which another commit came since.
-fn outer() -> TempDir {
-    let inner = committed();
+fn repository_with_submodule() -> TempDir {
+    let inner = committed_example();
     let outer = TempDir::new().unwrap();
     git(outer.path(), &["init", "-q"]);
     let from = inner.path().to_str().unwrap();
@@ -28,20 +28,23 @@ fn outer() -> TempDir {
     outer
 }
 
-fn words(output: &std::process::Output) -> String {
+fn printed_text(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
 fn cluster_in_a_submodule_is_not_new() {
-    let outer = outer();
+    let outer = repository_with_submodule();
     let output = gpuc(
         outer.path(),
         &["diff", "--base", "HEAD~1", "sub", "--out", "sub/clusters"],
     );
     // The path's own repository: that another one was meant is said, with what to type.
-    let hint = words(&output);
-    assert!(said(&output).contains("plugin-restarted"), "{hint}");
+    let hint = printed_text(&output);
+    assert!(
+        combined_output(&output).contains("plugin-restarted"),
+        "{hint}"
+    );
     assert!(
         hint.contains("sub is a submodule, and HEAD~1 is a commit of the submodule's"),
         "{hint}"
@@ -49,8 +52,13 @@ fn cluster_in_a_submodule_is_not_new() {
     assert!(hint.contains("rev-parse 'HEAD~1:sub')\"`"), "{hint}");
     // Where files are searched for, the repository is the outer one.
     let output = gpuc(outer.path(), &["diff", "--base", "HEAD~1", "."]);
-    let hint = words(&output);
-    assert_eq!(output.status.code(), Some(2), "{hint}{}", said(&output));
+    let hint = printed_text(&output);
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{hint}{}",
+        combined_output(&output)
+    );
     assert!(
         hint.contains("sub/gpu-cluster.yaml is in a submodule"),
         "{hint}"
@@ -60,28 +68,32 @@ fn cluster_in_a_submodule_is_not_new() {
     let typed = ["diff", "sub", "--base", base, "--out", "sub/clusters"];
     let output = gpuc(outer.path(), &typed);
     assert!(
-        said(&output).contains("plugin-restarted"),
+        combined_output(&output).contains("plugin-restarted"),
         "{}",
-        words(&output)
+        printed_text(&output)
     );
     assert!(
-        !words(&output).contains("is a submodule"),
+        !printed_text(&output).contains("is a submodule"),
         "{}",
-        words(&output)
+        printed_text(&output)
     );
     // Inside of it there is nothing to mistake.
     let output = gpuc(&outer.path().join("sub"), &["diff", "--base", "HEAD~1"]);
-    assert!(!words(&output).contains("submodule"), "{}", words(&output));
     assert!(
-        said(&output).contains("plugin-restarted"),
+        !printed_text(&output).contains("submodule"),
         "{}",
-        words(&output)
+        printed_text(&output)
+    );
+    assert!(
+        combined_output(&output).contains("plugin-restarted"),
+        "{}",
+        printed_text(&output)
     );
 }
 
 #[test]
 fn new_submodule_adds_new_clusters() {
-    let outer = outer();
+    let outer = repository_with_submodule();
     git(outer.path(), &["checkout", "-q", "--orphan", "other"]);
     git(
         outer.path(),
@@ -103,9 +115,9 @@ fn new_submodule_adds_new_clusters() {
     );
     let output = gpuc(outer.path(), &["diff", "--base", "HEAD", "."]);
     assert!(
-        said(&output).contains("a new cluster"),
+        combined_output(&output).contains("a new cluster"),
         "{}{}",
-        said(&output),
-        words(&output)
+        combined_output(&output),
+        printed_text(&output)
     );
 }

@@ -7,13 +7,13 @@ use gpuc_compile::lock::Lock;
 use gpuc_diff::diff::render::{Format, render};
 use gpuc_diff::diff::{Committed, Diff, Impact, Pair, diff};
 
-use super::{options, run, sides};
+use super::{as_diffs, compile_versions, options};
 use crate::support::repository;
 
 /// The tree of an example as a gpuc of long ago wrote it: `change` is made in its files and in its lock.
-fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
+fn diff_from_older_gpuc(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
     let text = fs::read_to_string(repository().join("examples/eks-flux/gpu-cluster.yaml")).unwrap();
-    let sides = sides(
+    let sides = compile_versions(
         &text,
         &text.replace(
             "p4d.24xlarge # 8 x A100 40GB\n    nodes: {count: 1}",
@@ -37,7 +37,7 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
         lock_text: lock.to_json(),
         lock,
         files,
-        made_of: None,
+        built_from: None,
     };
     let pair = Pair {
         before: Some(&sides.before),
@@ -50,14 +50,14 @@ fn since(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
 
 #[test]
 fn current_tree_needs_no_upgrade() {
-    let found = since(|_, _| {});
+    let found = diff_from_older_gpuc(|_, _| {});
     assert!(found.upgrades.is_empty() && found.upgraded.is_empty());
     assert!(!found.changes.is_empty());
 }
 
 #[test]
 fn older_chart_is_separate_from_user_changes() {
-    let found = since(|files, lock| {
+    let found = diff_from_older_gpuc(|files, lock| {
         lock.gpuc = "0.0.9".to_owned();
         for pin in lock.pins.charts.values_mut() {
             pin.version = "0.17.0".to_owned();
@@ -102,7 +102,7 @@ fn older_chart_is_separate_from_user_changes() {
         );
     }
     let said = render(
-        &run(found),
+        &as_diffs(found),
         Format::Text {
             all: false,
             plan: false,
@@ -116,7 +116,7 @@ fn older_chart_is_separate_from_user_changes() {
 
 #[test]
 fn object_of_older_gpuc_is_named() {
-    let found = since(|files, _| {
+    let found = diff_from_older_gpuc(|files, _| {
         let path = files
             .keys()
             .find(|path| path.contains("clusterrole-"))

@@ -11,7 +11,7 @@ use gpuc_syntax::load::{ReadError, World};
 use crate::support::{Outcome, compile_files, expect_files, repository};
 
 /// The examples with committed trees: one for each cloud, and a fleet.
-const FLAGSHIPS: &[&str] = &[
+const COMMITTED_EXAMPLES: &[&str] = &[
     "aks-t4",
     "eks-training-h100",
     "fleet",
@@ -19,9 +19,9 @@ const FLAGSHIPS: &[&str] = &[
     "on-prem-dgx",
 ];
 
-struct Examples;
+struct ExampleFiles;
 
-impl World for Examples {
+impl World for ExampleFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let path = repository().join(path);
         fs::read(path).map_err(|error| ReadError::Other(error.to_string()))
@@ -73,7 +73,7 @@ pub(crate) fn compiled_rich() -> &'static BTreeMap<String, Outcome> {
 /// Compiles an example, without files that are only bases of others.
 pub(crate) fn compile_example(paths: &[String]) -> Outcome {
     let paths: Vec<_> = paths.iter().map(String::as_str).collect();
-    let mut outcome = compile_files(&Examples, &paths);
+    let mut outcome = compile_files(&ExampleFiles, &paths);
     let bases: Vec<_> = outcome
         .compilations
         .iter()
@@ -88,7 +88,7 @@ pub(crate) fn compile_example(paths: &[String]) -> Outcome {
 }
 
 #[test]
-fn every_example_builds_without_a_word() {
+fn examples_build_without_findings() {
     for (name, outcome) in compiled_examples() {
         assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
         assert!(!outcome.files().is_empty(), "{name} makes nothing");
@@ -96,10 +96,10 @@ fn every_example_builds_without_a_word() {
 }
 
 #[test]
-fn the_trees_of_the_flagships_are_the_committed_ones() {
+fn committed_trees_are_current() {
     let mut wanted = BTreeMap::new();
     let examples = compiled_examples();
-    for name in FLAGSHIPS {
+    for name in COMMITTED_EXAMPLES {
         let outcome = examples.get(*name);
         let outcome = outcome.unwrap_or_else(|| panic!("there is no example {name}"));
         for (path, contents) in outcome.files() {
@@ -111,7 +111,7 @@ fn the_trees_of_the_flagships_are_the_committed_ones() {
 
 /// The configuration of Flux and Argo CD, and its readers: all files of these examples but the scripts.
 #[test]
-fn what_gitops_tools_are_told_is_committed() {
+fn gitops_objects_are_current() {
     let mut wanted = BTreeMap::new();
     let examples = compiled_examples();
     for name in ["aks-argocd", "eks-flux"] {
@@ -129,7 +129,7 @@ fn what_gitops_tools_are_told_is_committed() {
 fn plans_are_up_to_date() {
     let examples = compiled_examples().iter();
     let examples = examples
-        .filter(|(name, _)| !FLAGSHIPS.contains(&name.as_str()))
+        .filter(|(name, _)| !COMMITTED_EXAMPLES.contains(&name.as_str()))
         .map(|(name, outcome)| (format!("{name}.yaml"), outcome));
     let rich = compiled_rich().iter();
     let rich = rich.map(|(name, outcome)| (format!("rich/{name}"), outcome));

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use gpuc_model::plan::{
     Contents, Credentials, Delivery, Expectation, Object, Plan, Provisioning, Release, Resource,
-    What,
+    StepKind,
 };
 
 /// The longest line. Values that do not fit are written as blocks.
@@ -86,7 +86,7 @@ fn provisioning(provisioning: &Provisioning) -> Value {
     });
     without_nulls(json!({
         "tools": provisioning.tools,
-        "identity": entries(identity.map(|check| (check.what.to_owned(), json!(check.want)))),
+        "identity": entries(identity.map(|check| (check.subject.to_owned(), json!(check.expected)))),
         "context": context,
         "resources": entries(provisioning.resources.iter().map(resource)),
         "files": entries(files),
@@ -95,11 +95,11 @@ fn provisioning(provisioning: &Provisioning) -> Value {
 
 fn resource(resource: &Resource) -> (String, Value) {
     let fields = resource.fields.iter();
-    let created_by = resource.comes_with.as_ref().map(|other| &other.what);
+    let created_by = resource.created_with.as_ref().map(|other| &other.title);
     let value = json!({
         "script": resource.script,
         "createdBy": created_by,
-        "fields": entries(fields.map(|field| (field.kind.name.to_owned(), field.want.clone()))),
+        "fields": entries(fields.map(|field| (field.kind.name.to_owned(), field.desired.clone()))),
     });
     let name = format!(
         "{} {} in {}",
@@ -168,11 +168,11 @@ fn release(release: &Release) -> (String, Value) {
 }
 
 fn step(step: &gpuc_model::plan::Step) -> (String, Value) {
-    let kind = match step.what {
-        What::Component => "component",
-        What::Release => "release",
+    let kind = match step.kind {
+        StepKind::Component => "component",
+        StepKind::Release => "release",
     };
-    let needs = step.needs.iter().map(|need| need.step.as_str());
+    let needs = step.dependencies.iter().map(|need| need.step.as_str());
     (
         format!("{kind} {}", step.name),
         json!(needs.collect::<Vec<_>>()),
@@ -211,7 +211,7 @@ fn expectation(expectation: &Expectation) -> (String, Value) {
         "minNodes": expectation.min_nodes,
         "allocatable": expectation.allocatable,
         "devices": devices.collect::<Vec<_>>(),
-        "fabric": expectation.fabric,
+        "fabric": expectation.interconnect,
         "daemonSets": expectation.daemon_sets,
         "tolerations": expectation.tolerations,
         "runtimeClass": expectation.runtime_class,

@@ -1,17 +1,17 @@
 //! Everything is inside its container, and nothing overlaps.
 
-use gpuc_diff::graph::layout::{WIDTH, picture};
+use gpuc_diff::graph::layout::{WIDTH, draw_picture};
 use gpuc_diff::graph::scene::{Frame, Rect};
 
-use super::{called, pictures};
+use super::{all_views, view_with_name};
 
 #[test]
 fn nothing_overlaps_or_overflows() {
     let mut wrong = Vec::new();
-    for (name, views) in pictures() {
-        let page = picture(&views);
+    for (name, views) in all_views() {
+        let page = draw_picture(&views);
         assert!((page.w() - WIDTH).abs() < 0.01, "{name}");
-        look(&page, (0.0, 0.0), &name, &mut wrong);
+        check_frame(&page, (0.0, 0.0), &name, &mut wrong);
     }
     assert!(
         wrong.is_empty(),
@@ -22,7 +22,7 @@ fn nothing_overlaps_or_overflows() {
 }
 
 /// Checks a frame at this position.
-fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) {
+fn check_frame(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) {
     let own = Rect {
         x: 0.0,
         y: 0.0,
@@ -36,7 +36,7 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
     };
     let sound = |it: &Rect| [it.x, it.y, it.w, it.h].iter().all(|it| it.is_finite()) && it.w >= 0.0;
     for (index, inner) in frame.frames.iter().enumerate() {
-        if !sound(&inner.rect) || !own.holds(&inner.rect) {
+        if !sound(&inner.rect) || !own.contains(&inner.rect) {
             wrong.push(here(&format!("{:?} sticks out", inner.rect)));
         }
         for other in &frame.frames[index + 1..] {
@@ -50,8 +50,8 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
     }
     for (index, text) in frame.texts.iter().enumerate() {
         let rect = text.rect();
-        if !own.holds(&rect) {
-            wrong.push(here(&format!("`{}` sticks out: {rect:?}", text.shown)));
+        if !own.contains(&rect) {
+            wrong.push(here(&format!("`{}` sticks out: {rect:?}", text.content)));
         }
         let others = frame.texts[index + 1..]
             .iter()
@@ -60,7 +60,7 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
         for other in others.chain(inner).filter(|other| other.overlaps(&rect)) {
             wrong.push(here(&format!(
                 "`{}` at {rect:?} lies on {other:?}",
-                text.shown
+                text.content
             )));
         }
     }
@@ -72,23 +72,23 @@ fn look(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) 
             w: (x2 - x1).abs(),
             h: (y2 - y1).abs(),
         };
-        if !own.holds(&rect) {
+        if !own.contains(&rect) {
             wrong.push(here(&format!("a line sticks out: {rect:?}")));
         }
         for inner in &frame.frames {
-            if inner.rect.overlaps(&rect) && rect.w > 0.1 && crosses(line, &inner.rect) {
+            if inner.rect.overlaps(&rect) && rect.w > 0.1 && is_crossing(line, &inner.rect) {
                 wrong.push(here(&format!("a line crosses {:?}", inner.rect)));
             }
         }
     }
     for inner in &frame.frames {
         let corner = (corner.0 + inner.rect.x, corner.1 + inner.rect.y);
-        look(inner, corner, name, wrong);
+        check_frame(inner, corner, name, wrong);
     }
 }
 
 /// Whether a connector, which is horizontal at both ends, crosses a rectangle.
-fn crosses(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
+fn is_crossing(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
     (0..=40).any(|step| {
         let t = f64::from(step) / 40.0;
         let bend = |a: f64, b: f64, c: f64, d: f64| {
@@ -107,11 +107,11 @@ fn crosses(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
 #[test]
 fn mig_devices_are_drawn_to_scale() {
     use gpuc_diff::graph::palette::Role;
-    let page = picture(&super::example("eks-queues"));
+    let page = draw_picture(&super::example("eks-queues"));
     let mut widths = Vec::new();
     collect(&page, &mut |frame| {
-        if frame.role == Some(Role::Slice) && frame.texts.len() == 1 {
-            widths.push((frame.texts[0].shown.clone(), frame.w()));
+        if frame.role == Some(Role::MigDevice) && frame.texts.len() == 1 {
+            widths.push((frame.texts[0].content.clone(), frame.w()));
         }
     });
     let width = |name: &str| widths.iter().find(|it| it.0 == name).unwrap().1;
@@ -131,12 +131,16 @@ fn collect(frame: &Frame, each: &mut dyn FnMut(&Frame)) {
 #[test]
 fn truncated_names_have_a_full_title() {
     let long = "a-very-long-name-".repeat(20);
-    let page = picture(&[called(&long)]);
+    let page = draw_picture(&[view_with_name(&long)]);
     let mut cut = 0;
     collect(&page, &mut |frame| {
-        for text in frame.texts.iter().filter(|it| it.shown.ends_with('…')) {
-            let full = text.full.as_ref();
-            assert!(full.is_some_and(|it| it.contains(&long)), "{}", text.shown);
+        for text in frame.texts.iter().filter(|it| it.content.ends_with('…')) {
+            let full = text.full_text.as_ref();
+            assert!(
+                full.is_some_and(|it| it.contains(&long)),
+                "{}",
+                text.content
+            );
             cut += 1;
         }
     });

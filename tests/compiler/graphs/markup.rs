@@ -6,7 +6,7 @@ use gpuc_diff::graph::palette::Colour;
 use gpuc_diff::graph::{self, View};
 use roxmltree::{Document, Node};
 
-use super::{NAMES, called, pictures};
+use super::{HOSTILE_NAMES, all_views, view_with_name};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
@@ -14,17 +14,17 @@ const SVG: &str = "http://www.w3.org/2000/svg";
 #[test]
 fn text_is_legible_in_light_and_dark() {
     let mut least = f64::MAX;
-    for (name, views) in pictures() {
+    for (name, views) in all_views() {
         let svg = graph::svg(&views);
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
         let style = text_of(&document, "style");
-        for sheet in sheets(&style) {
+        for sheet in parse_style_sheets(&style) {
             let texts = document
                 .descendants()
                 .filter(|it| it.has_tag_name((SVG, "text")));
             for text in texts {
                 let ink = sheet.fill(text);
-                let ground = sheet.fill(ground(text));
+                let ground = sheet.fill(background_of(text));
                 let contrast = ink.contrast(ground);
                 least = least.min(contrast);
                 assert!(contrast >= 4.5, "{name}: {ink} on {ground}: {contrast:.2}");
@@ -35,7 +35,7 @@ fn text_is_legible_in_light_and_dark() {
 }
 
 /// The nearest rectangle that a text lies on.
-fn ground<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
+fn background_of<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
     let groups = text.ancestors().filter(|it| it.has_tag_name((SVG, "g")));
     let mut rects = groups.filter_map(|group| {
         let mut children = group.children();
@@ -45,10 +45,10 @@ fn ground<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
 }
 
 /// Fill colours by CSS class.
-struct Sheet(BTreeMap<String, Colour>);
+struct FillsByClass(BTreeMap<String, Colour>);
 
-impl Sheet {
-    fn of(css: &str) -> Self {
+impl FillsByClass {
+    fn from_css(css: &str) -> Self {
         let rules = css.split('}').filter_map(|rule| {
             let (selector, body) = rule.split_once('{')?;
             let fill = body.split(';').find_map(|it| it.strip_prefix("fill:#"))?;
@@ -68,11 +68,11 @@ impl Sheet {
 }
 
 /// The fill colours of the light and the dark theme.
-fn sheets(style: &str) -> [Sheet; 2] {
+fn parse_style_sheets(style: &str) -> [FillsByClass; 2] {
     let (light, rest) = style
         .split_once("@media (prefers-color-scheme:dark){")
         .unwrap();
-    let sheets = [Sheet::of(light), Sheet::of(rest)];
+    let sheets = [FillsByClass::from_css(light), FillsByClass::from_css(rest)];
     assert!(sheets[0].0.len() > 15 && sheets[0].0.keys().eq(sheets[1].0.keys()));
     assert!(sheets[0].0["gpuc-page"] != sheets[1].0["gpuc-page"]);
     sheets
@@ -87,23 +87,23 @@ fn text_of(document: &Document<'_>, tag: &str) -> String {
 
 #[test]
 fn names_are_escaped() {
-    for name in NAMES {
-        let view = called(name);
+    for name in HOSTILE_NAMES {
+        let view = view_with_name(name);
         let svg = graph::svg(std::slice::from_ref(&view));
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
-        only_known_tags(&document, name);
+        assert_known_tags(&document, name);
         let title = text_of(&document, "title");
-        let whole = graph::measure::clean(&format!("GPU cluster {name}"));
+        let whole = graph::measure::to_single_line(&format!("GPU cluster {name}"));
         assert_eq!(title, whole, "{name}");
         let html = graph::html(&[view]);
         assert_eq!(html.matches("<script").count(), 0, "{name}");
         assert_eq!(html.matches("<svg").count(), 1, "{name}");
-        page_is_sound(&html, name);
+        assert_valid_page(&html, name);
     }
 }
 
 /// Asserts that a page is well-formed XML, except for the doctype and three void elements.
-fn page_is_sound(html: &str, name: &str) {
+fn assert_valid_page(html: &str, name: &str) {
     let body = html.strip_prefix("<!doctype html>\n").unwrap();
     let mut xml = String::new();
     for line in body.lines() {
@@ -128,17 +128,17 @@ fn page_is_sound(html: &str, name: &str) {
             "{name}: {link}"
         );
     }
-    only_known_tags(&document, name);
+    assert_known_tags(&document, name);
 }
 
 #[test]
 fn fleet_pages_are_valid() {
-    for (name, views) in pictures() {
-        page_is_sound(&graph::html(&views), &name);
+    for (name, views) in all_views() {
+        assert_valid_page(&graph::html(&views), &name);
     }
 }
 
-fn only_known_tags(document: &Document<'_>, name: &str) {
+fn assert_known_tags(document: &Document<'_>, name: &str) {
     const KNOWN: &[&str] = &[
         "svg", "title", "desc", "style", "g", "rect", "path", "text", "html", "head", "meta",
         "body", "h1", "h2", "nav", "ul", "li", "a", "main", "section", "div", "details", "summary",
@@ -155,8 +155,8 @@ fn only_known_tags(document: &Document<'_>, name: &str) {
 
 /// A picture is read where there is no network, and shown by sites that let nothing else through.
 #[test]
-fn nothing_is_loaded_from_elsewhere() {
-    for (name, views) in pictures() {
+fn nothing_external_is_loaded() {
+    for (name, views) in all_views() {
         for text in [graph::svg(&views), graph::html(&views)] {
             let text = text.replace(SVG, "");
             for word in [
@@ -209,7 +209,7 @@ fn graph_has_a_text_description() {
 /// What is drawn of a huge cluster stays a picture.
 #[test]
 fn huge_clusters_are_summarized() {
-    let svg = graph::svg(&[super::huge(3000)]);
+    let svg = graph::svg(&[super::huge_view(3000)]);
     assert!(svg.len() < 400_000, "{}", svg.len());
     assert!(
         svg.contains("and 2940 more pools"),

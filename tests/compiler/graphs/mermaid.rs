@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_diff::graph::{self, MERMAID_MOST};
+use gpuc_diff::graph::{self, MAX_MERMAID_LENGTH};
 
-use super::{NAMES, called, huge, pictures};
+use super::{HOSTILE_NAMES, all_views, huge_view, view_with_name};
 
 /// Every picture, and what they have in common.
 #[test]
 fn lines_are_of_known_kinds() {
-    for (name, views) in pictures() {
-        let chart = graph::mermaid(&views, MERMAID_MOST);
-        assert!(chart.len() <= MERMAID_MOST, "{name}: {}", chart.len());
-        sound(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
+    for (name, views) in all_views() {
+        let chart = graph::mermaid(&views, MAX_MERMAID_LENGTH);
+        assert!(chart.len() <= MAX_MERMAID_LENGTH, "{name}: {}", chart.len());
+        parse_chart(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
     }
 }
 
@@ -26,12 +26,12 @@ fn invalid_lines_are_detected() {
         "flowchart LR\n  click c0p0 call x()\n",
         "flowchart LR\n  subgraph c0[\"a\"]\n",
     ] {
-        assert!(sound(wrong).is_err(), "{wrong}");
+        assert!(parse_chart(wrong).is_err(), "{wrong}");
     }
 }
 
 /// Reads a chart as the part of Mermaid's grammar that gpuc uses.
-fn sound(chart: &str) -> Result<(), String> {
+fn parse_chart(chart: &str) -> Result<(), String> {
     let mut lines = chart.lines();
     if lines.next() != Some("flowchart LR") {
         return Err("it is no flowchart".to_owned());
@@ -50,8 +50,8 @@ fn sound(chart: &str) -> Result<(), String> {
             depth -= 1;
         } else if let Some(rest) = text.strip_prefix("subgraph ") {
             let (id, rest) = rest.split_once('[').ok_or_else(wrong)?;
-            is_id(id)?;
-            quoted(rest.strip_suffix(']').ok_or_else(wrong)?)?;
+            parse_id(id)?;
+            check_label(rest.strip_suffix(']').ok_or_else(wrong)?)?;
             depth += 1;
         } else if let Some(rest) = text.strip_prefix("classDef ") {
             let (class, style) = rest.split_once(' ').ok_or_else(wrong)?;
@@ -70,8 +70,8 @@ fn sound(chart: &str) -> Result<(), String> {
             }
         } else if let Some((from, rest)) = text.split_once(" -->|") {
             let (words, to) = rest.split_once("| ").ok_or_else(wrong)?;
-            quoted(words)?;
-            used.extend([is_id(from)?, is_id(to)?]);
+            check_label(words)?;
+            used.extend([parse_id(from)?, parse_id(to)?]);
         } else {
             let (node, class) = text.rsplit_once(":::").ok_or_else(wrong)?;
             let open = node.find(['[', '(']).ok_or_else(wrong)?;
@@ -80,9 +80,9 @@ fn sound(chart: &str) -> Result<(), String> {
             let inner = shapes
                 .iter()
                 .find_map(|(open, close)| shape.strip_prefix(open)?.strip_suffix(close));
-            quoted(inner.ok_or_else(wrong)?)?;
+            check_label(inner.ok_or_else(wrong)?)?;
             classes.insert(class.to_owned());
-            if !nodes.insert(is_id(id)?) {
+            if !nodes.insert(parse_id(id)?) {
                 return Err(format!("{id} is there twice"));
             }
         }
@@ -97,7 +97,7 @@ fn sound(chart: &str) -> Result<(), String> {
         .ok_or_else(|| format!("{used:?} of {nodes:?}"))
 }
 
-fn is_id(text: &str) -> Result<String, String> {
+fn parse_id(text: &str) -> Result<String, String> {
     let plain = text
         .chars()
         .all(|it| it.is_ascii_lowercase() || it.is_ascii_digit());
@@ -108,7 +108,7 @@ fn is_id(text: &str) -> Result<String, String> {
 }
 
 /// A label: no quote inside, every `#` begins an entity, and the only tag is a break.
-fn quoted(text: &str) -> Result<(), String> {
+fn check_label(text: &str) -> Result<(), String> {
     let wrong = || format!("a label that is more than text: {text}");
     let inner = text
         .strip_prefix('"')
@@ -135,9 +135,9 @@ fn quoted(text: &str) -> Result<(), String> {
 
 #[test]
 fn names_are_escaped() {
-    for name in NAMES {
-        let chart = graph::mermaid(&[called(name)], MERMAID_MOST);
-        sound(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
+    for name in HOSTILE_NAMES {
+        let chart = graph::mermaid(&[view_with_name(name)], MAX_MERMAID_LENGTH);
+        parse_chart(&chart).unwrap_or_else(|wrong| panic!("{name}: {wrong}\n{chart}"));
     }
 }
 
@@ -145,27 +145,27 @@ fn names_are_escaped() {
 #[test]
 fn chart_size_is_limited() {
     for most in [600, 2000, 10_000, 100_000] {
-        let chart = graph::mermaid(&[huge(3000)], most);
+        let chart = graph::mermaid(&[huge_view(3000)], most);
         assert!(
-            chart.len() <= most.min(MERMAID_MOST),
+            chart.len() <= most.min(MAX_MERMAID_LENGTH),
             "{most}: {}",
             chart.len()
         );
         assert!(chart.contains(" more pools<br/>"), "{most}: {chart}");
     }
-    let fleet = graph::mermaid(&vec![huge(10); 3000], MERMAID_MOST);
+    let fleet = graph::mermaid(&vec![huge_view(10); 3000], MAX_MERMAID_LENGTH);
     assert!(
-        fleet.len() <= MERMAID_MOST && fleet.contains("more clusters"),
+        fleet.len() <= MAX_MERMAID_LENGTH && fleet.contains("more clusters"),
         "{}",
         fleet.len()
     );
-    let one = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
+    let one = graph::mermaid(&super::example("eks-queues"), MAX_MERMAID_LENGTH);
     assert!(!one.contains("more"), "{one}");
 }
 
 #[test]
 fn teams_are_linked_to_their_pools() {
-    let chart = graph::mermaid(&super::example("eks-queues"), MERMAID_MOST);
+    let chart = graph::mermaid(&super::example("eks-queues"), MAX_MERMAID_LENGTH);
     for line in [
         "c0p1 -->|\"8 per node\"| c0p1o0",
         "c0p1o0 -->|\"16 guaranteed, max 28\"| c0t0",

@@ -8,17 +8,17 @@ mod needs_mermaid;
 
 use std::collections::BTreeMap;
 
-use gpuc_diff::graph::{self, OfferView, Placed, PoolView, StepView, TeamView, View};
-use gpuc_model::plan::{PromiseSummary, PromisedSummary, What};
+use gpuc_diff::graph::{self, AdvertisedView, PlacedWorkload, PoolView, StepView, TeamView, View};
+use gpuc_model::plan::{QuotaTotalSummary, StepKind, TeamQuotaSummary};
 
 use crate::corpus::{Case, cases};
 use crate::golden::compiled_examples;
 use crate::support::expect_files;
 
 /// The graph view of a case.
-pub(crate) fn view(case: &Case) -> View {
+pub(crate) fn view_of_case(case: &Case) -> View {
     let plan = case.plan();
-    View::of(case.cluster(), &plan.summary, &plan.steps)
+    View::from_cluster(case.cluster(), &plan.summary, &plan.steps)
 }
 
 /// The graph views of an example's clusters.
@@ -26,31 +26,31 @@ fn example(name: &str) -> Vec<View> {
     let outcome = &compiled_examples()[name];
     let views = outcome.compilations.iter().map(|one| {
         let (cluster, plan) = (one.cluster.as_ref().unwrap(), one.plan.as_ref().unwrap());
-        View::of(cluster, &plan.summary, &plan.steps)
+        View::from_cluster(cluster, &plan.summary, &plan.steps)
     });
     views.collect()
 }
 
 /// The views of every cluster of the corpus, of fleets, and of synthetic clusters.
-fn pictures() -> Vec<(String, Vec<View>)> {
+fn all_views() -> Vec<(String, Vec<View>)> {
     let mut all: Vec<_> = cases()
         .iter()
-        .map(|case| (case.name.clone(), vec![view(case)]))
+        .map(|case| (case.name.clone(), vec![view_of_case(case)]))
         .collect();
     all.push(("fleet".to_owned(), example("fleet")));
     all.push(("nothing".to_owned(), vec![View::default()]));
-    all.push(("huge".to_owned(), vec![huge(3000)]));
-    all.push(("fleet of 40".to_owned(), vec![huge(3); 40]));
+    all.push(("huge".to_owned(), vec![huge_view(3000)]));
+    all.push(("fleet of 40".to_owned(), vec![huge_view(3); 40]));
     all.extend(
-        NAMES
+        HOSTILE_NAMES
             .iter()
-            .map(|name| ((*name).to_owned(), vec![called(name)])),
+            .map(|name| ((*name).to_owned(), vec![view_with_name(name)])),
     );
     all
 }
 
 /// Names with special meaning in SVG, HTML or Mermaid.
-pub(crate) const NAMES: &[&str] = &[
+pub(crate) const HOSTILE_NAMES: &[&str] = &[
     "\"quotes\" and 'apostrophes'",
     "</title></svg><script>alert(1)</script>",
     "a & b &amp; c ]]> <!-- d",
@@ -69,7 +69,7 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// A view in which everything has this name.
-pub(crate) fn called(name: &str) -> View {
+pub(crate) fn view_with_name(name: &str) -> View {
     let mut view = example("eks-queues").remove(0);
     let name = || name.to_owned();
     view.name = name();
@@ -85,7 +85,7 @@ pub(crate) fn called(name: &str) -> View {
         };
         4
     ];
-    for promise in &mut view.promises {
+    for promise in &mut view.quota_totals {
         (promise.pool, promise.resource) = (name(), name());
         for team in &mut promise.teams {
             team.name = name();
@@ -93,7 +93,7 @@ pub(crate) fn called(name: &str) -> View {
     }
     for step in &mut view.steps {
         step.name = name();
-        for need in &mut step.needs {
+        for need in &mut step.dependencies {
             need.1 = name();
         }
     }
@@ -103,23 +103,26 @@ pub(crate) fn called(name: &str) -> View {
 fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
     pool.name = name();
     (pool.machine, pool.gpus) = (name(), name());
-    (pool.sharing, pool.served) = (name(), name());
+    (pool.sharing, pool.provided_by) = (name(), name());
     pool.marks = vec![name(), name(), name()];
     pool.taints = vec![name(), name()];
-    for offer in &mut pool.offers {
+    for offer in &mut pool.advertised {
         offer.name = name();
     }
     pool.workloads = vec![
-        Placed {
+        PlacedWorkload {
             name: name(),
-            asks: name(),
+            requests: name(),
         };
         30
     ];
-    if let Some(cards) = &mut pool.cards {
+    if let Some(cards) = &mut pool.node_gpus {
         cards.model = name();
         for run in &mut cards.runs {
-            if let graph::Cut::Slices { slices, .. } = &mut run.cut {
+            if let graph::Partitioning::Mig {
+                devices: slices, ..
+            } = &mut run.partitioning
+            {
                 for slice in slices {
                     slice.profile = name();
                 }
@@ -129,13 +132,13 @@ fn rename(pool: &mut PoolView, name: &dyn Fn() -> String) {
 }
 
 /// A view with this number of pools, teams, quotas and steps.
-pub(crate) fn huge(pools: u32) -> View {
+pub(crate) fn huge_view(pools: u32) -> View {
     let pool = |index: u32| PoolView {
         name: format!("pool-{index}"),
         machine: "p5.48xlarge".to_owned(),
         min_nodes: index % 3,
         max_nodes: index % 3 + index * 977 % 5000,
-        offers: vec![OfferView {
+        advertised: vec![AdvertisedView {
             name: "nvidia.com/gpu".to_owned(),
             per_node: 8,
             min: 0,
@@ -143,12 +146,12 @@ pub(crate) fn huge(pools: u32) -> View {
         }],
         ..PoolView::default()
     };
-    let promise = |index: u32| PromiseSummary {
+    let promise = |index: u32| QuotaTotalSummary {
         pool: format!("pool-{index}"),
         resource: "nvidia.com/gpu".to_owned(),
         min: 0,
         max: u64::from(index) * 1_000_000_007,
-        teams: vec![PromisedSummary {
+        teams: vec![TeamQuotaSummary {
             name: format!("team-{index}"),
             guaranteed: 3,
             limit: u64::from(index % 7) * 4_000_000_000,
@@ -157,8 +160,8 @@ pub(crate) fn huge(pools: u32) -> View {
     let step = |index: u32| StepView {
         name: format!("step-{index}"),
         stem: format!("step-{index}"),
-        what: [What::Component, What::Release][index as usize % 2],
-        needs: (0..index)
+        kind: [StepKind::Component, StepKind::Release][index as usize % 2],
+        dependencies: (0..index)
             .filter(|before| (index * 7 + before * 3).is_multiple_of(11))
             .map(|before| (before as usize, "it must".to_owned()))
             .collect(),
@@ -172,7 +175,7 @@ pub(crate) fn huge(pools: u32) -> View {
                 ..TeamView::default()
             })
             .collect(),
-        promises: (0..pools).map(promise).collect(),
+        quota_totals: (0..pools).map(promise).collect(),
         steps: (0..pools.min(400)).map(step).collect(),
         workloads: pools as usize,
         ..View::default()
@@ -187,7 +190,7 @@ fn graphs_match_golden_files() {
         wanted.insert(format!("{name}.svg"), graph::svg(&views));
         wanted.insert(
             format!("{name}.mmd"),
-            graph::mermaid(&views, graph::MERMAID_MOST),
+            graph::mermaid(&views, graph::MAX_MERMAID_LENGTH),
         );
     }
     wanted.insert(
@@ -222,14 +225,18 @@ fn graph_shows_what_is_built() {
         ("infer", (6, 6)),
     ];
     assert_eq!(pools, known);
-    let cut = &view.pools[3].cards.as_ref().unwrap().runs;
-    let graph::Cut::Slices { of: 8, slices } = &cut[0].cut else {
+    let cut = &view.pools[3].node_gpus.as_ref().unwrap().runs;
+    let graph::Partitioning::Mig {
+        memory_slices: 8,
+        devices: slices,
+    } = &cut[0].partitioning
+    else {
         panic!("{cut:?}");
     };
     let slices: Vec<_> = slices.iter().map(|it| (it.start, it.size)).collect();
     assert_eq!(slices, [(0, 1), (1, 1), (2, 1), (3, 1), (4, 4)]);
     for case in cases() {
-        let view = self::view(case);
+        let view = self::view_of_case(case);
         let plan = case.plan();
         assert_eq!(view.steps.len(), plan.steps.len(), "{}", case.name);
         let runs: usize = view.pools.iter().map(|it| it.workloads.len()).sum();

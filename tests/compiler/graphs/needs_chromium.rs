@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use gpuc_diff::graph;
 use gpuc_diff::graph::palette::{Colour, Role, Theme};
 
-use super::{NAMES, called, example, pictures};
+use super::{HOSTILE_NAMES, all_views, example, view_with_name};
 
 const SCRIPT: &str = include_str!("measure.js");
 
@@ -31,7 +31,7 @@ struct Image {
 }
 
 /// Measures a page of this width in the browser.
-fn measured(page: &str, width: u32, dark: bool) -> Measured {
+fn measure_page(page: &str, width: u32, dark: bool) -> Measured {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
     let script = format!("<script>{SCRIPT}</script></body>");
@@ -71,9 +71,9 @@ fn measured(page: &str, width: u32, dark: bool) -> Measured {
     serde_json::from_str(&codes.collect::<String>()).unwrap()
 }
 
-fn holds(name: &str, page: &str, width: u32) {
+fn assert_fits(name: &str, page: &str, width: u32) {
     for dark in [false, true] {
-        let measured = measured(page, width, dark);
+        let measured = measure_page(page, width, dark);
         assert!(measured.texts > 10, "{name}: nothing was looked at");
         assert_eq!(
             measured.dark, dark,
@@ -97,24 +97,24 @@ fn page(pictures: &[String]) -> String {
 #[test]
 #[ignore = "needs chromium"]
 fn graphs_fit_in_a_browser() {
-    let shown = pictures().into_iter().filter(|(name, _)| {
+    let shown = all_views().into_iter().filter(|(name, _)| {
         let is_text = name.starts_with("examples/") || name.starts_with("tests/");
         is_text || name.starts_with("huge") || name.starts_with("fleet")
     });
     let shown: Vec<_> = shown.map(|(_, views)| graph::svg(&views)).collect();
     assert!(shown.len() > 40);
-    holds("the corpus", &page(&shown), 1280);
+    assert_fits("the corpus", &page(&shown), 1280);
 }
 
 /// Names of any script keep to their boxes as well, whatever font the browser takes for them.
 #[test]
 #[ignore = "needs chromium"]
 fn hostile_names_fit_in_a_browser() {
-    let shown: Vec<_> = NAMES
+    let shown: Vec<_> = HOSTILE_NAMES
         .iter()
-        .map(|name| graph::svg(&[called(name)]))
+        .map(|name| graph::svg(&[view_with_name(name)]))
         .collect();
-    holds("hostile names", &page(&shown), 1280);
+    assert_fits("hostile names", &page(&shown), 1280);
 }
 
 /// The pages themselves, wide, and as narrow as a telephone: what does not fit scrolls within the page.
@@ -123,7 +123,7 @@ fn hostile_names_fit_in_a_browser() {
 fn pages_fit_in_a_browser() {
     for name in ["eks-queues", "fleet", "on-prem-mps"] {
         for width in [1280, 500] {
-            holds(name, &graph::html(&example(name)), width);
+            assert_fits(name, &graph::html(&example(name)), width);
         }
     }
 }
@@ -139,12 +139,16 @@ fn images_follow_the_theme() {
     }
     let shown = format!("<img src=\"data:image/svg+xml,{data}\">");
     for (dark, theme) in [(false, Theme::Light), (true, Theme::Dark)] {
-        let measured = measured(&page(std::slice::from_ref(&shown)), 1280, dark);
+        let measured = measure_page(&page(std::slice::from_ref(&shown)), 1280, dark);
         let [image] = measured.images.as_slice() else {
             panic!("{} images", measured.images.len());
         };
         assert_eq!(image.width, 960);
-        assert_eq!(Colour(image.ground), Role::Page.fill(theme), "{theme:?}");
+        assert_eq!(
+            Colour(image.ground),
+            Role::Background.fill(theme),
+            "{theme:?}"
+        );
     }
 }
 
@@ -157,7 +161,7 @@ fn overflows_are_detected() {
     let faint = svg.replace(".gpuc-soft{fill:#4d5968}", ".gpuc-soft{fill:#c0c8d0}");
     assert!(wider != svg && faint != svg);
     for (broken, why) in [(wider, "leaves its box"), (faint, "has a contrast of")] {
-        let measured = measured(&page(&[broken]), 1280, false);
+        let measured = measure_page(&page(&[broken]), 1280, false);
         assert!(
             measured.wrong.iter().any(|it| it.contains(why)),
             "{why}: {:?}",

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use gpuc_diff::graph::{self, MERMAID_MOST};
+use gpuc_diff::graph::{self, MAX_MERMAID_LENGTH};
 
-use super::{huge, pictures};
-use crate::needs;
+use super::{all_views, huge_view};
+use crate::external_data;
 use crate::support::repository;
 
 /// A folder with `node_modules` of mermaid and jsdom.
@@ -15,11 +15,11 @@ const MERMAID: &str = "GPUC_MERMAID";
 #[test]
 #[ignore = "needs node, and mermaid and jsdom in the folder GPUC_MERMAID"]
 fn charts_are_parsed() {
-    let mut charts: Vec<_> = pictures()
+    let mut charts: Vec<_> = all_views()
         .iter()
-        .map(|(name, views)| (name.clone(), graph::mermaid(views, MERMAID_MOST)))
+        .map(|(name, views)| (name.clone(), graph::mermaid(views, MAX_MERMAID_LENGTH)))
         .collect();
-    charts.push(("small".to_owned(), graph::mermaid(&[huge(3000)], 700)));
+    charts.push(("small".to_owned(), graph::mermaid(&[huge_view(3000)], 700)));
     let wrong = "flowchart LR\n  a[\"one\" two\"]\n".to_owned();
     charts.push(("a mistake that must be found".to_owned(), wrong));
     let texts: Vec<_> = charts.iter().map(|(_, chart)| chart).collect();
@@ -32,7 +32,7 @@ fn charts_are_parsed() {
 }
 
 fn parse(input: &[u8]) -> Vec<Option<String>> {
-    let folder = needs::path(MERMAID);
+    let folder = external_data::path(MERMAID);
     let mut child = Command::new("node")
         .arg(repository().join("tests/compiler/graphs/parse.mjs"))
         .env(MERMAID, folder)

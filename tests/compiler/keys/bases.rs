@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::leaves::{Kind, Leaf};
-use super::text::Step;
+use super::leaves::{Leaf, LeafKind};
+use super::text::PathStep;
 
 /// A cluster to try keys on.
 pub(super) struct Base {
@@ -20,9 +20,9 @@ impl Base {
     }
 
     /// Whether a key describes something outside gpuc: it affects only rules and the README.
-    pub(super) fn describes(&self, root: &Value, leaf: &Leaf) -> bool {
+    pub(super) fn is_descriptive(&self, root: &Value, leaf: &Leaf) -> bool {
         let by_others = match leaf.path.get(1) {
-            Some(Step::Item(pool)) => root["nodePools"][pool].get("existing").is_some(),
+            Some(PathStep::Item(pool)) => root["nodePools"][pool].get("existing").is_some(),
             _ => root
                 .pointer(&format!("/cloud/{}/cluster/create", self.cloud))
                 .is_none(),
@@ -30,28 +30,30 @@ impl Base {
         let dotted = leaf.dotted();
         // The allocatable resources of nodes are a measured fact, whoever created the nodes.
         let is_fact = dotted.starts_with("nodePools.allocatable.");
-        is_fact || (by_others || self.cloud == "onPrem") && DESCRIBING.contains(&dotted.as_str())
+        is_fact
+            || (by_others || self.cloud == "onPrem") && DESCRIPTIVE_KEYS.contains(&dotted.as_str())
     }
 
     /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is
     /// tried once.
-    pub(super) fn speaks_of(&self, leaf: &Leaf) -> bool {
+    pub(super) fn is_applicable(&self, leaf: &Leaf) -> bool {
         let first = BASES[0].name == self.name;
         if !first
-            && EVERYWHERE_ALIKE
+            && CLOUD_INDEPENDENT_SECTIONS
                 .iter()
                 .any(|section| leaf.dotted().starts_with(section))
         {
             return false;
         }
-        let is =
-            |index: usize, name: &str| leaf.path.get(index) == Some(&Step::Key(name.to_owned()));
+        let is = |index: usize, name: &str| {
+            leaf.path.get(index) == Some(&PathStep::Key(name.to_owned()))
+        };
         !is(0, "cloud") || is(1, self.cloud)
     }
 }
 
 /// Keys that describe something outside gpuc, which affect only rules and the README.
-const DESCRIBING: &[&str] = &[
+const DESCRIPTIVE_KEYS: &[&str] = &[
     "kubernetes.version",
     "cloud.azure.location",
     "autoscaler",
@@ -66,7 +68,7 @@ const DESCRIBING: &[&str] = &[
 ];
 
 /// Sections of the file that are the same for all clouds.
-const EVERYWHERE_ALIKE: &[&str] = &[
+const CLOUD_INDEPENDENT_SECTIONS: &[&str] = &[
     "teams",
     "priorities",
     "queueing",
@@ -124,17 +126,17 @@ pub(super) const BASES: &[Base] = &[
 /// The values to try at a key.
 pub(super) fn values(cloud: &str, leaf: &Leaf) -> Vec<Value> {
     let values = match &leaf.kind {
-        Kind::Only => Vec::new(),
-        Kind::Words(words) => words
+        LeafKind::Constant => Vec::new(),
+        LeafKind::Enum(words) => words
             .iter()
             .map(|word| Value::from(word.as_str()))
             .collect(),
-        Kind::Bool => vec![json!(true), json!(false)],
-        Kind::Empty => vec![json!({})],
-        Kind::Other => {
+        LeafKind::Bool => vec![json!(true), json!(false)],
+        LeafKind::Empty => vec![json!({})],
+        LeafKind::Other => {
             let mut values = values_at(cloud, &leaf.dotted());
             if values.is_empty() {
-                values = of_schema(&leaf.schema);
+                values = schema_values(&leaf.schema);
             }
             values
         }
@@ -149,7 +151,7 @@ pub(super) fn values(cloud: &str, leaf: &Leaf) -> Vec<Value> {
 }
 
 /// Values that the schema of a key has itself.
-pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
+pub(super) fn schema_values(schema: &Value) -> Vec<Value> {
     let examples = schema.get("examples").and_then(Value::as_array);
     let examples = examples.cloned().unwrap_or_default();
     if !examples.is_empty() {
@@ -164,7 +166,7 @@ pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
 
 /// Values for a key, those that only one cloud takes before those that suit all.
 pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
-    let find = |key: &str| VALUES.iter().find(|(path, _)| *path == key);
+    let find = |key: &str| KEY_VALUES.iter().find(|(path, _)| *path == key);
     let row = find(&format!("{cloud}:{path}")).or_else(|| find(path));
     // Every chart but one has it.
     let values = path.starts_with("charts.") && path.ends_with(".values");
@@ -182,7 +184,7 @@ pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
     texts.iter().map(read).collect()
 }
 
-const VALUES: &[(&str, &[&str])] = &[
+const KEY_VALUES: &[(&str, &[&str])] = &[
     (
         "gitops.flux.repository",
         &[

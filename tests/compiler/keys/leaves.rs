@@ -5,15 +5,15 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::bases::values_at;
-use super::text::{self, Step};
+use super::text::{self, PathStep};
 
 /// A key whose value is no container of other keys.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     /// Its path; the first item for lists.
-    pub(super) path: Vec<Step>,
+    pub(super) path: Vec<PathStep>,
     /// What may stand there.
-    pub(super) kind: Kind,
+    pub(super) kind: LeafKind,
     /// Whether it may be left out.
     pub(super) optional: bool,
     /// The one key of a choice that the value stands below.
@@ -24,11 +24,11 @@ pub(super) struct Leaf {
 
 /// What may stand at a key.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum LeafKind {
     /// A constant: there is no other value to try.
-    Only,
+    Constant,
     /// An enumeration.
-    Words(Vec<String>),
+    Enum(Vec<String>),
     /// True or false.
     Bool,
     /// An empty mapping.
@@ -38,14 +38,14 @@ pub(super) enum Kind {
 }
 
 /// Every key of a schema.
-pub(super) fn of(schema: &Value) -> Vec<Leaf> {
+pub(super) fn all_leaves(schema: &Value) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     walk(schema, schema, &[], true, &mut leaves);
     leaves
 }
 
-fn walk(root: &Value, schema: &Value, path: &[Step], optional: bool, leaves: &mut Vec<Leaf>) {
-    let schema = follow(root, schema);
+fn walk(root: &Value, schema: &Value, path: &[PathStep], optional: bool, leaves: &mut Vec<Leaf>) {
+    let schema = resolve_reference(root, schema);
     let leaf = |kind, tag: Option<&str>| Leaf {
         path: path.to_vec(),
         kind,
@@ -53,20 +53,20 @@ fn walk(root: &Value, schema: &Value, path: &[Step], optional: bool, leaves: &mu
         tag: tag.map(str::to_owned),
         schema: schema.clone(),
     };
-    let below = |key: &str| [path, &[Step::Key(key.to_owned())]].concat();
+    let below = |key: &str| [path, &[PathStep::Key(key.to_owned())]].concat();
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
         let mut words = Vec::new();
         for choice in choices {
-            words.extend(words_of(choice));
+            words.extend(enum_values(choice));
             for (tag, value) in fields(choice) {
-                let value = follow(root, value);
+                let value = resolve_reference(root, value);
                 if fields(&value).next().is_some() {
                     walk(root, &value, &below(tag), false, leaves);
                 } else {
                     let kind = if is_empty(&value) {
-                        Kind::Empty
+                        LeafKind::Empty
                     } else {
-                        Kind::Other
+                        LeafKind::Other
                     };
                     leaves.push(leaf(kind, Some(tag)));
                 }
@@ -74,14 +74,16 @@ fn walk(root: &Value, schema: &Value, path: &[Step], optional: bool, leaves: &mu
         }
         match words.len() {
             0 => {}
-            1 if choices.len() == 1 => leaves.push(leaf(Kind::Only, None)),
-            _ => leaves.push(leaf(Kind::Words(words), None)),
+            1 if choices.len() == 1 => leaves.push(leaf(LeafKind::Constant, None)),
+            _ => leaves.push(leaf(LeafKind::Enum(words), None)),
         }
         return;
     }
-    let items = schema.get("items").map(|items| follow(root, items));
+    let items = schema
+        .get("items")
+        .map(|items| resolve_reference(root, items));
     if let Some(items) = items.filter(|items| fields(items).next().is_some()) {
-        let path = [path, &[Step::Item(0)]].concat();
+        let path = [path, &[PathStep::Item(0)]].concat();
         walk(root, &items, &path, false, leaves);
         return;
     }
@@ -93,13 +95,13 @@ fn walk(root: &Value, schema: &Value, path: &[Step], optional: bool, leaves: &mu
         }
         return;
     }
-    let words = words_of(&schema);
+    let words = enum_values(&schema);
     let kind = match () {
-        () if words.len() == 1 => Kind::Only,
-        () if !words.is_empty() => Kind::Words(words),
-        () if schema.get("type") == Some(&Value::from("boolean")) => Kind::Bool,
-        () if is_empty(&schema) => Kind::Empty,
-        () => Kind::Other,
+        () if words.len() == 1 => LeafKind::Constant,
+        () if !words.is_empty() => LeafKind::Enum(words),
+        () if schema.get("type") == Some(&Value::from("boolean")) => LeafKind::Bool,
+        () if is_empty(&schema) => LeafKind::Empty,
+        () => LeafKind::Other,
     };
     leaves.push(leaf(kind, None));
 }
@@ -108,31 +110,31 @@ impl Leaf {
     /// The keys that lead to it, as people write them, without indexes.
     pub(super) fn dotted(&self) -> String {
         let keys = self.path.iter().filter_map(|step| match step {
-            Step::Key(key) => Some(key.as_str()),
-            Step::Item(_) => None,
+            PathStep::Key(key) => Some(key.as_str()),
+            PathStep::Item(_) => None,
         });
         let keys: Vec<_> = keys.chain(self.tag.as_deref()).collect();
         keys.join(".")
     }
 
     /// The part of the file that it belongs to: a section of the file, or what a pool or a cloud says of one thing.
-    pub(super) fn section(&self) -> &[Step] {
+    pub(super) fn section(&self) -> &[PathStep] {
         let first = self.path.first();
-        let is = |name: &str| first == Some(&Step::Key(name.to_owned()));
+        let is = |name: &str| first == Some(&PathStep::Key(name.to_owned()));
         let depth = if is("nodePools") || is("cloud") { 3 } else { 1 };
         &self.path[..depth.min(self.path.len())]
     }
 
     /// The same key in each of the pools that a file has.
     pub(super) fn in_every_pool(&self, root: &Value) -> Vec<Self> {
-        let of_pools = self.path.first() == Some(&Step::Key("nodePools".to_owned()));
+        let of_pools = self.path.first() == Some(&PathStep::Key("nodePools".to_owned()));
         let pools = root["nodePools"].as_array().map_or(1, Vec::len);
         let count = if of_pools { pools } else { 1 };
         (0..count)
             .map(|index| {
                 let mut leaf = self.clone();
                 if of_pools {
-                    leaf.path[1] = Step::Item(index);
+                    leaf.path[1] = PathStep::Item(index);
                 }
                 leaf
             })
@@ -140,7 +142,12 @@ impl Leaf {
     }
 
     /// Adds minimal parents of the key. Returns the path of the outermost added parent, or of the key.
-    pub(super) fn make_room(&self, root: &mut Value, schema: &Value, cloud: &str) -> Vec<Step> {
+    pub(super) fn insert_parents(
+        &self,
+        root: &mut Value,
+        schema: &Value,
+        cloud: &str,
+    ) -> Vec<PathStep> {
         let mut outermost = None;
         for length in 1..=self.path.len() {
             let path = &self.path[..length];
@@ -153,15 +160,15 @@ impl Leaf {
             // Another choice stands in the place of this one.
             let (parent, key) = (&path[..length - 1], &path[length - 1]);
             let choice = schema_at(schema, parent).get("oneOf").is_some();
-            if let (true, Step::Key(tag)) = (choice, key) {
-                let value = minimal(schema, &at, &dotted(path), cloud);
+            if let (true, PathStep::Key(tag)) = (choice, key) {
+                let value = minimal_value(schema, &at, &dotted(path), cloud);
                 let mut only = Map::new();
                 only.insert(tag.clone(), value);
                 text::set(root, parent, Value::Object(only));
                 outermost.get_or_insert_with(|| parent.to_vec());
                 continue;
             }
-            text::set(root, path, minimal(schema, &at, &dotted(path), cloud));
+            text::set(root, path, minimal_value(schema, &at, &dotted(path), cloud));
             outermost.get_or_insert_with(|| path.to_vec());
         }
         let mut outermost = outermost.unwrap_or_else(|| self.path.clone());
@@ -177,44 +184,44 @@ impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, step) in self.path.iter().enumerate() {
             match step {
-                Step::Key(key) if index == 0 => write!(f, "{key}")?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Item(index) => write!(f, "[{index}]")?,
+                PathStep::Key(key) if index == 0 => write!(f, "{key}")?,
+                PathStep::Key(key) => write!(f, ".{key}")?,
+                PathStep::Item(index) => write!(f, "[{index}]")?,
             }
         }
         self.tag.as_ref().map_or(Ok(()), |tag| write!(f, ".{tag}"))
     }
 }
 
-fn is_item(step: &Step) -> bool {
-    matches!(step, Step::Item(_))
+fn is_item(step: &PathStep) -> bool {
+    matches!(step, PathStep::Item(_))
 }
 
-fn dotted(path: &[Step]) -> String {
+fn dotted(path: &[PathStep]) -> String {
     let keys = path.iter().filter_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Item(_) => None,
+        PathStep::Key(key) => Some(key.as_str()),
+        PathStep::Item(_) => None,
     });
     keys.collect::<Vec<_>>().join(".")
 }
 
 /// What a key may be at the least: with what it cannot be without.
-fn minimal(root: &Value, schema: &Value, path: &str, cloud: &str) -> Value {
-    let schema = follow(root, schema);
+fn minimal_value(root: &Value, schema: &Value, path: &str, cloud: &str) -> Value {
+    let schema = resolve_reference(root, schema);
     if let Some(value) = values_at(cloud, path).into_iter().next() {
         return value;
     }
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
         let first = &choices[0];
-        if let Some(word) = words_of(first).into_iter().next() {
+        if let Some(word) = enum_values(first).into_iter().next() {
             return Value::from(word);
         }
         let (tag, value) = fields(first).next().unwrap();
-        let value = minimal(root, value, &format!("{path}.{tag}"), cloud);
+        let value = minimal_value(root, value, &format!("{path}.{tag}"), cloud);
         return Value::Object(Map::from_iter([(tag.clone(), value)]));
     }
     if let Some(items) = schema.get("items") {
-        return Value::Array(vec![minimal(root, items, path, cloud)]);
+        return Value::Array(vec![minimal_value(root, items, path, cloud)]);
     }
     if schema.get("type") == Some(&Value::from("object")) {
         let required = schema.get("required").and_then(Value::as_array);
@@ -222,23 +229,23 @@ fn minimal(root: &Value, schema: &Value, path: &str, cloud: &str) -> Value {
             required.is_some_and(|required| required.iter().any(|it| it == *key))
         });
         let needed = needed.map(|(key, value)| {
-            let value = minimal(root, value, &format!("{path}.{key}"), cloud);
+            let value = minimal_value(root, value, &format!("{path}.{key}"), cloud);
             (key.clone(), value)
         });
         return Value::Object(needed.collect());
     }
-    super::bases::of_schema(&schema)
+    super::bases::schema_values(&schema)
         .into_iter()
         .next()
         .unwrap_or_else(|| Value::from("demo"))
 }
 
-fn schema_at(root: &Value, path: &[Step]) -> Value {
-    let mut schema = follow(root, root);
+fn schema_at(root: &Value, path: &[PathStep]) -> Value {
+    let mut schema = resolve_reference(root, root);
     for step in path {
         let next = match step {
-            Step::Item(_) => schema.get("items").cloned(),
-            Step::Key(key) => {
+            PathStep::Item(_) => schema.get("items").cloned(),
+            PathStep::Key(key) => {
                 let choices = schema.get("oneOf").and_then(Value::as_array);
                 let choices = choices.into_iter().flatten();
                 let mut all = choices.chain([&schema]).flat_map(fields);
@@ -246,7 +253,7 @@ fn schema_at(root: &Value, path: &[Step]) -> Value {
                 found.map(|(_, value)| value.clone())
             }
         };
-        schema = follow(
+        schema = resolve_reference(
             root,
             &next.unwrap_or_else(|| panic!("no schema for {path:?}")),
         );
@@ -255,14 +262,14 @@ fn schema_at(root: &Value, path: &[Step]) -> Value {
 }
 
 /// The schema that a reference, or an optional value, stands for.
-fn follow(root: &Value, schema: &Value) -> Value {
+fn resolve_reference(root: &Value, schema: &Value) -> Value {
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
         let target = target.trim_start_matches('#');
-        return follow(root, root.pointer(target).unwrap());
+        return resolve_reference(root, root.pointer(target).unwrap());
     }
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
         let real = choices.iter().find(|choice| choice["type"] != "null");
-        return follow(root, real.unwrap());
+        return resolve_reference(root, real.unwrap());
     }
     schema.clone()
 }
@@ -272,7 +279,7 @@ fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     fields.into_iter().flatten()
 }
 
-fn words_of(schema: &Value) -> Vec<String> {
+fn enum_values(schema: &Value) -> Vec<String> {
     let listed = schema.get("enum").and_then(Value::as_array);
     let words = listed.into_iter().flatten().chain(schema.get("const"));
     words.filter_map(Value::as_str).map(str::to_owned).collect()

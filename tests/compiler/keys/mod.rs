@@ -17,20 +17,20 @@ use serde_json::Value;
 use crate::sample;
 use crate::support::{Outcome, compile_text};
 use bases::{BASES, Base, values};
-use leaves::{Kind, Leaf};
-use text::{Step, Text};
+use leaves::{Leaf, LeafKind};
+use text::{MarkedText, PathStep};
 
 #[test]
-fn the_bases_build() {
+fn bases_build() {
     for base in BASES {
-        let outcome = compile_text(&Text::of(&base.value(), &[]).text);
+        let outcome = compile_text(&MarkedText::from_value(&base.value(), &[]).text);
         let built = outcome.compilations.iter().all(|one| one.output.is_some());
         assert!(built, "{}:\n{}", base.name, outcome.text());
     }
 }
 
 #[test]
-fn no_key_of_the_sample_is_accepted_and_ignored() {
+fn sampled_keys_are_not_ignored() {
     assert_no_key_is_ignored(|cases| {
         let name = |(base, leaf): &(usize, Leaf)| format!("{} {leaf}", BASES[*base].name);
         sample::one_of_each(cases, name, |(_, leaf)| leaf.dotted())
@@ -39,14 +39,14 @@ fn no_key_of_the_sample_is_accepted_and_ignored() {
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_no_key_is_accepted_and_ignored() {
+fn needs_minutes_keys_are_not_ignored() {
     assert_no_key_is_ignored(|cases| cases);
 }
 
 /// Tries the selected keys, each with the index of its base.
 fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, Leaf)>) {
-    let schema = gpuc_syntax::schema::value();
-    let leaves = leaves::of(&schema);
+    let schema = gpuc_syntax::schema::schema_value();
+    let leaves = leaves::all_leaves(&schema);
     assert!(leaves.len() > 100, "the schema was not understood");
     let compiled = BASES.par_iter().map(|base| {
         let root = base.value();
@@ -57,7 +57,7 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
     let cases = BASES.iter().zip(&compiled).enumerate();
     let cases = cases.flat_map(|(index, (base, (root, _)))| {
         let leaves = leaves.iter().flat_map(|leaf| leaf.in_every_pool(root));
-        let leaves = leaves.filter(|leaf| base.speaks_of(leaf));
+        let leaves = leaves.filter(|leaf| base.is_applicable(leaf));
         leaves.map(move |leaf| (index, leaf)).collect::<Vec<_>>()
     });
     let selected = select(cases.collect());
@@ -68,7 +68,7 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
     );
     let ignored = selected.par_iter().filter_map(|(index, leaf)| {
         let (root, whole) = &compiled[*index];
-        complaint(&BASES[*index], (root, whole), leaf, &schema)
+        find_ignored_key(&BASES[*index], (root, whole), leaf, &schema)
     });
     let ignored: Vec<_> = ignored.collect();
     assert!(
@@ -80,25 +80,25 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
 }
 
 /// Why a key on a base counts as ignored, if so.
-fn complaint(
+fn find_ignored_key(
     base: &Base,
-    (root, whole): (&Value, &Compiled),
+    (root, whole): (&Value, &CompiledBase),
     leaf: &Leaf,
     schema: &Value,
 ) -> Option<String> {
-    let there = text::get(root, &leaf.path).cloned();
+    let original_value = text::get(root, &leaf.path).cloned();
     let mut without = root.clone();
-    let created = leaf.make_room(&mut without, schema, base.cloud);
-    if there.is_none() && leaf.optional {
+    let created = leaf.insert_parents(&mut without, schema, base.cloud);
+    if original_value.is_none() && leaf.optional {
         text::remove(&mut without, &leaf.path);
     }
-    with_a_kind(&mut without);
-    let fresh = (without != *root).then(|| compile(&without, &created));
-    let before = fresh.as_ref().unwrap_or(whole);
-    if !before.built() {
+    ensure_workload_kind(&mut without);
+    let recompiled = (without != *root).then(|| compile(&without, &created));
+    let before = recompiled.as_ref().unwrap_or(whole);
+    if !before.has_tree() {
         // What holds the key is refused, and the finding says so there.
-        let refused = before.points_at(&created);
-        return (!refused).then(|| before.refused_elsewhere(base, leaf));
+        let refused = before.has_finding_at(&created);
+        return (!refused).then(|| before.describe_other_finding(base, leaf));
     }
     let now = text::get(&without, &leaf.path).cloned();
     let candidates = values(base.cloud, leaf);
@@ -106,29 +106,33 @@ fn complaint(
         .into_iter()
         .filter(|it| Some(it) != now.as_ref())
         .collect();
-    let single = matches!(leaf.kind, Kind::Only | Kind::Empty | Kind::Words(_));
+    let single = matches!(
+        leaf.kind,
+        LeafKind::Constant | LeafKind::Empty | LeafKind::Enum(_)
+    );
     if candidates.is_empty() && !single {
         return Some(format!(
             "{}: {leaf}: no value to try; add one to the table",
             base.name
         ));
     }
-    let described = base.describes(root, leaf);
+    let described = base.is_descriptive(root, leaf);
     let mut same = Vec::new();
     for candidate in candidates {
         let mut with = without.clone();
         text::set(&mut with, &leaf.path, candidate.clone());
         let after = compile(&with, &leaf.path);
-        let noticed = after.points_at(&leaf.path) || after.says_more_than(before, &with, leaf);
-        if !noticed && !after.built() {
-            return Some(after.refused_elsewhere(base, leaf));
+        let noticed =
+            after.has_finding_at(&leaf.path) || after.has_new_finding(before, &with, leaf);
+        if !noticed && !after.has_tree() {
+            return Some(after.describe_other_finding(base, leaf));
         }
         if !noticed && after.files(described) == before.files(described) {
             same.push(candidate);
         }
     }
     // Of the keywords of a choice, one may be the default that is not written.
-    let free = usize::from(now.is_none() && matches!(leaf.kind, Kind::Words(_)));
+    let free = usize::from(now.is_none() && matches!(leaf.kind, LeafKind::Enum(_)));
     (same.len() > free).then(|| {
         let same: Vec<_> = same.iter().map(Value::to_string).collect();
         format!("{}: {leaf}: {}", base.name, same.join(", "))
@@ -136,7 +140,7 @@ fn complaint(
 }
 
 /// A workload must be of a kind, whichever of its keys is tried.
-fn with_a_kind(root: &mut Value) {
+fn ensure_workload_kind(root: &mut Value) {
     let mut kinds = gpuc_schema::config::TASKS.iter();
     if let Some(workload) = root.pointer_mut("/workloads/0")
         && !kinds.any(|kind| workload.get(kind).is_some())
@@ -145,19 +149,19 @@ fn with_a_kind(root: &mut Value) {
     }
 }
 
-struct Compiled {
-    text: Text,
+struct CompiledBase {
+    text: MarkedText,
     outcome: Outcome,
 }
 
-fn compile(root: &Value, marked: &[Step]) -> Compiled {
-    let text = Text::of(root, marked);
+fn compile(root: &Value, marked: &[PathStep]) -> CompiledBase {
+    let text = MarkedText::from_value(root, marked);
     let outcome = compile_text(&text.text);
-    Compiled { text, outcome }
+    CompiledBase { text, outcome }
 }
 
-impl Compiled {
-    fn built(&self) -> bool {
+impl CompiledBase {
+    fn has_tree(&self) -> bool {
         self.outcome
             .compilations
             .iter()
@@ -167,11 +171,13 @@ impl Compiled {
 
     /// Whether there is a finding that was not there before in the part of the file that the key belongs to: what it
     /// does not go with may be pointed at.
-    fn says_more_than(&self, before: &Self, root: &Value, leaf: &Leaf) -> bool {
+    fn has_new_finding(&self, before: &Self, root: &Value, leaf: &Leaf) -> bool {
         if self.outcome.findings.is_empty() {
             return false;
         }
-        let (start, end) = Text::of(root, leaf.section()).marked.unwrap_or_default();
+        let (start, end) = MarkedText::from_value(root, leaf.section())
+            .marked
+            .unwrap_or_default();
         let old: Vec<_> = before
             .outcome
             .findings
@@ -188,7 +194,7 @@ impl Compiled {
     }
 
     /// A finding that points at something else does not say that this key is wrong.
-    fn refused_elsewhere(&self, base: &Base, leaf: &Leaf) -> String {
+    fn describe_other_finding(&self, base: &Base, leaf: &Leaf) -> String {
         let found = self.outcome.findings.iter();
         let found: Vec<_> = found
             .map(|found| format!("{}: {}", found.code.name, found.message))
@@ -213,7 +219,7 @@ impl Compiled {
     }
 
     /// Whether a finding points at the marked key, its value, or a part of it.
-    fn points_at(&self, path: &[Step]) -> bool {
+    fn has_finding_at(&self, path: &[PathStep]) -> bool {
         let Some((start, end)) = self.text.marked else {
             panic!("{path:?} is not in the text");
         };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A step on the way to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     /// The value of a key.
     Key(String),
     /// An item of a list.
@@ -12,16 +12,16 @@ pub(super) enum Step {
 }
 
 /// A value as text.
-pub(super) struct Text {
+pub(super) struct MarkedText {
     /// JSON, which is YAML too.
     pub(super) text: String,
     /// From where to where the marked part goes, its key included.
     pub(super) marked: Option<(usize, usize)>,
 }
 
-impl Text {
+impl MarkedText {
     /// Writes a value, and remembers the place of the part at a path.
-    pub(super) fn of(root: &Value, marked: &[Step]) -> Self {
+    pub(super) fn from_value(root: &Value, marked: &[PathStep]) -> Self {
         let mut text = Self {
             text: String::new(),
             marked: None,
@@ -32,7 +32,7 @@ impl Text {
     }
 
     /// `marked` is what is left of the path, where this value is on it.
-    fn write(&mut self, value: &Value, marked: Option<&[Step]>, depth: usize) {
+    fn write(&mut self, value: &Value, marked: Option<&[PathStep]>, depth: usize) {
         let indent = "  ".repeat(depth + 1);
         let start = self.text.len();
         match value {
@@ -43,13 +43,13 @@ impl Text {
                     self.text.push_str(&indent);
                     let start = self.text.len();
                     let rest = marked.and_then(|marked| match marked.split_first() {
-                        Some((Step::Key(wanted), rest)) if wanted == key => Some(rest),
+                        Some((PathStep::Key(wanted), rest)) if wanted == key => Some(rest),
                         _ => None,
                     });
                     self.text.push_str(&Value::from(key.as_str()).to_string());
                     self.text.push_str(": ");
                     self.write(field, rest, depth + 1);
-                    if rest.is_some_and(<[Step]>::is_empty) {
+                    if rest.is_some_and(<[PathStep]>::is_empty) {
                         self.marked = Some((start, self.text.len()));
                     }
                 }
@@ -63,7 +63,7 @@ impl Text {
                     self.text.push_str(if index == 0 { "\n" } else { ",\n" });
                     self.text.push_str(&indent);
                     let rest = marked.and_then(|marked| match marked.split_first() {
-                        Some((Step::Item(wanted), rest)) if *wanted == index => Some(rest),
+                        Some((PathStep::Item(wanted), rest)) if *wanted == index => Some(rest),
                         _ => None,
                     });
                     self.write(item, rest, depth + 1);
@@ -74,36 +74,36 @@ impl Text {
             }
             other => self.text.push_str(&other.to_string()),
         }
-        if marked.is_some_and(<[Step]>::is_empty) && self.marked.is_none() {
+        if marked.is_some_and(<[PathStep]>::is_empty) && self.marked.is_none() {
             self.marked = Some((start, self.text.len()));
         }
     }
 }
 
 /// The part at a path.
-pub(super) fn get<'v>(root: &'v Value, path: &[Step]) -> Option<&'v Value> {
+pub(super) fn get<'v>(root: &'v Value, path: &[PathStep]) -> Option<&'v Value> {
     path.iter().try_fold(root, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Item(index) => value.get(index),
+        PathStep::Key(key) => value.get(key),
+        PathStep::Item(index) => value.get(index),
     })
 }
 
-fn get_mut<'v>(root: &'v mut Value, path: &[Step]) -> Option<&'v mut Value> {
+fn get_mut<'v>(root: &'v mut Value, path: &[PathStep]) -> Option<&'v mut Value> {
     path.iter().try_fold(root, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::Item(index) => value.get_mut(index),
+        PathStep::Key(key) => value.get_mut(key),
+        PathStep::Item(index) => value.get_mut(index),
     })
 }
 
 /// Puts a value at a path whose containers are there.
-pub(super) fn set(root: &mut Value, path: &[Step], value: Value) {
+pub(super) fn set(root: &mut Value, path: &[PathStep], value: Value) {
     let (last, parents) = path.split_last().unwrap();
     let parent = get_mut(root, parents).unwrap_or_else(|| panic!("nothing holds {path:?}"));
     match last {
-        Step::Key(key) => {
+        PathStep::Key(key) => {
             parent.as_object_mut().unwrap().insert(key.clone(), value);
         }
-        Step::Item(index) => {
+        PathStep::Item(index) => {
             let items = parent.as_array_mut().unwrap();
             items.resize((*index + 1).max(items.len()), Value::Null);
             items[*index] = value;
@@ -112,8 +112,8 @@ pub(super) fn set(root: &mut Value, path: &[Step], value: Value) {
 }
 
 /// Takes the key at a path away.
-pub(super) fn remove(root: &mut Value, path: &[Step]) {
-    let Some((Step::Key(key), parents)) = path.split_last() else {
+pub(super) fn remove(root: &mut Value, path: &[PathStep]) {
+    let Some((PathStep::Key(key), parents)) = path.split_last() else {
         return;
     };
     if let Some(Value::Object(parent)) = get_mut(root, parents) {

@@ -3,13 +3,13 @@
 /// The values to try at a key of a workload, by what comes after `workloads.`.
 pub(super) fn values(path: &str) -> &'static [&'static str] {
     let of_kinds = path.split_once('.').map(|(_, key)| key);
-    let find = |key: &str| VALUES.iter().find(|(path, _)| *path == key);
+    let find = |key: &str| WORKLOAD_VALUES.iter().find(|(path, _)| *path == key);
     let row = find(path).or_else(|| of_kinds.and_then(find));
     row.map_or(&[], |(_, values)| *values)
 }
 
 /// By the whole path, or by the path below a kind.
-const VALUES: &[(&str, &[&str])] = &[
+const WORKLOAD_VALUES: &[(&str, &[&str])] = &[
     ("name", &["renamed", "other"]),
     ("pool", &["old", "slices"]),
     ("team", &["research", "other"]),

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use gpuc_manifests::Why;
+use gpuc_manifests::SkipReason;
 use proptest::prelude::*;
 
-use super::{check, mend};
+use super::{apply_fixes, check};
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tolerations: [{operator: Exists}]\n  \
                    containers:\n  - name: a\n    image: r.example.com/a:1\n    resources:\n      requests: \
@@ -14,7 +14,7 @@ const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tole
 #[test]
 fn line_endings_and_byte_order_marks_stay() {
     let crlf = format!("\u{feff}{}", POD.replace('\n', "\r\n"));
-    let (after, count) = mend("a.yaml", &crlf);
+    let (after, count) = apply_fixes("a.yaml", &crlf);
     assert_eq!(count, 1);
     assert!(
         after.starts_with('\u{feff}') && !after.replace("\r\n", "").contains('\n'),
@@ -22,7 +22,7 @@ fn line_endings_and_byte_order_marks_stay() {
     );
     assert_eq!(
         after.replace("\r\n", "\n").trim_start_matches('\u{feff}'),
-        mend("a.yaml", POD).0
+        apply_fixes("a.yaml", POD).0
     );
 }
 
@@ -44,7 +44,7 @@ fn aliases_are_followed_and_not_written_through() {
     let (outcome, _) = check("a.yaml", text);
     // No Pod has a field `x`.
     assert_eq!(outcome.codes(), ["GPUC4002", "GPUC4035"]);
-    assert_eq!(mend("a.yaml", text).0, text);
+    assert_eq!(apply_fixes("a.yaml", text).0, text);
     let (outcome, _) = check(
         "a.yaml",
         "apiVersion: v1\nkind: Pod\nspec: &a {containers: [*a]}\n",
@@ -54,14 +54,14 @@ fn aliases_are_followed_and_not_written_through() {
 
 #[test]
 fn files_without_manifests_are_reported() {
-    let why = |text: &str| check("a.yaml", text).1.passed_over.pop().map(|it| it.why);
+    let why = |text: &str| check("a.yaml", text).1.skipped.pop().map(|it| it.reason);
     assert_eq!(
         why("spec:\n  {{- toYaml .Values.spec | nindent 2 }}\n"),
-        Some(Why::Template)
+        Some(SkipReason::Template)
     );
-    assert_eq!(why("replicaCount: 1\n"), Some(Why::NoObjects));
-    assert_eq!(why(""), Some(Why::NoObjects));
-    assert_eq!(why("a:\n\tb: 1\n"), Some(Why::NoObjects));
+    assert_eq!(why("replicaCount: 1\n"), Some(SkipReason::NoObjects));
+    assert_eq!(why(""), Some(SkipReason::NoObjects));
+    assert_eq!(why("a:\n\tb: 1\n"), Some(SkipReason::NoObjects));
     let broken = "apiVersion: v1\nkind: Pod\na:\n\tb: 1\n";
     assert_eq!(check("a.yaml", broken).0.codes(), ["GPUC0001"]);
     let mut deep = String::from("apiVersion: v1\nkind: Pod\nspec: ");
@@ -84,7 +84,7 @@ fn wrong_shapes_do_not_panic() {
         for part in ["spec", "metadata", "items", "kind"] {
             let text = format!("apiVersion: v1\n{part}: {shape}\n");
             check("a.yaml", &text);
-            mend("a.yaml", &text);
+            apply_fixes("a.yaml", &text);
         }
         for part in [
             "tolerations",
@@ -101,7 +101,7 @@ fn wrong_shapes_do_not_panic() {
                 &format!("  {part}: {shape}\n  tolerations"),
             );
             check("a.yaml", &text);
-            mend("a.yaml", &text);
+            apply_fixes("a.yaml", &text);
         }
     }
 }
@@ -113,7 +113,7 @@ proptest! {
     fn any_mutation_is_read_or_reported(at in 0..POD.len(), put in "[-a-c0-9:{}\\[\\],&*!|>'\"#% \t\n\r~]{0,6}") {
         let mut text = POD.to_owned();
         text.insert_str(at, &put);
-        let (after, _) = mend("a.yaml", &text);
-        prop_assert_eq!(mend("a.yaml", &after).0, after);
+        let (after, _) = apply_fixes("a.yaml", &text);
+        prop_assert_eq!(apply_fixes("a.yaml", &after).0, after);
     }
 }

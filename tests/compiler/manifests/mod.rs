@@ -1,23 +1,23 @@
 //! User manifests: every mistake is found at its line and nothing else; fixes change only what is wrong; good
 //! manifests, including those that gpuc generates, have no findings.
 
-mod again;
-mod allowed;
-mod disks;
+mod allow_annotations;
+mod api_validation;
+mod ephemeral_storage;
+mod formatting;
 mod hostile;
-mod layers;
-mod layouts;
+mod idempotence;
+mod kustomize;
 mod objects;
-mod others;
-mod reached;
-mod refused;
+mod pod_locations;
 mod services;
+mod workload_kinds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use gpuc_manifests as manifests;
-use gpuc_manifests::{Manifests, Mended};
+use gpuc_manifests::{FixedFiles, Manifests};
 use gpuc_syntax::diag::{Diagnostic, Report};
 use gpuc_syntax::source::Sources;
 
@@ -52,13 +52,13 @@ fn check(path: &str, text: &str) -> (Outcome, Manifests) {
 }
 
 /// The fixed text, and the number of fixed findings.
-fn mend(path: &str, text: &str) -> (String, usize) {
+fn apply_fixes(path: &str, text: &str) -> (String, usize) {
     let outcome = cluster(path);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
     let files = [(path.to_owned(), text.to_owned(), true)];
-    let mended: Mended = manifests::mend(cluster, &outcome.sources, &files, &|_| {});
+    let mended: FixedFiles = manifests::fix_files(cluster, &outcome.sources, &files, &|_| {});
     let after = mended.files.get(path).cloned();
-    (after.unwrap_or_else(|| text.to_owned()), mended.findings)
+    (after.unwrap_or_else(|| text.to_owned()), mended.fixed_count)
 }
 
 fn files(folder: &str) -> BTreeMap<String, String> {
@@ -68,7 +68,7 @@ fn files(folder: &str) -> BTreeMap<String, String> {
 }
 
 /// The expected findings of a text: `# expect CODE…` at the end of a line.
-fn expected(text: &str) -> BTreeSet<(usize, String)> {
+fn expected_findings(text: &str) -> BTreeSet<(usize, String)> {
     let lines = text.lines().enumerate();
     let marked =
         lines.filter_map(|(index, line)| Some((index + 1, line.split_once("# expect ")?.1)));
@@ -77,7 +77,7 @@ fn expected(text: &str) -> BTreeSet<(usize, String)> {
     codes.collect()
 }
 
-fn found(outcome: &Outcome) -> BTreeSet<(usize, String)> {
+fn actual_findings(outcome: &Outcome) -> BTreeSet<(usize, String)> {
     let place = |found: &Diagnostic| {
         let (_, position) = outcome.sources.locate(found.primary.span).unwrap();
         (position.line, found.code.id.to_owned())
@@ -90,8 +90,13 @@ fn mistakes_are_found_at_their_lines_only() {
     let mut codes = BTreeSet::new();
     for (path, text) in files("mistakes") {
         let (outcome, _) = check(&path, &text);
-        let expected = expected(&text);
-        assert_eq!(found(&outcome), expected, "{path}:\n{}", outcome.text());
+        let expected = expected_findings(&text);
+        assert_eq!(
+            actual_findings(&outcome),
+            expected,
+            "{path}:\n{}",
+            outcome.text()
+        );
         codes.extend(expected.into_iter().map(|(_, code)| code));
     }
     for rule in manifests::RULES {
@@ -118,18 +123,18 @@ fn findings_refer_to_the_cluster_file() {
 
 /// Findings that appear only after others are fixed: a pod that requests a misspelled resource lacks a toleration only
 /// after the name is corrected.
-const LATER: &[(&str, usize)] = &[("custom.yaml", 1)];
+const FINDINGS_AFTER_FIXES: &[(&str, usize)] = &[("custom.yaml", 1)];
 
 /// The files in `fixed/` are diffs of the files in `mistakes/`. There is none of a file without fixes.
 #[test]
 fn fixes_match_golden_diffs() {
     let mut diffs = BTreeMap::new();
     for (path, text) in files("mistakes") {
-        let (after, count) = mend(&path, &text);
+        let (after, count) = apply_fixes(&path, &text);
         let before = check(&path, &text).0.findings.len();
         let left = check(&path, &after).0;
         assert_eq!(count > 0, after != text, "{path}");
-        let later = LATER.iter().find(|(file, _)| *file == path);
+        let later = FINDINGS_AFTER_FIXES.iter().find(|(file, _)| *file == path);
         assert_eq!(
             left.findings.len() + count,
             before + later.map_or(0, |(_, later)| *later),
@@ -138,8 +143,12 @@ fn fixes_match_golden_diffs() {
         );
         let fixes = left.findings.iter().filter(|found| found.fix.is_some());
         assert_eq!(fixes.count(), 0, "{path}:\n{}", left.text());
-        assert_eq!(mend(&path, &after), (after.clone(), 0), "{path} again");
-        only_lines_of_findings_differ(&path, &text, &after);
+        assert_eq!(
+            apply_fixes(&path, &after),
+            (after.clone(), 0),
+            "{path} again"
+        );
+        assert_only_finding_lines_differ(&path, &text, &after);
         if after != text {
             let diff = similar::TextDiff::from_lines(&text, &after);
             let diff = diff.unified_diff().context_radius(1).to_string();
@@ -150,7 +159,7 @@ fn fixes_match_golden_diffs() {
 }
 
 /// Every line that no fix replaces is kept, in the same order.
-fn only_lines_of_findings_differ(path: &str, text: &str, after: &str) {
+fn assert_only_finding_lines_differ(path: &str, text: &str, after: &str) {
     let mut may_differ = BTreeSet::new();
     let mut text_now = text.to_owned();
     // Edits that show only after others do not stand on other lines here.
@@ -179,8 +188,8 @@ fn good_manifests_have_no_findings() {
     for (path, text) in files("good") {
         let (outcome, manifests) = check(&path, &text);
         assert!(outcome.findings.is_empty(), "{path}:\n{}", outcome.text());
-        assert_eq!(manifests.passed_over, [], "{path}");
-        assert_eq!(mend(&path, &text).0, text);
+        assert_eq!(manifests.skipped, [], "{path}");
+        assert_eq!(apply_fixes(&path, &text).0, text);
     }
 }
 

@@ -4,12 +4,12 @@ use super::check;
 
 /// A mistake of `objects.txt`, which says how it is read: the object, and of each finding the words at which it is,
 /// what is said, and a part of the help.
-struct Mistake {
+struct ObjectMistake {
     head: &'static str,
     found: Vec<[&'static str; 3]>,
 }
 
-fn mistakes() -> Vec<Mistake> {
+fn read_mistakes() -> Vec<ObjectMistake> {
     let blocks = include_str!("objects.txt").split("\n\n");
     let blocks = blocks.filter(|block| !block.trim().is_empty() && !block.starts_with('#'));
     let mistakes = blocks.map(|block| {
@@ -26,13 +26,13 @@ fn mistakes() -> Vec<Mistake> {
             }
         }
         assert!(!found.is_empty(), "{head}");
-        Mistake { head, found }
+        ObjectMistake { head, found }
     });
     mistakes.collect()
 }
 
 /// The object as a manifest.
-fn manifest(head: &str) -> (String, String) {
+fn object_manifest(head: &str) -> (String, String) {
     let (version, rest) = head.split_once(' ').unwrap();
     let (kind, body) = rest.split_once(": ").unwrap();
     let body = body.strip_prefix('{').unwrap();
@@ -50,10 +50,10 @@ fn manifest(head: &str) -> (String, String) {
 #[test]
 fn violations_have_their_locations() {
     let mut wrong = Vec::new();
-    let mistakes = mistakes();
+    let mistakes = read_mistakes();
     assert!(mistakes.len() > 60);
-    for Mistake { head, found } in mistakes {
-        let (text, title) = manifest(head);
+    for ObjectMistake { head, found } in mistakes {
+        let (text, title) = object_manifest(head);
         let (outcome, _) = check("a.yaml", &text);
         let own: Vec<_> = outcome.findings.iter().collect();
         let is_right = own.len() == found.len()

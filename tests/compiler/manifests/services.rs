@@ -32,7 +32,7 @@ fn deployment(name: &str, namespace: &str, replicas: u32) -> String {
 }
 
 #[track_caller]
-fn of(cluster: &str, files: &[String], expected: &[&str]) {
+fn assert_findings(cluster: &str, files: &[String], expected: &[&str]) {
     let mut outcome: Outcome = compile_text(cluster);
     let before = outcome.findings.len();
     let names: Vec<_> = (0..files.len())
@@ -57,28 +57,28 @@ fn team_quota_is_enforced() {
     let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
     let ours = |name: &str, replicas| deployment(name, "research-dev", replicas);
     for cluster in [lab, &queued] {
-        of(cluster, &[ours("a", 2), ours("b", 2)], &[]);
-        of(cluster, &[ours("a", 2), ours("b", 3)], &["GPUC4038"]);
+        assert_findings(cluster, &[ours("a", 2), ours("b", 2)], &[]);
+        assert_findings(cluster, &[ours("a", 2), ours("b", 3)], &["GPUC4038"]);
         // The requests of a single pod are another finding.
-        of(cluster, &[ours("a", 5)], &["GPUC4010"]);
+        assert_findings(cluster, &[ours("a", 5)], &["GPUC4010"]);
         // Jobs wait for their turn.
         let job = controller("Job", "name: j, namespace: research-dev", "parallelism: 4");
-        of(cluster, &[ours("a", 3), job], &[]);
+        assert_findings(cluster, &[ours("a", 3), job], &[]);
     }
     // The workloads of the file count too.
     let with = format!(
         "{lab}workloads: [{{name: old, team: research, pool: train, deployment: {{image: 'a:1', gpus: 2, replicas: 2}}}}]\n"
     );
-    of(&with, &[ours("a", 2)], &[]);
-    of(&with, &[ours("a", 3)], &["GPUC4038"]);
+    assert_findings(&with, &[ours("a", 2)], &[]);
+    assert_findings(&with, &[ours("a", 3)], &["GPUC4038"]);
     // What gpuc makes of one is that one.
-    of(&with, &[ours("old", 3)], &[]);
+    assert_findings(&with, &[ours("old", 3)], &[]);
 }
 
 #[test]
 fn pool_capacity_is_enforced() {
     let lab = &clusters()[LAB];
-    let all = |files: &[String], expected: &[&str]| of(lab, files, expected);
+    let all = |files: &[String], expected: &[&str]| assert_findings(lab, files, expected);
     let one = |replicas| deployment("a", "x", replicas);
     all(&[one(8)], &[]);
     all(&[one(9)], &["GPUC4039"]);
@@ -110,18 +110,18 @@ fn operator_pods_are_counted_by_kind() {
         )
     };
     let here = |more: &str| served("name: a, namespace: x", more);
-    of(lab, &[here("minReplicas: 8, maxReplicas: 20, ")], &[]);
-    of(lab, &[here("minReplicas: 9, ")], &["GPUC4039"]);
-    of(lab, &[here(""), deployment("b", "x", 8)], &["GPUC4039"]);
-    of(
+    assert_findings(lab, &[here("minReplicas: 8, maxReplicas: 20, ")], &[]);
+    assert_findings(lab, &[here("minReplicas: 9, ")], &["GPUC4039"]);
+    assert_findings(lab, &[here(""), deployment("b", "x", 8)], &["GPUC4039"]);
+    assert_findings(
         lab,
         &[here("minReplicas: 0, "), deployment("b", "x", 8)],
         &[],
     );
     let stopped = "name: a, namespace: x, annotations: {serving.kserve.io/stop: 'true'}";
-    of(lab, &[served(stopped, "minReplicas: 9, ")], &[]);
+    assert_findings(lab, &[served(stopped, "minReplicas: 9, ")], &[]);
     let ours = "name: a, namespace: research-dev";
-    of(lab, &[served(ours, "minReplicas: 5, ")], &["GPUC4010"]);
+    assert_findings(lab, &[served(ours, "minReplicas: 5, ")], &["GPUC4010"]);
     // A label that says where they are is heard.
     let patched = |pool: &str, gpus: u32| {
         format!(
@@ -131,8 +131,8 @@ fn operator_pods_are_counted_by_kind() {
              template: {{spec: {{template: {{spec: {{nodeSelector: {{gpuc.dev/pool: {pool}}}}}}}}}}}}}]}}}}}}}}]}}\n"
         )
     };
-    of(lab, &[patched("train", 8)], &[]);
-    of(lab, &[patched("infer", 8)], &["GPUC4009"]);
+    assert_findings(lab, &[patched("train", 8)], &[]);
+    assert_findings(lab, &[patched("infer", 8)], &["GPUC4009"]);
     let spark = |size: &str| {
         format!(
             "---\napiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata: {{name: s}}\nspec: {{type: \
@@ -141,11 +141,11 @@ fn operator_pods_are_counted_by_kind() {
         )
     };
     let eks = &clusters()["eks.yaml"];
-    of(eks, &[spark("cores: 40, memory: 100g")], &[]);
-    of(eks, &[spark("cores: 400")], &["GPUC4008"]);
-    of(eks, &[spark("cores: 400, coreRequest: 4")], &[]);
-    of(eks, &[spark("memory: 400g")], &["GPUC4008"]);
-    of(
+    assert_findings(eks, &[spark("cores: 40, memory: 100g")], &[]);
+    assert_findings(eks, &[spark("cores: 400")], &["GPUC4008"]);
+    assert_findings(eks, &[spark("cores: 400, coreRequest: 4")], &[]);
+    assert_findings(eks, &[spark("memory: 400g")], &["GPUC4008"]);
+    assert_findings(
         eks,
         &[spark("memory: 100g, memoryOverhead: 300g")],
         &["GPUC4008"],
@@ -167,9 +167,9 @@ fn zones_are_counted_if_known() {
         "replicas: 2, selector: {matchLabels: {app: a}},",
     );
     let pods = &[pods];
-    of(&zones("us-east-1a"), pods, &["GPUC4053"]);
-    of(&zones("us-east-1a, us-east-1b"), pods, &[]);
-    of(eks, pods, &[]);
+    assert_findings(&zones("us-east-1a"), pods, &["GPUC4053"]);
+    assert_findings(&zones("us-east-1a, us-east-1b"), pods, &[]);
+    assert_findings(eks, pods, &[]);
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn pods_that_start_together_are_counted_at_once() {
         );
         job("trainer.kubeflow.org/v1alpha1", "TrainJob", metadata, &spec)
     };
-    of(lab, &[train(4, "")], &[]);
-    of(lab, &[train(5, "")], &["GPUC4044"]);
+    assert_findings(lab, &[train(4, "")], &[]);
+    assert_findings(lab, &[train(5, "")], &["GPUC4044"]);
     let ours = ", namespace: research-dev";
-    of(lab, &[train(2, ours)], &[]);
-    of(lab, &[train(3, ours)], &["GPUC4044"]);
+    assert_findings(lab, &[train(2, ours)], &[]);
+    assert_findings(lab, &[train(3, ours)], &["GPUC4044"]);
     let torch = |workers: u32, more: &str| {
         // The operator looks for a container of this name.
         let pod = POD.replace("{name: a,", "{name: pytorch,");
@@ -200,16 +200,16 @@ fn pods_that_start_together_are_counted_at_once() {
         let spec = format!("{more}pytorchReplicaSpecs: {{{master}, {worker}}}");
         job("kubeflow.org/v1", "PyTorchJob", "", &spec)
     };
-    of(lab, &[torch(7, "")], &[]);
-    of(lab, &[torch(8, "")], &["GPUC4044"]);
-    of(lab, &[torch(8, "elasticPolicy: {minReplicas: 1}, ")], &[]);
-    of(lab, &[torch(8, "runPolicy: {suspend: true}, ")], &[]);
+    assert_findings(lab, &[torch(7, "")], &[]);
+    assert_findings(lab, &[torch(8, "")], &["GPUC4044"]);
+    assert_findings(lab, &[torch(8, "elasticPolicy: {minReplicas: 1}, ")], &[]);
+    assert_findings(lab, &[torch(8, "runPolicy: {suspend: true}, ")], &[]);
     let volcano = |more: &str| {
         let spec = format!("{more}tasks: [{{name: t, replicas: 9, template: {{{POD}}}}}]");
         job("batch.volcano.sh/v1alpha1", "Job", "", &spec)
     };
-    of(lab, &[volcano("")], &["GPUC4044"]);
-    of(lab, &[volcano("minAvailable: 1, ")], &[]);
+    assert_findings(lab, &[volcano("")], &["GPUC4044"]);
+    assert_findings(lab, &[volcano("minAvailable: 1, ")], &[]);
 }
 
 #[test]
@@ -219,32 +219,32 @@ fn queued_pod_sets_need_one_pool() {
     let one = "namespace: research";
     let pod = |text: String| text.replace("nvidia.com/gpu: 2", "nvidia.com/gpu: 1");
     let set = |kind: &str, spec: &str| pod(controller(kind, &format!("name: a, {one}"), spec));
-    of(queues, &[set("StatefulSet", "replicas: 12")], &[]);
-    of(queues, &[set("StatefulSet", "replicas: 13")], &["GPUC4081"]);
-    of(queues, &[set("Deployment", "replicas: 13")], &[]);
-    of(queues, &[set("StatefulSet", "replicas: 17")], &["GPUC4010"]);
+    assert_findings(queues, &[set("StatefulSet", "replicas: 12")], &[]);
+    assert_findings(queues, &[set("StatefulSet", "replicas: 13")], &["GPUC4081"]);
+    assert_findings(queues, &[set("Deployment", "replicas: 13")], &[]);
+    assert_findings(queues, &[set("StatefulSet", "replicas: 17")], &["GPUC4010"]);
     // Each group of a LeaderWorkerSet starts by itself.
     let groups = |replicas, size| {
         let spec = format!("replicas: {replicas}, leaderWorkerTemplate: {{size: {size}");
         set("LeaderWorkerSet", &spec)
     };
-    of(queues, &[groups(4, 4)], &[]);
-    of(queues, &[groups(1, 13)], &["GPUC4081"]);
+    assert_findings(queues, &[groups(4, 4)], &[]);
+    assert_findings(queues, &[groups(1, 13)], &["GPUC4081"]);
     // Elsewhere nothing counts, and the limits of a foreign queue are unknown.
     let job = |metadata: &str, parallelism: u32| {
         let spec = format!("parallelism: {parallelism}");
         pod(controller("Job", &format!("name: a, {metadata}"), &spec))
     };
-    of(queues, &[job(one, 13)], &["GPUC4081"]);
-    of(queues, &[job("namespace: elsewhere", 13)], &["GPUC4022"]);
+    assert_findings(queues, &[job(one, 13)], &["GPUC4081"]);
+    assert_findings(queues, &[job("namespace: elsewhere", 13)], &["GPUC4022"]);
     let named = format!("{one}, labels: {{kueue.x-k8s.io/queue-name: own}}");
-    of(queues, &[job(&named, 13)], &["GPUC4024"]);
+    assert_findings(queues, &[job(&named, 13)], &["GPUC4024"]);
 }
 
 #[test]
 fn uncertain_pods_are_not_counted() {
     let lab = &clusters()[LAB];
-    let all = |files: &[String]| of(lab, files, &[]);
+    let all = |files: &[String]| assert_findings(lab, files, &[]);
     let many = deployment("a", "x", 50);
     let scaler = |kind: &str, group: &str, least: &str| {
         format!(
@@ -259,7 +259,7 @@ fn uncertain_pods_are_not_counted() {
     };
     all(&[many.clone(), autoscaler("")]);
     all(&[many.clone(), scaler("ScaledObject", "keda.sh/v1alpha1", "")]);
-    of(
+    assert_findings(
         lab,
         &[many.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
@@ -268,14 +268,14 @@ fn uncertain_pods_are_not_counted() {
     let few = many.replace("replicas: 50", "replicas: 1");
     let eight = autoscaler(", minReplicas: 8").replace("maxReplicas: 9", "maxReplicas: 8");
     all(&[few.clone(), eight]);
-    of(
+    assert_findings(
         lab,
         &[few.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
     );
     let ours = |text: &str| text.replace("namespace: x", "namespace: research-dev");
     let five = autoscaler(", minReplicas: 5").replace("maxReplicas: 9", "maxReplicas: 8");
-    of(lab, &[ours(&few), ours(&five)], &["GPUC4010"]);
+    assert_findings(lab, &[ours(&few), ours(&five)], &["GPUC4010"]);
     all(&[many.replace("replicas: 50", "replicas: 0")]);
     all(&[many.replace("replicas: 50", "replicas: \"{{n}}\"")]);
     all(&[many.replace(
@@ -298,7 +298,7 @@ fn uncertain_pods_are_not_counted() {
         )
     };
     all(&[jobs(", dependsOn: [{name: a, status: Complete}]")]);
-    of(
+    assert_findings(
         lab,
         &[jobs(", dependsOn: [{name: a, status: Ready}]")],
         &["GPUC4080"],
@@ -310,5 +310,5 @@ fn uncertain_pods_are_not_counted() {
     let at = many.find("containers: ").unwrap();
     let shared = format!("{}{claims}", &many[..at]);
     let dra = &clusters()["claims.yaml"];
-    of(dra, &[shared], &[]);
+    assert_findings(dra, &[shared], &[]);
 }

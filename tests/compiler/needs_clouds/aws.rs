@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{argv, other_commands, resources};
-use crate::needs::{self, PYTHON};
+use crate::external_data::{self, PYTHON};
 
 /// What `describe-nodegroup` and `describe-cluster` show, as far as commands query it.
 fn observed() -> Value {
@@ -34,7 +34,7 @@ fn observed() -> Value {
 #[test]
 #[ignore = "needs GPUC_PYTHON with awscli, and jq"]
 fn commands_are_accepted() {
-    let python = needs::path(PYTHON);
+    let python = external_data::path(PYTHON);
     let group_or_cluster = observed();
     let machines = json!(["i-0123456789abcdef0"]);
     // `deploy` reads its template before it asks anybody.
@@ -48,10 +48,10 @@ fn commands_are_accepted() {
         };
         let made = resource.create.iter().chain(&resource.delete);
         let made = made
-            .chain([&resource.observe.command])
+            .chain([&resource.observation.command])
             .map(|it| (it, &Value::Null));
         let changed = resource.fields.iter();
-        let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.want)));
+        let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.desired)));
         for (command, want) in made.chain(changed) {
             let words = argv(Some(resource.kind), command, observed, want);
             let mut words =
@@ -84,7 +84,7 @@ fn commands_are_accepted() {
     let control: Vec<_> = control.map(str::to_owned).collect();
     commands.push(("control".to_owned(), control));
     let words: Vec<_> = commands.iter().map(|(_, words)| words).collect();
-    let answers = needs::python(python.to_str().unwrap(), "aws.py", &json!(words));
+    let answers = external_data::python(python.to_str().unwrap(), "aws.py", &json!(words));
     let refused = commands.iter().zip(answers.as_array().unwrap());
     let refused = refused.filter(|(_, answer)| {
         let said = answer["said"].as_str().unwrap();

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::rehearsal::{asked, judge, steps};
-use crate::needs::{self, CLOUD_OFFLINE, PYTHON};
+use super::command_batch::{assert_results, cli_steps, driver_input};
+use crate::external_data::{self, CLOUD_OFFLINE, PYTHON};
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with azure-cli, GPUC_CLOUD_OFFLINE and jq"]
 fn commands_are_accepted_and_show_the_desired_values() {
-    let offline = needs::path(CLOUD_OFFLINE).join("az_offline.py");
-    let python = needs::path(PYTHON);
+    let offline = external_data::path(CLOUD_OFFLINE).join("az_offline.py");
+    let python = external_data::path(PYTHON);
     let pools = [true, false].map(|on| {
         json!({
             "enableAutoScaling": on,
@@ -18,9 +18,9 @@ fn commands_are_accepted_and_show_the_desired_values() {
             "nodeTaints": ["theirs=x:NoExecute", "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"],
         })
     });
-    let steps = steps("az", &pools);
-    let asked = asked(&steps, &["az", "aks", "nodepool", "add", "--bogus", "1"]);
+    let steps = cli_steps("az", &pools);
+    let asked = driver_input(&steps, &["az", "aks", "nodepool", "add", "--bogus", "1"]);
     let input = json!({"offline": offline, "steps": asked});
-    let answers = needs::python(python.to_str().unwrap(), "az.py", &input);
-    judge(&steps, &answers);
+    let answers = external_data::python(python.to_str().unwrap(), "az.py", &input);
+    assert_results(&steps, &answers);
 }

@@ -2,14 +2,14 @@
 
 mod aws;
 mod az;
-pub(crate) mod rehearsal;
+pub(crate) mod command_batch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::Stdio;
 use std::sync::Mutex;
 
-use gpuc_model::plan::{Command, Resource, ResourceKind, Word};
+use gpuc_model::plan::{Argument, Command, Resource, ResourceKind};
 use serde_json::{Value, json};
 
 use crate::corpus::cases;
@@ -30,13 +30,15 @@ pub(crate) fn argv(
     let mut words = Vec::new();
     for word in &command.0 {
         match word {
-            Word::Text(word) | Word::Beside(word) => words.push(word.clone()),
-            Word::Observed(program) => words.push(text(jq(kind, program, observed, want).ok()?)),
-            Word::ObservedIfAny(program) => {
+            Argument::Text(word) | Argument::CloudFile(word) => words.push(word.clone()),
+            Argument::Observed(program) => {
+                words.push(text(jq(kind, program, observed, want).ok()?))
+            }
+            Argument::ObservedOptional(program) => {
                 let answer = jq(kind, program, observed, want).ok()?;
                 words.push(text(Some(answer).filter(|answer| !answer.is_null())?));
             }
-            Word::ObservedWords(program) => {
+            Argument::ObservedList(program) => {
                 let answer = jq(kind, program, observed, want).ok()?;
                 let list = answer.as_array().filter(|list| !list.is_empty())?;
                 words.extend(list.iter().cloned().map(text));
@@ -116,11 +118,11 @@ pub(crate) fn resources(program: &str) -> Vec<(String, &'static Resource)> {
     let mut found = Vec::new();
     for case in cases() {
         for resource in &case.plan().provisioning.resources {
-            let first = resource.observe.command.0.first();
-            if first != Some(&Word::Text(program.to_owned())) {
+            let first = resource.observation.command.0.first();
+            if first != Some(&Argument::Text(program.to_owned())) {
                 continue;
             }
-            let fields = resource.fields.iter().map(|it| (&it.want, &it.update));
+            let fields = resource.fields.iter().map(|it| (&it.desired, &it.update));
             let fields: Vec<_> = fields.collect();
             let key = format!("{:?}{:?}{fields:?}", resource.create, resource.delete);
             if seen.insert(key) {
@@ -137,7 +139,7 @@ pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for case in cases() {
         let provisioning = &case.plan().provisioning;
-        let mut commands: Vec<_> = provisioning.identity.iter().map(|it| &it.ask).collect();
+        let mut commands: Vec<_> = provisioning.identity.iter().map(|it| &it.query).collect();
         if let Credentials::Fetch(command) = &provisioning.credentials {
             commands.push(command);
         }

@@ -4,19 +4,19 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::runner::{Ran, run};
-use super::{Work, more_gpus, no_such_gpu, stale};
+use super::runner::{ActionResult, run_action};
+use super::{TestRepository, add_gpus, make_tree_stale, use_unknown_gpu};
 
 /// The gpuc of the tests replaces the downloaded binary.
 const HAS_GPUC: (&str, &str) = ("gpuc", "gpuc");
 
 const MARKER: &str = "<!-- gpuc:default -->\n";
 
-fn pull(work: &Work, inputs: &[(&str, &str)]) -> Ran {
-    run(work, &[&[HAS_GPUC], inputs].concat(), true)
+fn run_in_pull_request(work: &TestRepository, inputs: &[(&str, &str)]) -> ActionResult {
+    run_action(work, &[&[HAS_GPUC], inputs].concat(), true)
 }
 
-fn bodies(work: &Work) -> Vec<String> {
+fn comment_bodies(work: &TestRepository) -> Vec<String> {
     let state = work.state("GH");
     let comments = state["comments"].as_array().unwrap().iter();
     comments
@@ -27,7 +27,7 @@ fn bodies(work: &Work) -> Vec<String> {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn pull_request_comment_is_updated() {
-    let work = Work::with(more_gpus);
+    let work = TestRepository::with_commit(add_gpus);
     // Others may write what they like, and the marker too.
     let theirs = json!([
         {"id": 1, "user": {"login": "mallory"}, "body": MARKER},
@@ -35,10 +35,10 @@ fn pull_request_comment_is_updated() {
         {"id": 3, "user": {"login": "github-actions[bot]"}, "body": "<!-- gpuc:other -->"},
     ]);
     work.set("GH", "comments", theirs.clone());
-    let ran = pull(&work, &[]);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.failed, None, "{}", ran.log);
     assert_eq!(ran.outputs["result"], "0");
-    let first = bodies(&work);
+    let first = comment_bodies(&work);
     assert_eq!(first.len(), 4, "{first:#?}");
     assert_eq!(
         first[3],
@@ -64,10 +64,10 @@ fn pull_request_comment_is_updated() {
         ran.log
     );
 
-    work.answers("### What changes\n\nThe driver restarts on 1 node.\n", 0);
-    let ran = pull(&work, &[]);
+    work.set_diff_result("### What changes\n\nThe driver restarts on 1 node.\n", 0);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.failed, None, "{}", ran.log);
-    let second = bodies(&work);
+    let second = comment_bodies(&work);
     assert_eq!(
         second[3],
         format!("{MARKER}### What changes\n\nThe driver restarts on 1 node.\n")
@@ -75,17 +75,17 @@ fn pull_request_comment_is_updated() {
     assert_eq!((second.len(), &second[..3]), (4, &first[..3]));
 
     // Two uses in one pull request have a comment each.
-    pull(&work, &[("comment-key", "prod")]);
-    assert_eq!(bodies(&work).len(), 5);
-    pull(&work, &[("comment", "false"), ("comment-key", "third")]);
-    assert_eq!(bodies(&work).len(), 5);
+    run_in_pull_request(&work, &[("comment-key", "prod")]);
+    assert_eq!(comment_bodies(&work).len(), 5);
+    run_in_pull_request(&work, &[("comment", "false"), ("comment-key", "third")]);
+    assert_eq!(comment_bodies(&work).len(), 5);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn findings_are_annotations_and_sarif() {
-    let work = Work::with(no_such_gpu);
-    let ran = pull(&work, &[]);
+    let work = TestRepository::with_commit(use_unknown_gpu);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
     assert_eq!(ran.outputs["result"], "2");
     assert!(
@@ -93,7 +93,7 @@ fn findings_are_annotations_and_sarif() {
         "{}",
         ran.log
     );
-    let upload = &ran.given["Upload findings to code scanning"];
+    let upload = &ran.step_inputs["Upload findings to code scanning"];
     let sarif = fs::read_to_string(&upload["sarif_file"]).unwrap();
     let sarif: Value = serde_json::from_str(&sarif).unwrap();
     let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
@@ -102,7 +102,7 @@ fn findings_are_annotations_and_sarif() {
         !ran.steps.contains(&"Compare".to_owned()),
         "there is nothing to compare"
     );
-    let bodies = bodies(&work);
+    let bodies = comment_bodies(&work);
     assert!(
         bodies[0].starts_with(&format!("{MARKER}### Findings\n\n**1 error**")),
         "{bodies:?}"
@@ -112,8 +112,8 @@ fn findings_are_annotations_and_sarif() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn stale_tree_fails_after_the_report() {
-    let work = Work::with(stale);
-    let ran = pull(&work, &[]);
+    let work = TestRepository::with_commit(make_tree_stale);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
     assert_eq!(ran.outputs["result"], "1");
     assert!(
@@ -121,10 +121,10 @@ fn stale_tree_fails_after_the_report() {
         "{}",
         ran.log
     );
-    let body = &bodies(&work)[0];
+    let body = &comment_bodies(&work)[0];
     assert!(body.contains("\n    stale: clusters/demo/"), "{body}");
     assert!(body.contains("### What changes"), "{body}");
-    let ran = pull(&work, &[("tree", "false")]);
+    let ran = run_in_pull_request(&work, &[("tree", "false")]);
     assert_eq!(ran.failed, None, "{}", ran.log);
 }
 
@@ -134,13 +134,13 @@ fn warning_next_to_stale_tree_is_shown_once() {
     let warns = gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags");
-    let work = Work::with(|folder| {
+    let work = TestRepository::with_commit(|folder| {
         fs::write(folder.join("gpu-cluster.yaml"), warns.unwrap().bad).unwrap();
     });
-    let ran = pull(&work, &[]);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.outputs["result"], "1", "{}", ran.log);
     assert_eq!(ran.log.matches("::warning file=").count(), 1, "{}", ran.log);
-    let ran = pull(&work, &[("deny", "\n floating-tags\n")]);
+    let ran = run_in_pull_request(&work, &[("deny", "\n floating-tags\n")]);
     assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
     assert!(!ran.log.contains("::warning file="), "{}", ran.log);
 }
@@ -148,15 +148,15 @@ fn warning_next_to_stale_tree_is_shown_once() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn manifest_paths_and_warnings_are_passed_on() {
-    let work = Work::with(|folder| {
-        more_gpus(folder);
+    let work = TestRepository::with_commit(|folder| {
+        add_gpus(folder);
         let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n  - name: c\n    \
                    image: d:1\n    resources: {limits: {nvidia.com/gpu: 99}}\n";
         fs::create_dir(folder.join("apps")).unwrap();
         fs::write(folder.join("apps/pod of a.yaml"), pod).unwrap();
     });
-    assert_eq!(pull(&work, &[]).failed, None);
-    let ran = pull(
+    assert_eq!(run_in_pull_request(&work, &[]).failed, None);
+    let ran = run_in_pull_request(
         &work,
         &[
             ("manifests", "\n  apps/pod of a.yaml  \n"),
@@ -169,31 +169,31 @@ fn manifest_paths_and_warnings_are_passed_on() {
         "{}",
         ran.log
     );
-    let ran = pull(&work, &[("paths", "none/a.yaml")]);
+    let ran = run_in_pull_request(&work, &[("paths", "none/a.yaml")]);
     assert_eq!(
         (ran.outputs["result"].as_str(), ran.failed.as_deref()),
         ("3", Some("Decide"))
     );
     assert!(ran.outputs["sarif"].is_empty(), "{}", ran.outputs["sarif"]);
-    let denied = pull(&work, &[("deny", "warnings\n floating-tags\n")]);
+    let denied = run_in_pull_request(&work, &[("deny", "warnings\n floating-tags\n")]);
     assert_eq!(denied.failed, None, "{}", denied.log);
-    let unknown = pull(&work, &[("deny", "no-such-thing")]);
+    let unknown = run_in_pull_request(&work, &[("deny", "no-such-thing")]);
     assert_ne!(unknown.outputs["result"], "0", "{}", unknown.log);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn long_comments_are_truncated_safely() {
-    let work = Work::with(more_gpus);
+    let work = TestRepository::with_commit(add_gpus);
     let table = "| pool `ü` | drained |\n".repeat(60);
     let long = format!(
         "| what | impact |\n|---|---|\n{table}\n<details>\n{}</details>\n",
         "ü\n".repeat(60_000)
     );
-    work.answers(&long, 0);
-    let ran = pull(&work, &[]);
+    work.set_diff_result(&long, 0);
+    let ran = run_in_pull_request(&work, &[]);
     assert_eq!(ran.failed, None, "{}", ran.log);
-    let body = &bodies(&work)[0];
+    let body = &comment_bodies(&work)[0];
     assert!(
         body.contains(&table) && !body.contains("<details"),
         "{body}"
@@ -208,9 +208,9 @@ fn long_comments_are_truncated_safely() {
     let long = "a --> b\n".repeat(60_000);
     for whole in [folded("a"), drawn("a --> b")] {
         for cut in [folded(&long), drawn(&long)] {
-            work.answers(&format!("{whole}{cut}"), 0);
-            pull(&work, &[]);
-            let body = &bodies(&work)[0];
+            work.set_diff_result(&format!("{whole}{cut}"), 0);
+            run_in_pull_request(&work, &[]);
+            let body = &comment_bodies(&work)[0];
             let rest = body.strip_prefix(&format!("{MARKER}{whole}\n"));
             assert!(
                 rest.is_some_and(|rest| rest.starts_with("This comment is shortened")),
@@ -219,18 +219,18 @@ fn long_comments_are_truncated_safely() {
         }
     }
     // Characters are counted, not bytes: what gpuc promises to fit does.
-    work.answers(&"ü".repeat(65_500), 0);
-    pull(&work, &[]);
-    assert_eq!(bodies(&work)[0].matches('ü').count(), 65_500);
+    work.set_diff_result(&"ü".repeat(65_500), 0);
+    run_in_pull_request(&work, &[]);
+    assert_eq!(comment_bodies(&work)[0].matches('ü').count(), 65_500);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn read_only_token_does_not_fail() {
     for refused in ["all", "GET", "POST"] {
-        let work = Work::with(more_gpus);
+        let work = TestRepository::with_commit(add_gpus);
         work.set("GH", "refuses", json!(refused));
-        let ran = pull(&work, &[]);
+        let ran = run_in_pull_request(&work, &[]);
         assert_eq!(ran.failed, None, "{refused}: {}", ran.log);
         assert!(
             ran.log.contains("the job's summary contains its text"),
@@ -242,26 +242,26 @@ fn read_only_token_does_not_fail() {
             "{}",
             ran.summary
         );
-        assert!(bodies(&work).is_empty());
+        assert!(comment_bodies(&work).is_empty());
     }
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn push_has_a_summary_and_no_comment() {
-    let work = Work::with(more_gpus);
-    let ran = run(&work, &[HAS_GPUC], false);
+    let work = TestRepository::with_commit(add_gpus);
+    let ran = run_action(&work, &[HAS_GPUC], false);
     assert_eq!(ran.failed, None, "{}", ran.log);
     assert_eq!(ran.summary, "gpuc found no problems.\n\n");
     assert!(!ran.log.contains("::notice"), "{}", ran.log);
     assert_eq!(work.state("GH")["calls"], json!([]));
     assert!(work.read("diff/calls").is_empty());
     // A branch can be named, and is fetched.
-    let ran = run(&work, &[HAS_GPUC, ("base", "main")], false);
+    let ran = run_action(&work, &[HAS_GPUC, ("base", "main")], false);
     assert!(ran.summary.contains("Nothing that runs."), "{}", ran.log);
     assert!(work.read("diff/calls").contains(&work.base));
     // What the server does not have is said and fails nothing.
-    let ran = run(&work, &[HAS_GPUC, ("base", &"0".repeat(40))], false);
+    let ran = run_action(&work, &[HAS_GPUC, ("base", &"0".repeat(40))], false);
     assert_eq!(ran.failed, None, "{}", ran.log);
     assert!(
         ran.log.contains("use actions/checkout with fetch-depth 0"),
@@ -273,28 +273,28 @@ fn push_has_a_summary_and_no_comment() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn impact_gate_fails() {
-    let work = Work::with(more_gpus);
-    work.answers("### Pool `gpu` is replaced\n", 1);
-    assert_eq!(pull(&work, &[]).failed, None);
-    let ran = pull(&work, &[("fail-on", "replaced")]);
+    let work = TestRepository::with_commit(add_gpus);
+    work.set_diff_result("### Pool `gpu` is replaced\n", 1);
+    assert_eq!(run_in_pull_request(&work, &[]).failed, None);
+    let ran = run_in_pull_request(&work, &[("fail-on", "replaced")]);
     assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
     assert!(work.read("diff/calls").contains("--fail-on=replaced"));
-    assert!(bodies(&work)[0].contains("is replaced"));
+    assert!(comment_bodies(&work)[0].contains("is replaced"));
     // What cannot be compared is said, and passes only where nothing was asked for.
-    work.answers("half an ans", 3);
+    work.set_diff_result("half an ans", 3);
     work.write(
         "diff/said",
         "error: no commit\n::set-output name=code::0\n##[set-output name=code]0\n",
     );
     for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
-        let ran = pull(&work, &[("fail-on", fail_on)]);
+        let ran = run_in_pull_request(&work, &[("fail-on", fail_on)]);
         assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
         assert!(ran.log.contains("error: no commit"), "{}", ran.log);
-        assert!(!bodies(&work)[0].contains("half an ans"));
+        assert!(!comment_bodies(&work)[0].contains("half an ans"));
     }
     let nowhere = ("base", "0000000000000000000000000000000000000000");
     for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
-        let ran = pull(&work, &[("fail-on", fail_on), nowhere]);
+        let ran = run_in_pull_request(&work, &[("fail-on", fail_on), nowhere]);
         assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
         assert!(ran.log.contains("use actions/checkout"), "{}", ran.log);
     }
@@ -304,7 +304,7 @@ fn impact_gate_fails() {
 #[ignore = "needs bash, git, jq and python3"]
 fn untrusted_text_is_not_executed() {
     let hostile = "a b; touch pwned; $(touch pwned) `touch pwned` ::set-output name=code::0 ##[set-output name=code]0";
-    let work = Work::with(|folder| {
+    let work = TestRepository::with_commit(|folder| {
         let text = crate::cli::GOOD.replace(
             "name: demo",
             "name: \"demo\\n::set-output name=code::0\\n##[set-output name=code]0\"",
@@ -329,7 +329,7 @@ fn untrusted_text_is_not_executed() {
         "comment-key",
         "comment-author",
     ] {
-        let ran = pull(&work, &[(input, hostile)]);
+        let ran = run_in_pull_request(&work, &[(input, hostile)]);
         assert!(
             !ran.log.contains("unbound variable"),
             "{input}: {}",
@@ -348,17 +348,17 @@ fn untrusted_text_is_not_executed() {
         }
     }
     // No option can be passed off as a base or a path.
-    let ran = pull(&work, &[("base", "--upload-pack=touch pwned;")]);
+    let ran = run_in_pull_request(&work, &[("base", "--upload-pack=touch pwned;")]);
     assert!(!work.checkout().join("pwned").exists(), "{}", ran.log);
-    let ran = pull(&work, &[("paths", "--help")]);
+    let ran = run_in_pull_request(&work, &[("paths", "--help")]);
     assert_eq!(ran.outputs["result"], "3", "{}", ran.log);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn missing_binary_is_built_from_source() {
-    let work = Work::with(more_gpus);
-    let ran = run(&work, &[], true);
+    let work = TestRepository::with_commit(add_gpus);
+    let ran = run_action(&work, &[], true);
     assert_eq!(ran.failed, None, "{}", ran.log);
     let calls = work.read("calls");
     let version = env!("CARGO_PKG_RUST_VERSION");
@@ -372,7 +372,7 @@ fn missing_binary_is_built_from_source() {
         )),
         "{calls}"
     );
-    let cache = &ran.given["Restore gpuc from the cache"];
+    let cache = &ran.step_inputs["Restore gpuc from the cache"];
     let (key, sum) = cache["key"].rsplit_once('-').unwrap();
     assert_eq!(key, "gpuc-Linux-X64-self-hosted");
     assert!(

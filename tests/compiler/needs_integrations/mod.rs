@@ -7,9 +7,9 @@ mod editors;
 mod gitlab;
 mod hooks;
 mod lint;
-mod rights;
 mod runner;
 mod sarif;
+mod workflow_checks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::support::repository;
 const NODE_MODULES: &str = "GPUC_NODE_MODULES";
 
 /// The folder of the fake programs.
-fn standins() -> PathBuf {
+fn fakes_folder() -> PathBuf {
     repository().join("tests/compiler/needs_integrations/bin")
 }
 
@@ -36,15 +36,15 @@ fn yaml(path: &str) -> Value {
 }
 
 /// A repository with a remote and a shallow checkout, as in pipelines.
-struct Work {
+struct TestRepository {
     folder: TempDir,
     /// The target commit of the change.
     base: String,
 }
 
-impl Work {
+impl TestRepository {
     /// Creates a repository with a committed cluster and tree, and a second commit with an edit.
-    fn with(edit: impl FnOnce(&Path)) -> Self {
+    fn with_commit(edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::new().unwrap();
         let mut work = Self {
             folder,
@@ -73,7 +73,7 @@ impl Work {
         let to = work.checkout();
         let clone = ["clone", "-q", "--depth=1", "-b", "change", &url];
         work.git(&author, &[&clone[..], &[to.to_str().unwrap()]].concat());
-        work.answers("### What changes\n\nNothing that runs.\n", 0);
+        work.set_diff_result("### What changes\n\nNothing that runs.\n", 0);
         for name in ["GH", "GITLAB"] {
             let state = json!({
                 "pull": 12, "refuses": null, "calls": [], "comments": [], "notes": [],
@@ -103,7 +103,7 @@ impl Work {
     }
 
     /// Sets the output and the exit code of the fake `gpuc diff`.
-    fn answers(&self, markdown: &str, code: i32) {
+    fn set_diff_result(&self, markdown: &str, code: i32) {
         self.write("diff/markdown", markdown);
         self.write(
             "diff/github",
@@ -134,7 +134,7 @@ impl Work {
 
     /// A command in the environment of a pipeline: fakes first on the path, and no settings of this machine.
     fn command(&self, program: &str) -> Command {
-        let mut paths = vec![standins()];
+        let mut paths = vec![fakes_folder()];
         let path = std::env::var_os("PATH").unwrap_or_default();
         paths.extend(std::env::split_paths(&path));
         let mut command = Command::new(program);
@@ -144,7 +144,7 @@ impl Work {
             .env("LANG", "C.UTF-8")
             .env("HOME", self.path("home"))
             .env("GPUC_BINARY", env!("CARGO_BIN_EXE_gpuc"))
-            .env("GPUC_STANDIN", standins().join("gpuc"))
+            .env("GPUC_STANDIN", fakes_folder().join("gpuc"))
             .env("CALLS", self.path("calls"))
             .env("DIFF", self.path("diff"))
             .env("GH_STATE", self.path("GH"))
@@ -158,7 +158,7 @@ impl Work {
 }
 
 /// Adds GPUs to the cluster and rebuilds its tree.
-fn more_gpus(folder: &Path) {
+fn add_gpus(folder: &Path) {
     let text = GOOD.replace(
         "perNode: 2}, hosts: [node-2]",
         "perNode: 4}, hosts: [node-2]",
@@ -171,12 +171,12 @@ fn more_gpus(folder: &Path) {
 }
 
 /// Sets an unknown GPU model on line 9 of the cluster.
-fn no_such_gpu(folder: &Path) {
+fn use_unknown_gpu(folder: &Path) {
     fs::write(folder.join("gpu-cluster.yaml"), GOOD.replace("A30", "A31")).unwrap();
 }
 
 /// Changes the cluster without rebuilding its tree.
-fn stale(folder: &Path) {
+fn make_tree_stale(folder: &Path) {
     let text = GOOD.replace("gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
     fs::write(folder.join("gpu-cluster.yaml"), text).unwrap();
 }

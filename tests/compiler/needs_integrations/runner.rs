@@ -5,11 +5,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Work, yaml};
+use super::{TestRepository, yaml};
 use crate::support::repository;
 
 /// The result of a run of the action.
-pub(super) struct Ran {
+pub(super) struct ActionResult {
     /// What all steps printed, in order.
     pub(super) log: String,
     /// The step that failed, after which none runs.
@@ -17,7 +17,7 @@ pub(super) struct Ran {
     /// The steps that ran, by name.
     pub(super) steps: Vec<String>,
     /// The inputs of the steps that use other actions.
-    pub(super) given: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) step_inputs: BTreeMap<String, BTreeMap<String, String>>,
     /// The outputs of the action.
     pub(super) outputs: BTreeMap<String, String>,
     /// The job's summary.
@@ -34,7 +34,11 @@ struct Context {
 }
 
 /// Runs the action in the checkout, as for a pull request or a push.
-pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
+pub(super) fn run_action(
+    work: &TestRepository,
+    inputs: &[(&str, &str)],
+    pull: bool,
+) -> ActionResult {
     let action = yaml("action.yml");
     let declared = action["inputs"].as_object().unwrap();
     let mut context = Context {
@@ -50,7 +54,7 @@ pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
     }
     for (name, input) in declared {
         let default = input["default"].as_str().unwrap_or_default();
-        let default = context.text(default);
+        let default = context.substitute(default);
         context.inputs.insert(name.clone(), default);
     }
     for (name, value) in inputs {
@@ -60,18 +64,18 @@ pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
     let steps = action["runs"]["steps"].as_array().unwrap();
     let ids = steps.iter().filter_map(|step| step["id"].as_str());
     context.known = ids.map(str::to_owned).collect();
-    let mut ran = Ran {
+    let mut ran = ActionResult {
         log: String::new(),
         failed: None,
         steps: Vec::new(),
-        given: BTreeMap::new(),
+        step_inputs: BTreeMap::new(),
         outputs: BTreeMap::new(),
         summary: String::new(),
     };
     for step in steps {
         let name = step["name"].as_str().unwrap();
         let wanted = step["if"].as_str().is_none_or(|condition| {
-            let value = context.value(condition);
+            let value = context.evaluate(condition);
             !value.is_empty() && value != "false"
         });
         if !wanted {
@@ -81,11 +85,11 @@ pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
         if step["uses"].is_string() {
             let with = step["with"].as_object().unwrap().iter();
             let with =
-                with.map(|(key, value)| (key.clone(), context.text(value.as_str().unwrap())));
-            ran.given.insert(name.to_owned(), with.collect());
+                with.map(|(key, value)| (key.clone(), context.substitute(value.as_str().unwrap())));
+            ran.step_inputs.insert(name.to_owned(), with.collect());
             continue;
         }
-        let (succeeded, outputs) = shell(work, &context, step, &mut ran);
+        let (succeeded, outputs) = run_step(work, &context, step, &mut ran);
         if let Some(id) = step["id"].as_str() {
             context.steps.insert(id.to_owned(), outputs);
         }
@@ -95,19 +99,19 @@ pub(super) fn run(work: &Work, inputs: &[(&str, &str)], pull: bool) -> Ran {
         }
     }
     for (name, output) in action["outputs"].as_object().unwrap() {
-        let value = context.text(output["value"].as_str().unwrap());
+        let value = context.substitute(output["value"].as_str().unwrap());
         ran.outputs.insert(name.clone(), value);
     }
-    obeys_no_stranger(&ran.log);
+    assert_no_injected_commands(&ran.log);
     ran
 }
 
 /// Runs a step's script as `shell: bash` does.
-fn shell(
-    work: &Work,
+fn run_step(
+    work: &TestRepository,
     context: &Context,
     step: &Value,
-    ran: &mut Ran,
+    ran: &mut ActionResult,
 ) -> (bool, BTreeMap<String, String>) {
     let script = step["run"].as_str().unwrap();
     assert!(
@@ -130,7 +134,7 @@ fn shell(
         .env("GITHUB_RUN_ID", "99")
         .env("RUNNER_TEMP", work.path("temp"));
     for (name, value) in step["env"].as_object().into_iter().flatten() {
-        bash.env(name, context.text(value.as_str().unwrap()));
+        bash.env(name, context.substitute(value.as_str().unwrap()));
     }
     let output = bash.output().unwrap();
     ran.log += &String::from_utf8_lossy(&output.stdout);
@@ -146,7 +150,7 @@ fn shell(
 /// begins with `::`, or has `##[` anywhere, until the word that `stop-commands` gave.
 ///
 /// src/Runner.Common/ActionCommand.cs of actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0
-fn obeys_no_stranger(log: &str) {
+fn assert_no_injected_commands(log: &str) {
     let mut until: Option<String> = None;
     for line in log.lines() {
         let line = line.trim_start();
@@ -170,45 +174,45 @@ fn obeys_no_stranger(log: &str) {
 
 impl Context {
     /// Substitutes the expressions in a text.
-    fn text(&self, text: &str) -> String {
+    fn substitute(&self, text: &str) -> String {
         let mut parts = text.split("${{");
         let mut whole = parts.next().unwrap().to_owned();
         for part in parts {
             let (expression, rest) = part.split_once("}}").unwrap();
-            whole += &self.value(expression);
+            whole += &self.evaluate(expression);
             whole += rest;
         }
         whole
     }
 
     /// Evaluates an expression; false becomes the empty string.
-    fn value(&self, expression: &str) -> String {
+    fn evaluate(&self, expression: &str) -> String {
         let expression = expression.trim();
         if let Some((left, right)) = expression.split_once("||") {
-            let left = self.value(left);
+            let left = self.evaluate(left);
             return if left.is_empty() {
-                self.value(right)
+                self.evaluate(right)
             } else {
                 left
             };
         }
         if let Some((left, right)) = expression.split_once("&&") {
-            let left = self.value(left);
+            let left = self.evaluate(left);
             return if left.is_empty() {
                 left
             } else {
-                self.value(right)
+                self.evaluate(right)
             };
         }
         for (sign, equal) in [("==", true), ("!=", false)] {
             if let Some((left, right)) = expression.split_once(sign) {
-                let holds = (self.value(left) == self.value(right)) == equal;
+                let holds = (self.evaluate(left) == self.evaluate(right)) == equal;
                 return if holds { "true".into() } else { String::new() };
             }
         }
         if let Some(arguments) = expression.strip_prefix("format(") {
             let (form, value) = arguments.trim_end_matches(')').split_once(',').unwrap();
-            return self.value(form).replace("{0}", &self.value(value));
+            return self.evaluate(form).replace("{0}", &self.evaluate(value));
         }
         if let Some(literal) = expression.strip_prefix('\'') {
             return literal.strip_suffix('\'').unwrap().to_owned();

@@ -5,15 +5,15 @@ use std::fs;
 use gpuc_syntax::diag::render::{Format, Options, render};
 use serde_json::Value;
 
-use crate::cli::{GOOD, Place};
-use crate::needs;
+use crate::cli::{GOOD, Workspace};
+use crate::external_data;
 use crate::support::compile_text;
 
 /// Names the schema of SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/>.
 const SCHEMA: &str = "GPUC_SARIF_SCHEMA";
 
 fn validator() -> jsonschema::Validator {
-    let text = fs::read_to_string(needs::path(SCHEMA)).unwrap();
+    let text = fs::read_to_string(external_data::path(SCHEMA)).unwrap();
     // Of a language's name, which gpuc does not give: a bracket that only JavaScript's expressions take.
     let odd = "-[a-zA-Z]{2}]?$";
     assert!(text.contains(odd));
@@ -24,7 +24,7 @@ fn validator() -> jsonschema::Validator {
     options.build(&schema).unwrap()
 }
 
-fn wrong(validator: &jsonschema::Validator, document: &Value) -> Vec<String> {
+fn validation_errors(validator: &jsonschema::Validator, document: &Value) -> Vec<String> {
     let errors = validator.iter_errors(document);
     errors
         .map(|error| format!("{}: {error}", error.instance_path()))
@@ -45,7 +45,12 @@ fn findings_are_valid_sarif() {
             Options::default(),
         );
         let sarif: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(wrong(&validator, &sarif), [""; 0], "{}", code.id);
+        assert_eq!(
+            validation_errors(&validator, &sarif),
+            [""; 0],
+            "{}",
+            code.id
+        );
         for result in sarif["runs"][0]["results"].as_array().unwrap() {
             fixes += usize::from(result.get("fixes").is_some());
             related += usize::from(result.get("relatedLocations").is_some());
@@ -72,7 +77,7 @@ fn findings_are_valid_sarif() {
 #[ignore = "needs SARIF's schema: see tests/README.md"]
 fn paths_are_relative_to_the_repository() {
     let validator = validator();
-    let place = Place::empty();
+    let place = Workspace::empty();
     place.write(
         "a b/ü%[x]/gpu-cluster.yaml",
         &GOOD.replace("model: A30", "model: A31"),
@@ -81,9 +86,9 @@ fn paths_are_relative_to_the_repository() {
     for path in [".", "./a b/../a b/ü%[x]"] {
         let ran = place
             .run(&["check", "--format", "sarif", path])
-            .ends_with(2);
+            .expect_code(2);
         let sarif: Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(wrong(&validator, &sarif), [""; 0]);
+        assert_eq!(validation_errors(&validator, &sarif), [""; 0]);
         let results = sarif["runs"][0]["results"].as_array().unwrap();
         let uris: Vec<_> = results
             .iter()
@@ -102,16 +107,16 @@ fn paths_are_relative_to_the_repository() {
     }
     // The schema refuses what is not in it.
     let mut sarif: Value = serde_json::from_str(
-        &Place::with(GOOD)
+        &Workspace::with(GOOD)
             .run(&["check", "--format", "sarif"])
             .stdout,
     )
     .unwrap();
-    assert_eq!(wrong(&validator, &sarif), [""; 0]);
+    assert_eq!(validation_errors(&validator, &sarif), [""; 0]);
     let good = sarif.clone();
     sarif["runs"][0]["tool"]["driver"]["helpUrl"] = "x".into();
-    assert!(!wrong(&validator, &sarif).is_empty());
+    assert!(!validation_errors(&validator, &sarif).is_empty());
     sarif = good;
     sarif["$schema"] = "no uri".into();
-    assert!(!wrong(&validator, &sarif).is_empty());
+    assert!(!validation_errors(&validator, &sarif).is_empty());
 }

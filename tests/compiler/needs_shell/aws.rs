@@ -3,14 +3,14 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
-use super::life::{self, Case};
-use super::shared::{self, Shared, without};
+use super::external_settings::{self, ExternalSettings, without_keys};
+use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
     config: include_str!("aws.yaml"),
     before: "",
-    elsewhere: "standin-state set-string eks.account 999999999999",
+    other_account: "standin-state set-string eks.account 999999999999",
     settled: &[],
     drift,
 };
@@ -22,16 +22,16 @@ static EXISTING: Case = Case {
         head='apiVersion: eksctl.io/v1alpha5, kind: ClusterConfig'
         groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
         eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
 
 /// A new cluster in a network that is there.
-static HOUSED: Case = Case {
+static EXISTING_NETWORK: Case = Case {
     config: include_str!("aws-network.yaml"),
     before: "",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
@@ -40,7 +40,7 @@ static HOUSED: Case = Case {
 static KARPENTER: Case = Case {
     config: include_str!("aws-karpenter.yaml"),
     before: "",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
@@ -74,7 +74,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "subnets" => network["subnetIds"] = json!(["subnet-0ffffffffffffffff"]),
         "security groups" => network["securityGroupIds"] = json!(["sg-0ffffffffffffffff"]),
         "API server endpoint" => {
-            let now = field.want["endpointPublicAccess"].as_bool().unwrap();
+            let now = field.desired["endpointPublicAccess"].as_bool().unwrap();
             network["endpointPublicAccess"] = json!(!now);
         }
         "VPC range" => cluster["tags"]["gpuc.dev/vpc-cidr"] = json!("10.99.0.0/16"),
@@ -97,7 +97,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         }
         "zones or subnets" => group["tags"]["gpuc.dev/place"] = json!("us-east-1f"),
         "capacity" => {
-            let other = if field.want == "SPOT" {
+            let other = if field.desired == "SPOT" {
                 "ON_DEMAND"
             } else {
                 "SPOT"
@@ -107,7 +107,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "capacity reservation" => group["tags"]["gpuc.dev/reservation"] = json!("cr-0fffffff"),
         "disk size in GiB" => group["tags"]["gpuc.dev/disk-gib"] = json!("77"),
         "EFA" => {
-            let other = if field.want == "yes" { "no" } else { "yes" };
+            let other = if field.desired == "yes" { "no" } else { "yes" };
             group["tags"]["gpuc.dev/efa"] = json!(other);
         }
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
@@ -127,14 +127,14 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
             group["tags"][other] = json!("label");
         }
         "local disks" => {
-            let now = field.want == "scratch";
+            let now = field.desired == "scratch";
             group["tags"]["gpuc.dev/local-disks"] = json!(if now { "none" } else { "scratch" });
         }
         "upgrade settings" => {
             group["updateConfig"] = json!({"maxUnavailablePercentage": 33});
         }
         "node repair" => {
-            let now = field.want.as_bool().unwrap();
+            let now = field.desired.as_bool().unwrap();
             group["nodeRepairConfig"] = json!({"enabled": !now});
         }
         "number of nodes" => {
@@ -149,7 +149,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn cluster_is_created_once() {
-    let state = life::is_made_once(&RICH);
+    let state = lifecycle::assert_created_once(&RICH);
     let eks = &state["eks"];
     let cluster = &eks["clusters"]["rich"];
     assert_eq!(cluster["version"], "1.34");
@@ -196,21 +196,21 @@ fn cluster_is_created_once() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn existing_cluster_gets_its_pool() {
-    let state = life::is_made_once(&EXISTING);
+    let state = lifecycle::assert_created_once(&EXISTING);
     let groups: Vec<_> = state["eks"]["nodegroups"]
         .as_object()
         .unwrap()
         .keys()
         .collect();
     assert_eq!(groups, ["gpu-a", "infer"]);
-    life::is_made_once(&HOUSED);
+    lifecycle::assert_created_once(&EXISTING_NETWORK);
 }
 
-const PICTURE: &str = "k8s.io/cluster-autoscaler/node-template/label";
+const NODE_TEMPLATE_LABEL: &str = "k8s.io/cluster-autoscaler/node-template/label";
 
-static SHARED: Shared = Shared {
+static SHARED: ExternalSettings = ExternalSettings {
     case: &RICH,
-    leaves: &[
+    removals: &[
         (
             r#"cost center: "ml: a/b", owner: platform"#,
             "owner: platform",
@@ -218,28 +218,28 @@ static SHARED: Shared = Shared {
         (r#"acme.dev/tier: gold, rack: "007""#, "acme.dev/tier: gold"),
         ("- {key: batch, effect: PreferNoSchedule}", ""),
     ],
-    plant: |state| {
+    add_external: |state| {
         let eks = &mut state["eks"];
         eks["clusters"]["rich"]["tags"]["bill to"] = json!("x");
         let group = &mut eks["nodegroups"]["infer"];
         group["tags"]["bill to"] = json!("x");
-        group["tags"][format!("{PICTURE}/theirs")] = json!("left");
+        group["tags"][format!("{NODE_TEMPLATE_LABEL}/theirs")] = json!("left");
         group["labels"]["theirs.dev/zone"] = json!("left");
         let taint = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
         let taints = group["taints"].as_array().unwrap().iter();
         let taints = taints.filter(|it| **it != taint).cloned();
         group["taints"] = taints.chain([taint.clone()]).collect();
     },
-    spoil: |state| {
+    change_own: |state| {
         let eks = &mut state["eks"];
         eks["clusters"]["rich"]["tags"]["owner"] = json!("nobody");
         let group = &mut eks["nodegroups"]["infer"];
         group["tags"]["gpuc.dev/labels"] = json!("nothing");
-        group["tags"][format!("{PICTURE}/rack")] = json!("1");
+        group["tags"][format!("{NODE_TEMPLATE_LABEL}/rack")] = json!("1");
         group["labels"]["rack"] = json!("1");
         group["taints"][0]["value"] = json!("no");
     },
-    shown: |state| {
+    observed_sets: |state| {
         let eks = &state["eks"];
         let group = &eks["nodegroups"]["infer"];
         let mut taints = group["taints"].as_array().unwrap().clone();
@@ -255,7 +255,7 @@ static SHARED: Shared = Shared {
             "gpuc.dev/disk",
             "gpuc.dev/place",
         ];
-        let tags = without(&group["tags"], &theirs);
+        let tags = without_keys(&group["tags"], &theirs);
         let of_cluster = [
             "Name",
             "alpha.eksctl.io/",
@@ -264,14 +264,14 @@ static SHARED: Shared = Shared {
             "gpuc.dev/cluster-zones",
         ];
         json!({
-            "cluster": without(&eks["clusters"]["rich"]["tags"], &of_cluster),
-            "tags": without(&tags, &["k8s.io/"]),
-            "picture": without(&tags, &["gpuc", "bill", "owner", "cost"]),
-            "labels": without(&group["labels"], &["alpha.eksctl.io/"]),
+            "cluster": without_keys(&eks["clusters"]["rich"]["tags"], &of_cluster),
+            "tags": without_keys(&tags, &["k8s.io/"]),
+            "picture": without_keys(&tags, &["gpuc", "bill", "owner", "cost"]),
+            "labels": without_keys(&group["labels"], &["alpha.eksctl.io/"]),
             "taints": taints,
         })
     },
-    kept: &[
+    retention_messages: &[
         "EKS cluster rich: tags: not managed by gpuc, kept: bill to\n",
         "EKS node group infer: tags: not managed by gpuc, kept: bill to\n",
         "EKS node group infer: labels: not managed by gpuc, kept: theirs.dev/zone\n",
@@ -333,54 +333,54 @@ fn foreign_settings_are_unchanged() {
         },
         "taints": [gpu, theirs],
     });
-    shared::others_are_left_alone(&SHARED, &planted, &left);
+    external_settings::assert_external_settings_are_kept(&SHARED, &planted, &left);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    life::every_field_occurs(&[&RICH, &EXISTING, &HOUSED, &KARPENTER]);
-    life::drift_is_corrected(&RICH);
+    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING, &EXISTING_NETWORK, &KARPENTER]);
+    lifecycle::assert_drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
-    life::drift_is_corrected(&EXISTING);
-    life::drift_is_corrected(&HOUSED);
+    lifecycle::assert_drift_is_corrected(&EXISTING);
+    lifecycle::assert_drift_is_corrected(&EXISTING_NETWORK);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn wrong_account_is_unchanged() {
-    life::asks_who_it_talks_to(&RICH);
-    life::an_outage_is_no_absence(&RICH);
+    lifecycle::assert_identity_is_checked(&RICH);
+    lifecycle::assert_outage_is_not_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn everything_is_read_before_changes() {
-    life::everything_is_read_before_changes(&RICH);
+    lifecycle::assert_reads_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn interruptions_are_survived() {
-    life::survives_being_killed(&RICH);
+    lifecycle::assert_resumable(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_deletes_what_was_created() {
-    life::is_taken_down(&RICH);
-    life::is_taken_down(&EXISTING);
+    lifecycle::assert_teardown(&RICH);
+    lifecycle::assert_teardown(&EXISTING);
 }
 
 /// Machines that Karpenter made are in no node group. They go after nothing makes new ones, and before the cluster.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_deletes_karpenter_nodes() {
-    let stage = KARPENTER.applied();
+    let stage = KARPENTER.stage_after_first_run();
     let mut world = stage.state();
     let machine = |cluster: &str, pool: &str| {
         let owner = format!("kubernetes.io/cluster/{cluster}");
@@ -391,8 +391,10 @@ fn teardown_deletes_karpenter_nodes() {
         "i-3": machine("karp", "other"), "i-4": machine("another", "infer"),
     });
     stage.set_state(&world);
-    let run = stage.run("teardown.sh", &["--yes", "karp"]).went_well();
-    let changes: Vec<_> = run.mutating().into_iter().collect();
+    let run = stage
+        .run("teardown.sh", &["--yes", "karp"])
+        .expect_success();
+    let changes: Vec<_> = run.mutating_calls().into_iter().collect();
     let said: Vec<_> = changes
         .iter()
         .map(|call| call.words[..3].join(" "))
@@ -403,7 +405,7 @@ fn teardown_deletes_karpenter_nodes() {
         "eksctl delete nodegroup",
         "eksctl delete cluster",
     ];
-    assert_eq!(said, expected, "{}", run.said);
+    assert_eq!(said, expected, "{}", run.stderr);
     let left = &stage.state()["eks"]["instances"];
     for (name, state) in [
         ("i-1", "terminated"),
@@ -414,13 +416,13 @@ fn teardown_deletes_karpenter_nodes() {
         assert_eq!(left[name]["state"], state, "{name}");
     }
     let again = stage.run("teardown.sh", &["--yes", "karp"]);
-    again.went_well().changed_nothing();
+    again.expect_success().expect_no_changes();
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn karpenter_stack_is_created_once_and_drift_is_corrected() {
-    let state = life::is_made_once(&KARPENTER);
+    let state = lifecycle::assert_created_once(&KARPENTER);
     let groups = state["eks"]["nodegroups"].as_object().unwrap();
     assert_eq!(groups.keys().collect::<Vec<_>>(), ["system"]);
     let template = &state["eks"]["stacks"]["karpenter-karp"]["_template"];
@@ -428,22 +430,22 @@ fn karpenter_stack_is_created_once_and_drift_is_corrected() {
         template["Resources"]["Queue"]["Properties"]["QueueName"],
         "karpenter-karp"
     );
-    life::drift_is_corrected(&KARPENTER);
-    life::an_outage_is_no_absence(&KARPENTER);
-    hostile::texts(&KARPENTER, None);
+    lifecycle::assert_drift_is_corrected(&KARPENTER);
+    lifecycle::assert_outage_is_not_absence(&KARPENTER);
+    hostile::assert_hostile_texts_are_safe(&KARPENTER, None);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn health_is_verified() {
-    verify::healthy_and_not(&RICH);
-    verify::healthy_and_not(&EXISTING);
+    verify::assert_health_is_verified(&RICH);
+    verify::assert_health_is_verified(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_rejected_or_passed_through() {
-    hostile::texts(&RICH, None);
-    hostile::texts(&EXISTING, Some("cloud"));
-    hostile::texts(&HOUSED, Some("cloud"));
+    hostile::assert_hostile_texts_are_safe(&RICH, None);
+    hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
+    hostile::assert_hostile_texts_are_safe(&EXISTING_NETWORK, Some("cloud"));
 }

@@ -3,14 +3,14 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
-use super::life::{self, Case};
-use super::shared::{self, Shared};
+use super::external_settings::{self, ExternalSettings};
+use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
     config: include_str!("azure.yaml"),
     before: "",
-    elsewhere: "
+    other_account: "
         standin-state set-string aks.account.id 99999999-9999-9999-9999-999999999999
         standin-state set-string aks.account.name somebody-elses
         standin-state set aks.subscriptions '[]'",
@@ -25,7 +25,7 @@ static EXISTING: Case = Case {
         az aks create --resource-group theirs --name Theirs --kubernetes-version 1.34 \\
           --no-ssh-key --output none
         az aks nodepool add --resource-group theirs --cluster-name Theirs --name old --output none",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
@@ -51,7 +51,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "network" => cluster["networkProfile"]["networkPluginMode"] = json!(null),
         "network policies" => cluster["networkProfile"]["networkPolicy"] = json!("none"),
         "private API server" => {
-            let now = field.want.as_bool().unwrap();
+            let now = field.desired.as_bool().unwrap();
             cluster["apiServerAccessProfile"] = json!({"enablePrivateCluster": !now});
         }
         "Kubernetes version" => cluster["kubernetesVersion"] = json!("1.33.5"),
@@ -78,7 +78,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "VM size" => pool["vmSize"] = json!("Standard_D2s_v5"),
         "priority" => {
-            let other = if field.want == "Spot" {
+            let other = if field.desired == "Spot" {
                 "Regular"
             } else {
                 "Spot"
@@ -97,7 +97,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         }
         "disk size" => pool["osDiskSizeGb"] = json!(77),
         "disk type" => {
-            let other = if field.want == "Managed" {
+            let other = if field.desired == "Managed" {
                 "Ephemeral"
             } else {
                 "Managed"
@@ -106,7 +106,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         }
         "maximum pods per node" => pool["maxPods"] = json!(9),
         "GPU driver" => {
-            let other = if field.want == "Install" {
+            let other = if field.desired == "Install" {
                 "None"
             } else {
                 "Install"
@@ -117,14 +117,14 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "operating system" => pool["osSku"] = json!("AzureLinux"),
         "Kubernetes version" => pool["orchestratorVersion"] = json!("1.33.5"),
         "mode" => {
-            let other = if field.want == "System" {
+            let other = if field.desired == "System" {
                 "User"
             } else {
                 "System"
             };
             pool["mode"] = json!(other);
         }
-        "autoscaling" if field.want["enabled"] == json!(true) => pool["maxCount"] = json!(77),
+        "autoscaling" if field.desired["enabled"] == json!(true) => pool["maxCount"] = json!(77),
         "autoscaling" => {
             pool["enableAutoScaling"] = json!(true);
             pool["minCount"] = json!(1);
@@ -151,7 +151,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn cluster_is_created_once() {
-    let state = life::is_made_once(&RICH);
+    let state = lifecycle::assert_created_once(&RICH);
     let aks = &state["aks"];
     assert_eq!(aks["groups"]["ml.(prod)"]["location"], "eastus");
     let cluster = &aks["clusters"]["rich"];
@@ -204,14 +204,14 @@ fn cluster_is_created_once() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn existing_cluster_gets_its_pool() {
-    let state = life::is_made_once(&EXISTING);
+    let state = lifecycle::assert_created_once(&EXISTING);
     let pools: Vec<_> = state["aks"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "nodepool1", "old"]);
 }
 
-static SHARED: Shared = Shared {
+static SHARED: ExternalSettings = ExternalSettings {
     case: &RICH,
-    leaves: &[
+    removals: &[
         (
             r#"cost center: "ml & co", owner: platform"#,
             r#"cost center: "ml & co""#,
@@ -222,7 +222,7 @@ static SHARED: Shared = Shared {
             "taints: []",
         ),
     ],
-    plant: |state| {
+    add_external: |state| {
         let aks = &mut state["aks"];
         aks["clusters"]["rich"]["tags"]["bill to"] = json!("a=b 'c' $d\n;e");
         let pool = &mut aks["pools"]["infer"];
@@ -234,7 +234,7 @@ static SHARED: Shared = Shared {
             .cloned();
         pool["nodeTaints"] = taints.chain([json!("theirs=x:NoExecute")]).collect();
     },
-    spoil: |state| {
+    change_own: |state| {
         let aks = &mut state["aks"];
         aks["clusters"]["rich"]["tags"]["owner"] = json!("nobody");
         let pool = &mut aks["pools"]["infer"];
@@ -242,7 +242,7 @@ static SHARED: Shared = Shared {
         pool["nodeLabels"]["rack"] = json!("1");
         pool["nodeTaints"][0] = json!("batch=no:NoExecute");
     },
-    shown: |state| {
+    observed_sets: |state| {
         let aks = &state["aks"];
         let pool = &aks["pools"]["infer"];
         let mut taints: Vec<_> = pool["nodeTaints"].as_array().unwrap().iter().collect();
@@ -252,7 +252,7 @@ static SHARED: Shared = Shared {
             "tags": pool["tags"], "labels": pool["nodeLabels"], "taints": taints,
         })
     },
-    kept: &[
+    retention_messages: &[
         "AKS cluster rich: tags: not managed by gpuc, kept: bill to\n",
         "AKS node pool infer: tags: not managed by gpuc, kept: bill to\n",
         "AKS node pool infer: labels: not managed by gpuc, kept: theirs.dev/zone\n",
@@ -291,14 +291,14 @@ fn foreign_settings_are_unchanged() {
         },
         "taints": [of_spot, "theirs=x:NoExecute"],
     });
-    shared::others_are_left_alone(&SHARED, &planted, &left);
+    external_settings::assert_external_settings_are_kept(&SHARED, &planted, &left);
 }
 
 /// Azure takes tags for one whose names differ by case, and may show the case of whoever wrote first.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn tags_are_case_insensitive() {
-    let stage = RICH.applied();
+    let stage = RICH.stage_after_first_run();
     let mut world = stage.state();
     let tags = world["aks"]["pools"]["infer"]["tags"]
         .as_object_mut()
@@ -310,9 +310,9 @@ fn tags_are_case_insensitive() {
     stage.set_state(&world);
     let run = stage
         .run("pool-infer.sh", &[])
-        .went_well()
-        .changed_nothing();
-    assert!(!run.said.contains("kept"), "{}", run.said);
+        .expect_success()
+        .expect_no_changes();
+    assert!(!run.stderr.contains("kept"), "{}", run.stderr);
 }
 
 /// What `az` cannot write back stops the script before that set is written, not after it is lost.
@@ -331,12 +331,12 @@ fn unsupported_by_az_stops_the_script() {
             "az cannot write the taint bare:NoSchedule",
         ),
     ] {
-        let stage = RICH.applied();
+        let stage = RICH.stage_after_first_run();
         let mut world = stage.state();
         world["aks"]["pools"]["infer"][set] = theirs;
         stage.set_state(&world);
         let run = stage.run("pool-infer.sh", &[]);
-        run.was_refused(why);
+        run.expect_refusal(why);
         assert_eq!(stage.state(), world);
     }
 }
@@ -344,52 +344,52 @@ fn unsupported_by_az_stops_the_script() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    life::every_field_occurs(&[&RICH, &EXISTING]);
-    life::drift_is_corrected(&RICH);
+    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING]);
+    lifecycle::assert_drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
-    life::drift_is_corrected(&EXISTING);
+    lifecycle::assert_drift_is_corrected(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn wrong_subscription_is_unchanged() {
-    life::asks_who_it_talks_to(&RICH);
-    life::an_outage_is_no_absence(&RICH);
+    lifecycle::assert_identity_is_checked(&RICH);
+    lifecycle::assert_outage_is_not_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn everything_is_read_before_changes() {
-    life::everything_is_read_before_changes(&RICH);
+    lifecycle::assert_reads_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn interruptions_are_survived() {
-    life::survives_being_killed(&RICH);
+    lifecycle::assert_resumable(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_deletes_what_was_created() {
-    life::is_taken_down(&RICH);
-    life::is_taken_down(&EXISTING);
+    lifecycle::assert_teardown(&RICH);
+    lifecycle::assert_teardown(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn health_is_verified() {
-    verify::healthy_and_not(&RICH);
-    verify::healthy_and_not(&EXISTING);
+    verify::assert_health_is_verified(&RICH);
+    verify::assert_health_is_verified(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_rejected_or_passed_through() {
-    hostile::texts(&RICH, None);
-    hostile::texts(&EXISTING, Some("cloud"));
+    hostile::assert_hostile_texts_are_safe(&RICH, None);
+    hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
 }

@@ -3,14 +3,14 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
-use super::life::{self, Case};
-use super::shared::{self, Shared, without};
+use super::external_settings::{self, ExternalSettings, without_keys};
+use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
     before: "",
-    elsewhere: r#"standin-state set gke.projects '["somebody-elses"]'"#,
+    other_account: r#"standin-state set gke.projects '["somebody-elses"]'"#,
     settled: &[],
     drift,
 };
@@ -21,7 +21,7 @@ static EXISTING: Case = Case {
         place='--project=acme-ml-prod --location=us-central1-a'
         gcloud container clusters create theirs $place --cluster-version=1.34.1-gke.1 >/dev/null
         gcloud container node-pools create old $place --cluster=theirs >/dev/null",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
@@ -29,7 +29,7 @@ static EXISTING: Case = Case {
 static DIRECT: Case = Case {
     config: include_str!("gcp-gpudirect.yaml"),
     before: "",
-    elsewhere: RICH.elsewhere,
+    other_account: RICH.other_account,
     settled: &[],
     drift,
 };
@@ -58,7 +58,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         "subnetwork" => cluster["subnetwork"] = json!("other"),
         "private nodes" => {
-            let now = field.want.as_bool().unwrap();
+            let now = field.desired.as_bool().unwrap();
             cluster["networkConfig"]["defaultEnablePrivateNodes"] = json!(!now);
             cluster["privateClusterConfig"] = json!({"enablePrivateNodes": !now});
         }
@@ -93,19 +93,19 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
     let config = &mut pool["config"];
     match field.kind.name {
         "machine type" => config["machineType"] = json!("e2-standard-32"),
-        "GPUs" if field.want == json!([]) => {
+        "GPUs" if field.desired == json!([]) => {
             config["accelerators"] =
                 json!([{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]);
         }
         "GPUs" => config["accelerators"][0]["acceleratorType"] = json!("nvidia-tesla-k80"),
         "GPU driver and sharing" => {
-            let now = &field.want["driver"] == "LATEST";
+            let now = &field.desired["driver"] == "LATEST";
             let other = if now { "DEFAULT" } else { "LATEST" };
             let driver = &mut config["accelerators"][0]["gpuDriverInstallationConfig"];
             driver["gpuDriverVersion"] = json!(other);
         }
         "local SSDs" => config["localNvmeSsdBlockConfig"]["localSsdCount"] = json!(1),
-        "spot capacity" => config["spot"] = json!(!field.want.as_bool().unwrap()),
+        "spot capacity" => config["spot"] = json!(!field.desired.as_bool().unwrap()),
         "reservation" => {
             config["reservationAffinity"] = json!({
                 "consumeReservationType": "SPECIFIC_RESERVATION",
@@ -120,7 +120,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "placement" => pool["placementPolicy"] = json!({"policyName": "other"}),
         "maximum pods per node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
         "node image" => {
-            let now = field.want == "COS_CONTAINERD";
+            let now = field.desired == "COS_CONTAINERD";
             let other = if now {
                 "UBUNTU_CONTAINERD"
             } else {
@@ -136,7 +136,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             config["resourceLabels"]["extra"] = json!("label");
             config["resourceLabels"]["gpuc-labels"] = json!("yde5di");
         }
-        "autoscaling" if field.want.is_null() => {
+        "autoscaling" if field.desired.is_null() => {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
         }
         "autoscaling" => pool["autoscaling"]["totalMaxNodeCount"] = json!(77),
@@ -157,7 +157,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn cluster_is_created_once() {
-    let state = life::is_made_once(&RICH);
+    let state = lifecycle::assert_created_once(&RICH);
     let gke = &state["gke"];
     let cluster = &gke["clusters"]["rich"];
     assert_eq!(cluster["releaseChannel"], json!({"channel": "STABLE"}));
@@ -215,14 +215,14 @@ fn cluster_is_created_once() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn existing_cluster_gets_its_pool() {
-    let state = life::is_made_once(&EXISTING);
+    let state = lifecycle::assert_created_once(&EXISTING);
     let pools: Vec<_> = state["gke"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["default-pool", "infer", "old"]);
 }
 
-static SHARED: Shared = Shared {
+static SHARED: ExternalSettings = ExternalSettings {
     case: &RICH,
-    leaves: &[
+    removals: &[
         ("owner: platform, cost-center: ml", "cost-center: ml"),
         (r#"acme.dev/tier: gold, rack: "007""#, "acme.dev/tier: gold"),
         (
@@ -231,7 +231,7 @@ static SHARED: Shared = Shared {
         ),
         ("tags: {tier: gold}", "tags: {}"),
     ],
-    plant: |state| {
+    add_external: |state| {
         let gke = &mut state["gke"];
         gke["clusters"]["rich"]["resourceLabels"]["billing"] = json!("x1");
         let config = &mut gke["pools"]["infer"]["config"];
@@ -242,7 +242,7 @@ static SHARED: Shared = Shared {
         let taints = taints.into_iter().filter(|it| *it != taint);
         config["taints"] = taints.chain([taint.clone()]).collect();
     },
-    spoil: |state| {
+    change_own: |state| {
         let gke = &mut state["gke"];
         gke["clusters"]["rich"]["resourceLabels"]["owner"] = json!("nobody");
         let config = &mut gke["pools"]["infer"]["config"];
@@ -250,7 +250,7 @@ static SHARED: Shared = Shared {
         config["labels"]["gpuc.dev/labels"] = json!("aaaaaa");
         config["taints"][0]["value"] = json!("no");
     },
-    shown: |state| {
+    observed_sets: |state| {
         let gke = &state["gke"];
         let config = &gke["pools"]["infer"]["config"];
         let mut taints = config["taints"].as_array().unwrap().clone();
@@ -258,12 +258,12 @@ static SHARED: Shared = Shared {
         taints.sort_by_key(|taint| taint["key"].to_string());
         json!({
             "cluster": gke["clusters"]["rich"]["resourceLabels"],
-            "resources": without(&config["resourceLabels"], &["goog-"]),
+            "resources": without_keys(&config["resourceLabels"], &["goog-"]),
             "labels": config["labels"],
             "taints": taints,
         })
     },
-    kept: &[
+    retention_messages: &[
         "GKE cluster rich: resource labels: not managed by gpuc, kept: billing\n",
         "GKE node pool infer: resource labels: not managed by gpuc, kept: billing\n",
         "GKE node pool infer: node labels: not managed by gpuc, kept: theirs.dev/zone\n",
@@ -295,20 +295,20 @@ fn foreign_settings_are_unchanged() {
         },
         "taints": [theirs],
     });
-    shared::others_are_left_alone(&SHARED, &planted, &left);
+    external_settings::assert_external_settings_are_kept(&SHARED, &planted, &left);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    life::every_field_occurs(&[&RICH, &EXISTING, &DIRECT]);
-    life::drift_is_corrected(&RICH);
+    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING, &DIRECT]);
+    lifecycle::assert_drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn gpu_interfaces_are_created_once_and_drift_is_reported() {
-    let state = life::is_made_once(&DIRECT);
+    let state = lifecycle::assert_created_once(&DIRECT);
     let gke = &state["gke"];
     let shown = &gke["clusters"]["rich"]["networkConfig"];
     assert_eq!(shown["enableMultiNetworking"], json!(true));
@@ -320,52 +320,52 @@ fn gpu_interfaces_are_created_once_and_drift_is_reported() {
         json!({"network": "gpu-3", "subnetwork": "gpu-3-sub"})
     );
     assert_eq!(pool["config"]["gvnic"], json!({"enabled": true}));
-    life::drift_is_corrected(&DIRECT);
-    life::is_taken_down(&DIRECT);
+    lifecycle::assert_drift_is_corrected(&DIRECT);
+    lifecycle::assert_teardown(&DIRECT);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
-    life::drift_is_corrected(&EXISTING);
+    lifecycle::assert_drift_is_corrected(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn wrong_project_is_unchanged() {
-    life::asks_who_it_talks_to(&RICH);
-    life::an_outage_is_no_absence(&RICH);
+    lifecycle::assert_identity_is_checked(&RICH);
+    lifecycle::assert_outage_is_not_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn everything_is_read_before_changes() {
-    life::everything_is_read_before_changes(&RICH);
+    lifecycle::assert_reads_before_changes(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn interruptions_are_survived() {
-    life::survives_being_killed(&RICH);
+    lifecycle::assert_resumable(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_deletes_what_was_created() {
-    life::is_taken_down(&RICH);
-    life::is_taken_down(&EXISTING);
+    lifecycle::assert_teardown(&RICH);
+    lifecycle::assert_teardown(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn health_is_verified() {
-    verify::healthy_and_not(&RICH);
-    verify::healthy_and_not(&EXISTING);
+    verify::assert_health_is_verified(&RICH);
+    verify::assert_health_is_verified(&EXISTING);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_rejected_or_passed_through() {
-    hostile::texts(&RICH, None);
-    hostile::texts(&EXISTING, Some("cloud"));
+    hostile::assert_hostile_texts_are_safe(&RICH, None);
+    hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
 }

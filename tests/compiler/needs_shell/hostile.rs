@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use gpuc_syntax::diag::Severity;
 use serde_json::Value;
 
-use super::life::Case;
-use super::stage::{Run, Stage};
+use super::environment::{Environment, RunResult};
+use super::lifecycle::Case;
 use super::verify;
 use crate::support::compile_text;
 
 /// Texts with special meaning to a shell, jq, YAML, printf, or command-line parsers.
-fn texts_that_hurt() -> Vec<String> {
+fn hostile_texts() -> Vec<String> {
     let mut texts = [
         "it's \"quoted\" `touch pwned`",
         "$(touch pwned)",
@@ -36,21 +36,21 @@ fn texts_that_hurt() -> Vec<String> {
 
 /// Replaces each text below a key of the file, or in the whole file, including label and tag keys, by hostile ones.
 /// Accepted files are applied: no text may be executed, and programs must get exactly the arguments of the plan.
-pub(crate) fn texts(case: &Case, below: Option<&str>) {
+pub(crate) fn assert_hostile_texts_are_safe(case: &Case, below: Option<&str>) {
     let config: Value = serde_yaml::from_str(case.config).unwrap();
     let mut places = Vec::new();
     walk(&config, &mut Vec::new(), &mut places);
     places.retain(|(path, _)| below.is_none_or(|below| path[0] == below));
     assert!(places.len() > 8, "{places:?}");
-    let mut taken: BTreeMap<String, Vec<(Place, String)>> = BTreeMap::new();
-    let texts = texts_that_hurt();
+    let mut taken: BTreeMap<String, Vec<(TextLocation, String)>> = BTreeMap::new();
+    let texts = hostile_texts();
     for (number, place) in places.iter().enumerate() {
         // A third of them at each place: all of them together try every text at every kind of place.
         for text in texts.iter().skip(number % 3).step_by(3).cloned() {
             let Some(changed) = replaced(&config, place, &text) else {
                 continue;
             };
-            if is_taken(&changed, place, &text) {
+            if is_accepted(&changed, place, &text) {
                 taken
                     .entry(text.clone())
                     .or_default()
@@ -59,15 +59,15 @@ pub(crate) fn texts(case: &Case, below: Option<&str>) {
         }
     }
     // As many at once as go together, so that a few runs try them all.
-    while let Some((mut changed, renamed)) = next_together(&config, &mut taken) {
-        applies(case, &mut changed, &renamed);
+    while let Some((mut changed, renamed)) = next_combined_file(&config, &mut taken) {
+        assert_applies(case, &mut changed, &renamed);
     }
 }
 
 /// A path, and whether its last key is replaced instead of the value.
-type Place = (Vec<String>, bool);
+type TextLocation = (Vec<String>, bool);
 
-fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Place>) {
+fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<TextLocation>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(map) => map
             .iter()
@@ -94,7 +94,7 @@ fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Place>) {
     }
 }
 
-fn replaced(config: &Value, (path, is_key): &Place, text: &str) -> Option<Value> {
+fn replaced(config: &Value, (path, is_key): &TextLocation, text: &str) -> Option<Value> {
     let mut config = config.clone();
     let (last, way) = path.split_last()?;
     let mut parent = &mut config;
@@ -119,7 +119,7 @@ fn replaced(config: &Value, (path, is_key): &Place, text: &str) -> Option<Value>
 }
 
 /// Whether gpuc takes the file. If not it says so, and a finding stands at the line of the text or speaks of it.
-fn is_taken(config: &Value, place: &Place, text: &str) -> bool {
+fn is_accepted(config: &Value, place: &TextLocation, text: &str) -> bool {
     let source = serde_json::to_string_pretty(config).unwrap();
     let outcome = compile_text(&source);
     let errors: Vec<_> = outcome
@@ -158,16 +158,16 @@ fn is_taken(config: &Value, place: &Place, text: &str) -> bool {
 }
 
 /// The old and the new text.
-type Renamed = Vec<(String, String)>;
+type Replacements = Vec<(String, String)>;
 
 /// A file with as many hostile texts as can be combined, one at each location.
-fn next_together(
+fn next_combined_file(
     config: &Value,
-    taken: &mut BTreeMap<String, Vec<(Place, String)>>,
-) -> Option<(Value, Renamed)> {
+    taken: &mut BTreeMap<String, Vec<(TextLocation, String)>>,
+) -> Option<(Value, Replacements)> {
     let mut changed = config.clone();
-    let mut renamed = Renamed::new();
-    let mut used: Vec<Place> = Vec::new();
+    let mut renamed = Replacements::new();
+    let mut used: Vec<TextLocation> = Vec::new();
     for places in taken.values_mut() {
         places.retain(|(place, text)| {
             // A key that was replaced is not on the way any more.
@@ -181,7 +181,7 @@ fn next_together(
             if outcome.compilations.iter().any(|one| one.output.is_none()) {
                 return true;
             }
-            if let Some(was) = at(&changed, &place.0)
+            if let Some(was) = value_at(&changed, &place.0)
                 .and_then(Value::as_str)
                 .filter(|_| !place.1)
             {
@@ -195,7 +195,7 @@ fn next_together(
     (!used.is_empty()).then_some((changed, renamed))
 }
 
-fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+fn value_at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, part| match value {
         Value::Array(items) => items.get(part.parse::<usize>().ok()?),
         other => other.get(part),
@@ -203,7 +203,7 @@ fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
 }
 
 /// The world with other names: what the file says is there must be there under its new name.
-fn rename(world: &Value, renamed: &Renamed) -> Value {
+fn rename_in_state(world: &Value, renamed: &Replacements) -> Value {
     let new = |text: &String| {
         let parts = text.split('/').map(|part| {
             let found = renamed.iter().find(|(was, _)| was == part);
@@ -213,57 +213,67 @@ fn rename(world: &Value, renamed: &Renamed) -> Value {
     };
     match world {
         Value::String(text) => Value::String(new(text)),
-        Value::Array(items) => items.iter().map(|item| rename(item, renamed)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| rename_in_state(item, renamed))
+            .collect(),
         Value::Object(map) => {
             let entries = map.iter();
             entries
-                .map(|(key, value)| (new(key), rename(value, renamed)))
+                .map(|(key, value)| (new(key), rename_in_state(value, renamed)))
                 .collect()
         }
         other => other.clone(),
     }
 }
 
-fn applies(case: &Case, config: &mut Value, renamed: &Renamed) {
+fn assert_applies(case: &Case, config: &mut Value, renamed: &Replacements) {
     config["allow"] = Value::Array(Vec::new());
     let findings = compile_text(&serde_json::to_string_pretty(config).unwrap()).findings;
     let allowed: Vec<_> = findings.iter().map(|found| found.code.id).collect();
     config["allow"] = allowed.into();
-    let stage = Stage::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
-    stage.set_state(&rename(&stage.state(), renamed));
-    let run = stage.run("apply.sh", &[]).went_well();
-    is_quiet(&run);
+    let stage = Environment::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
+    stage.set_state(&rename_in_state(&stage.state(), renamed));
+    let run = stage.run("apply.sh", &[]).expect_success();
+    assert_no_syntax_error(&run);
     let resources = stage.plan.provisioning.resources.iter();
-    for resource in resources.filter(|it| !it.is_only_removed()) {
-        let called = |command| run.calls.iter().any(|call| stage.is(call, command));
+    for resource in resources.filter(|it| !it.is_only_deleted()) {
+        let called = |command| {
+            run.calls
+                .iter()
+                .any(|call| stage.matches_command(call, command))
+        };
         assert!(
-            called(&resource.observe.command),
+            called(&resource.observation.command),
             "{}\n{:#?}",
             resource.name,
             run.calls
         );
-        let comes = resource.comes_with.is_some();
+        let comes = resource.created_with.is_some();
         for command in resource.create.iter().filter(|_| !comes) {
             assert!(called(command), "{command:#?}\n{:#?}", run.calls);
         }
     }
-    let second = stage.run("apply.sh", &[]).went_well().changed_nothing();
-    is_quiet(&second);
-    let world = verify::healthy(&stage);
+    let second = stage
+        .run("apply.sh", &[])
+        .expect_success()
+        .expect_no_changes();
+    assert_no_syntax_error(&second);
+    let world = verify::healthy_state(&stage);
     stage.set_state(&world);
-    is_quiet(&stage.run("verify.sh", &["--no-pods"]).went_well());
+    assert_no_syntax_error(&stage.run("verify.sh", &["--no-pods"]).expect_success());
     let name: &str = &stage.plan.cluster;
-    is_quiet(&stage.run("teardown.sh", &["--yes", name]).went_well());
+    assert_no_syntax_error(&stage.run("teardown.sh", &["--yes", name]).expect_success());
 }
 
 /// No shell reported a syntax error.
-fn is_quiet(run: &Run) {
+fn assert_no_syntax_error(run: &RunResult) {
     for words in [
         "command not found",
         "syntax error",
         "unbound variable",
         "parse error",
     ] {
-        assert!(!run.said.contains(words), "{}", run.said);
+        assert!(!run.stderr.contains(words), "{}", run.stderr);
     }
 }

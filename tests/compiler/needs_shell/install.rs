@@ -1,28 +1,28 @@
 //! `install.sh`: the order of steps, repeated runs, and the name of a failed step.
 
-use gpuc_model::plan::{Step, What};
+use gpuc_model::plan::{Step, StepKind};
 use serde_json::Value;
 
-use super::stage::{Call, Run, Stage, With};
+use super::environment::{Environment, FakeCall, RunOptions, RunResult};
 
 const CHARTS: &str = include_str!("../rich/charts.yaml");
 
 const CONTEXTS: &str = "standin-state set contexts '{\"it is; $HOME\": {}, \"lab\": {}}'";
 
-fn stage() -> Stage {
+fn stage() -> Environment {
     // A context that a shell would take for more than a word.
-    Stage::new(
+    Environment::new(
         &CHARTS.replace("context: lab", "context: \"it is; $HOME\""),
         CONTEXTS,
     )
 }
 
-fn install(stage: &Stage, arguments: &[&str]) -> Run {
+fn install(stage: &Environment, arguments: &[&str]) -> RunResult {
     stage.run("../install.sh", arguments)
 }
 
 /// The step of a call, and whether it installs only the step's CRDs.
-fn step<'s>(steps: &'s [Step], call: &Call) -> Option<(&'s str, bool)> {
+fn find_step<'s>(steps: &'s [Step], call: &FakeCall) -> Option<(&'s str, bool)> {
     let word = |flag: &str| {
         let at = call.words.iter().position(|word| word == flag)?;
         call.words.get(at + 1).map(String::as_str)
@@ -50,15 +50,15 @@ fn steps_are_ordered_and_repeatable() {
     assert!(
         steps
             .iter()
-            .any(|step| step.what == What::Component && !step.needs.is_empty())
-            || steps.iter().any(|step| !step.needs.is_empty())
+            .any(|step| step.kind == StepKind::Component && !step.dependencies.is_empty())
+            || steps.iter().any(|step| !step.dependencies.is_empty())
     );
     let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
     let mut revisions = 0;
     for _ in 0..2 {
         revisions += 1;
-        let run = install(&stage, &[]).went_well();
-        let called = run.calls.iter().filter_map(|call| step(steps, call));
+        let run = install(&stage, &[]).expect_success();
+        let called = run.calls.iter().filter_map(|call| find_step(steps, call));
         let brought: Vec<_> = called
             .filter(|(_, kinds)| !kinds)
             .map(|(name, _)| name)
@@ -90,7 +90,7 @@ fn steps_are_ordered_and_repeatable() {
             )];
             assert_eq!(
                 kinds.is_object(),
-                release.chart.needs_kinds_updated(),
+                release.chart.needs_crd_updates(),
                 "{key}"
             );
         }
@@ -100,7 +100,7 @@ fn steps_are_ordered_and_repeatable() {
             .plan
             .releases
             .iter()
-            .any(|release| release.chart.needs_kinds_updated())
+            .any(|release| release.chart.needs_crd_updates())
     );
 }
 
@@ -108,11 +108,11 @@ fn steps_are_ordered_and_repeatable() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn crds_are_applied_before_their_chart() {
     let stage = stage();
-    let run = install(&stage, &[]).went_well();
+    let run = install(&stage, &[]).expect_success();
     let calls: Vec<_> = run
         .calls
         .iter()
-        .map(|call| step(&stage.plan.steps, call))
+        .map(|call| find_step(&stage.plan.steps, call))
         .collect();
     let mut seen = 0;
     for (at, call) in calls.iter().enumerate() {
@@ -131,12 +131,12 @@ fn crds_are_applied_before_their_chart() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn dry_run_shows_actions_and_calls_nothing() {
     let stage = stage();
-    let dry = install(&stage, &["--dry-run"]).went_well();
+    let dry = install(&stage, &["--dry-run"]).expect_success();
     assert_eq!(dry.calls, []);
     let shown: Vec<_> = dry.out.lines().collect();
-    let run = install(&stage, &[]).went_well();
+    let run = install(&stage, &[]).expect_success();
     let run: Vec<_> = run
-        .said
+        .stderr
         .lines()
         .filter_map(|line| line.strip_prefix("+ "))
         .collect();
@@ -147,7 +147,7 @@ fn dry_run_shows_actions_and_calls_nothing() {
         &stage,
         &["--context", "lab", "--timeout", "1h", "--dry-run"],
     )
-    .went_well();
+    .expect_success();
     assert!(words.out.contains("--kube-context lab") && words.out.contains("--timeout 1h"));
     assert!(!words.out.contains("HOME"));
 }
@@ -158,20 +158,20 @@ fn failure_names_its_step() {
     let stage = stage();
     let steps = &stage.plan.steps;
     for (place, failing) in steps.iter().enumerate() {
-        let fails = match failing.what {
-            What::Release => format!("helm:--install {}", failing.name),
-            What::Component => format!("kubectl:manifests/{}", failing.name),
+        let fails = match failing.kind {
+            StepKind::Release => format!("helm:--install {}", failing.name),
+            StepKind::Component => format!("kubectl:manifests/{}", failing.name),
         };
-        let with = With {
+        let with = RunOptions {
             environment: &[("GPUC_STANDIN_FAIL", &fails)],
-            ..With::default()
+            ..RunOptions::default()
         };
         let run = stage.run_with("../install.sh", &[], &with);
         assert_ne!(run.code, 0, "{}", failing.name);
         let said = format!("step {} failed; later steps were not run", failing.name);
-        assert!(run.said.contains(&said), "{}", run.said);
+        assert!(run.stderr.contains(&said), "{}", run.stderr);
         let later = &steps[place + 1..];
-        for call in run.calls.iter().filter_map(|call| step(steps, call)) {
+        for call in run.calls.iter().filter_map(|call| find_step(steps, call)) {
             assert!(
                 later.iter().all(|step| step.name != call.0),
                 "{call:?} after {}",
@@ -179,14 +179,14 @@ fn failure_names_its_step() {
             );
         }
     }
-    install(&stage, &[]).went_well();
+    install(&stage, &[]).expect_success();
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn foreign_objects_are_adopted_only_on_request() {
     let text = CHARTS;
-    let releases = Stage::new(text, "true").plan.releases.clone();
+    let releases = Environment::new(text, "true").plan.releases.clone();
     let foreign = releases
         .iter()
         .map(|it| format!("{}/{}", it.namespace, it.name));
@@ -194,15 +194,15 @@ fn foreign_objects_are_adopted_only_on_request() {
     let setup = format!(
         "standin-state set contexts '{{\"lab\": {{}}}}'; standin-state set foreign '{foreign}'"
     );
-    let stage = Stage::new(text, &setup);
+    let stage = Environment::new(text, &setup);
     let run = install(&stage, &[]);
     assert_ne!(run.code, 0);
     assert!(
-        run.said.contains("invalid ownership metadata"),
+        run.stderr.contains("invalid ownership metadata"),
         "{}",
-        run.said
+        run.stderr
     );
-    install(&stage, &["--take-ownership"]).went_well();
+    install(&stage, &["--take-ownership"]).expect_success();
     let installed = stage.state()["releases"].as_object().unwrap().len();
     assert_eq!(installed, releases.len());
 }
@@ -211,9 +211,9 @@ fn foreign_objects_are_adopted_only_on_request() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn cluster_identity_is_checked_first() {
     let text = include_str!("aws.yaml");
-    let stage = Stage::new(text, "standin-state set eks.account 999999999999");
+    let stage = Environment::new(text, "standin-state set eks.account 999999999999");
     let run = install(&stage, &[]);
-    run.was_refused("the AWS account is");
+    run.expect_refusal("the AWS account is");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn invalid_flags_are_rejected() {
     ] {
         let run = install(&stage, arguments);
         assert_ne!(run.code, 0);
-        assert!(run.said.contains(why), "{}", run.said);
+        assert!(run.stderr.contains(why), "{}", run.stderr);
     }
     let state: Value = stage.state();
     assert_eq!(state["applied"], serde_json::json!([]));

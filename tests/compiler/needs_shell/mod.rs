@@ -2,13 +2,13 @@
 
 mod aws;
 mod azure;
+mod environment;
+mod external_settings;
 mod gcp;
 mod hostile;
 mod install;
-mod life;
+mod lifecycle;
 mod on_prem;
-mod shared;
-mod stage;
 mod verify;
 
 use std::fs;

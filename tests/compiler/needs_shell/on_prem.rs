@@ -3,7 +3,7 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
-use super::life::{self, Case};
+use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
 static RICH: Case = Case {
@@ -14,7 +14,7 @@ static RICH: Case = Case {
         for name in head-1 dgx-1 dgx-2; do standin-state node "$name" site=a; done
         standin-state node old-1 rack=b
         standin-state set nodes.dgx-2.spec.taints '[{"key": "site", "effect": "NoSchedule"}]'"#,
-    elsewhere: r#"standin-state set contexts '{"production": {}}'"#,
+    other_account: r#"standin-state set contexts '{"production": {}}'"#,
     settled: &["labels", "taints"],
     drift,
 };
@@ -42,7 +42,7 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn nodes_are_labelled_once() {
-    let state = life::is_made_once(&RICH);
+    let state = lifecycle::assert_created_once(&RICH);
     let nodes = &state["nodes"];
     let labels = &nodes["dgx-2"]["metadata"]["labels"];
     for (key, value) in [
@@ -72,37 +72,37 @@ fn nodes_are_labelled_once() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    life::every_field_occurs(&[&RICH]);
-    life::drift_is_corrected(&RICH);
+    lifecycle::assert_all_fields_are_tested(&[&RICH]);
+    lifecycle::assert_drift_is_corrected(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn wrong_cluster_is_unchanged() {
-    life::asks_who_it_talks_to(&RICH);
-    life::an_outage_is_no_absence(&RICH);
+    lifecycle::assert_identity_is_checked(&RICH);
+    lifecycle::assert_outage_is_not_absence(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn interruptions_are_survived() {
-    life::survives_being_killed(&RICH);
+    lifecycle::assert_resumable(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_removes_what_was_set() {
-    life::is_taken_down(&RICH);
+    lifecycle::assert_teardown(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn health_is_verified() {
-    verify::healthy_and_not(&RICH);
+    verify::assert_health_is_verified(&RICH);
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn hostile_texts_are_rejected_or_passed_through() {
-    hostile::texts(&RICH, None);
+    hostile::assert_hostile_texts_are_safe(&RICH, None);
 }

@@ -6,19 +6,19 @@ use gpuc_model::plan::Expectation;
 use gpuc_schema::node_config::STARTUP_TAINT;
 use serde_json::{Value, json};
 
-use super::life::Case;
-use super::stage::Stage;
+use super::environment::Environment;
+use super::lifecycle::Case;
 
 /// A healthy cluster passes, with and without pods; each fault fails with its reason.
-pub(crate) fn healthy_and_not(case: &Case) {
-    let stage = case.applied();
-    let healthy = healthy(&stage);
+pub(crate) fn assert_health_is_verified(case: &Case) {
+    let stage = case.stage_after_first_run();
+    let healthy = healthy_state(&stage);
     stage.set_state(&healthy);
     stage
         .run("verify.sh", &["--no-pods"])
-        .went_well()
-        .changed_nothing();
-    sees_gpus(&stage);
+        .expect_success()
+        .expect_no_changes();
+    assert_gpu_test_runs(&stage);
     assert_eq!(
         pods(&stage.state()),
         pods(&healthy),
@@ -26,18 +26,18 @@ pub(crate) fn healthy_and_not(case: &Case) {
     );
 
     let expectations = &stage.plan.expectations;
-    let first = |expectation: &Expectation| members(&stage.state(), expectation)[0].clone();
+    let first = |expectation: &Expectation| node_names(&stage.state(), expectation)[0].clone();
     let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
 
-    nodes_that_ail(&stage, &healthy, &firsts);
-    devices_that_are_missing(&stage, &healthy, &firsts);
-    daemon_sets_that_ail(&stage, &healthy);
+    assert_node_faults_are_found(&stage, &healthy, &firsts);
+    assert_missing_devices_are_found(&stage, &healthy, &firsts);
+    assert_daemon_set_faults_are_found(&stage, &healthy);
 }
 
 /// Each pool, with the name of one of its nodes.
-type Firsts<'e> = [(&'e Expectation, String)];
+type FirstNodes<'e> = [(&'e Expectation, String)];
 
-fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
+fn assert_node_faults_are_found(stage: &Environment, healthy: &Value, firsts: &FirstNodes<'_>) {
     let mut told = Vec::new();
     let mut world = healthy.clone();
     for (expectation, name) in firsts {
@@ -50,7 +50,7 @@ fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
             world["nodes"].as_object_mut().unwrap().remove(name);
         }
     }
-    fails(stage, &world, &told);
+    assert_fails_with(stage, &world, &told);
 
     let mut told = Vec::new();
     let mut world = healthy.clone();
@@ -59,7 +59,7 @@ fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
         let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
         world["nodes"][name]["status"]["conditions"] = conditions;
     }
-    fails(stage, &world, &told);
+    assert_fails_with(stage, &world, &told);
 
     // Whose GPUs are still to be cut takes no pods, however ready the kubelet is.
     let mut told = Vec::new();
@@ -72,10 +72,10 @@ fn nodes_that_ail(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
         let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
         world["nodes"][name]["spec"]["taints"] = json!([taint]);
     }
-    fails(stage, &world, &told);
+    assert_fails_with(stage, &world, &told);
 }
 
-fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>) {
+fn assert_missing_devices_are_found(stage: &Environment, healthy: &Value, firsts: &FirstNodes<'_>) {
     let mut told = Vec::new();
     let mut world = healthy.clone();
     for (expectation, name) in firsts {
@@ -92,7 +92,7 @@ fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>)
             world["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
     }
-    fails(stage, &world, &told);
+    assert_fails_with(stage, &world, &told);
 
     let mut told = Vec::new();
     let mut world = healthy.clone();
@@ -108,11 +108,11 @@ fn devices_that_are_missing(stage: &Stage, healthy: &Value, firsts: &Firsts<'_>)
         }
     }
     if !told.is_empty() {
-        fails(stage, &world, &told);
+        assert_fails_with(stage, &world, &told);
     }
 }
 
-fn daemon_sets_that_ail(stage: &Stage, healthy: &Value) {
+fn assert_daemon_set_faults_are_found(stage: &Environment, healthy: &Value) {
     let expectations = &stage.plan.expectations;
     let status = |seen: u32, desired: u32, updated: u32, ready: u32| {
         json!({
@@ -143,18 +143,18 @@ fn daemon_sets_that_ail(stage: &Stage, healthy: &Value) {
             }
             told.push(format!("DaemonSet {namespace}/{name}{ails}"));
         }
-        fails(stage, &world, &told);
+        assert_fails_with(stage, &world, &told);
     }
 }
 
-fn sees_gpus(stage: &Stage) {
+fn assert_gpu_test_runs(stage: &Environment) {
     let arguments = [
         "--image",
         "nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04",
         "--timeout",
         "4",
     ];
-    let run = stage.run("verify.sh", &arguments).went_well();
+    let run = stage.run("verify.sh", &arguments).expect_success();
     for expectation in &stage.plan.expectations {
         for (resource, count) in &expectation.allocatable {
             let sees = format!(
@@ -162,9 +162,9 @@ fn sees_gpus(stage: &Stage) {
                 expectation.pool
             );
             assert!(
-                *count == 0 || run.said.contains(&sees),
+                *count == 0 || run.stderr.contains(&sees),
                 "{sees}\n{}",
-                run.said
+                run.stderr
             );
         }
         for devices in &expectation.devices {
@@ -173,13 +173,13 @@ fn sees_gpus(stage: &Stage) {
                 "pool {}: a pod with one device of class {class} sees GPU 0",
                 expectation.pool
             );
-            assert!(run.said.contains(&sees), "{sees}\n{}", run.said);
+            assert!(run.stderr.contains(&sees), "{sees}\n{}", run.stderr);
         }
     }
 }
 
 /// What the driver for claims describes of a node: what is wanted, and what only looks like it.
-fn slice(node: &str, expectation: &Expectation) -> Value {
+fn resource_slices(node: &str, expectation: &Expectation) -> Value {
     let device = |kind: &str, profile: Option<&str>| {
         let mut device = json!({"attributes": {"type": {"string": kind}}});
         if let Some(profile) = profile {
@@ -200,31 +200,32 @@ fn slice(node: &str, expectation: &Expectation) -> Value {
     })
 }
 
-fn fails(stage: &Stage, world: &Value, told: &[String]) {
+fn assert_fails_with(stage: &Environment, world: &Value, told: &[String]) {
     assert!(!told.is_empty());
     stage.set_state(world);
     let run = stage.run("verify.sh", &["--no-pods"]);
-    assert_eq!(run.code, 1, "{told:#?}\n{}", run.said);
+    assert_eq!(run.code, 1, "{told:#?}\n{}", run.stderr);
     for why in told {
-        let mut lines = run.said.lines();
+        let mut lines = run.stderr.lines();
         let is_told = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
-        assert!(is_told, "not told: {why}\n{}", run.said);
+        assert!(is_told, "not told: {why}\n{}", run.stderr);
     }
-    run.changed_nothing();
+    run.expect_no_changes();
 }
 
 /// The state with the nodes that every pool has at least, one more for those that may have none, and what serves them.
-pub(crate) fn healthy(stage: &Stage) -> Value {
+pub(crate) fn healthy_state(stage: &Environment) -> Value {
     let mut world = stage.state();
     let mut served: BTreeMap<String, u32> = BTreeMap::new();
     for expectation in &stage.plan.expectations {
-        let names = members(&world, expectation);
+        let names = node_names(&world, expectation);
         let count = u32::try_from(names.len()).unwrap();
         for name in names {
             let there = world["nodes"][&name].clone();
             world["nodes"][&name] = node(stage, expectation, &name, &there);
             if !expectation.devices.is_empty() {
-                world["objects"][format!("resourceslice//{name}")] = slice(&name, expectation);
+                world["objects"][format!("resourceslice//{name}")] =
+                    resource_slices(&name, expectation);
             }
         }
         for (namespace, name) in &expectation.daemon_sets {
@@ -246,7 +247,7 @@ pub(crate) fn healthy(stage: &Stage) -> Value {
 }
 
 /// The nodes of a pool: those that are there, else as many as it has at least, and one if it may have none.
-fn members(world: &Value, expectation: &Expectation) -> Vec<String> {
+fn node_names(world: &Value, expectation: &Expectation) -> Vec<String> {
     let selector = &expectation.selector;
     let fits = |node: &Value| {
         let labels = &node["metadata"]["labels"];
@@ -266,7 +267,7 @@ fn members(world: &Value, expectation: &Expectation) -> Vec<String> {
 }
 
 /// A node of a pool. What it has already stays: two pools may share a node that others made.
-fn node(stage: &Stage, expectation: &Expectation, name: &str, there: &Value) -> Value {
+fn node(stage: &Environment, expectation: &Expectation, name: &str, there: &Value) -> Value {
     let pool = stage.cluster.pool(&expectation.pool).unwrap();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
@@ -279,7 +280,10 @@ fn node(stage: &Stage, expectation: &Expectation, name: &str, there: &Value) -> 
     let taints = pool.taints.iter().map(|taint| {
         json!({"key": taint.key, "value": taint.value, "effect": format!("{:?}", taint.effect)})
     });
-    let allocatable = expectation.allocatable.iter().chain(&expectation.fabric);
+    let allocatable = expectation
+        .allocatable
+        .iter()
+        .chain(&expectation.interconnect);
     let mut allocatable: BTreeMap<_, _> = allocatable
         .map(|(key, count)| (key.as_str(), count.to_string()))
         .collect();

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gpuc_kubernetes::api_server::{ENUMS, GONE};
+use gpuc_kubernetes::api_server::{ENUMS, REMOVED_FIELDS};
 use gpuc_model::SUPPORTED;
 use serde_json::{Value, json};
 
 use super::assert_none;
-use crate::needs::{self, PYTHON, UPSTREAM};
+use crate::external_data::{self, PYTHON, UPSTREAM};
 use crate::support::{expect_file, repository};
 
 pub(super) const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/kubernetes.types";
@@ -47,28 +47,28 @@ const ROOTS: &[&str] = &[
 ];
 
 /// A version that has types of the same names as a newer one: it keeps them apart by its own.
-const OLDER: &str = "io.k8s.api.autoscaling.v1.";
+const OLDER_PREFIX: &str = "io.k8s.api.autoscaling.v1.";
 
 fn definitions() -> Value {
-    let text = needs::text(UPSTREAM, "kubernetes/_definitions.json");
+    let text = external_data::text(UPSTREAM, "kubernetes/_definitions.json");
     let mut whole: Value = serde_json::from_str(&text).unwrap();
     whole["$defs"].take()
 }
 
-fn short(name: &str) -> &str {
+fn short_name(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap();
     let own = name.rsplit('.').next().unwrap();
-    if name.starts_with(OLDER) {
+    if name.starts_with(OLDER_PREFIX) {
         return &name[name.len() - own.len() - "v1.".len()..];
     }
     own
 }
 
 /// The notation of a field's type in the file; adds referenced types to `to_do`.
-fn holds(schema: &Value, to_do: &mut Vec<String>) -> String {
+fn field_type(schema: &Value, to_do: &mut Vec<String>) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();
-        return match short(name) {
+        return match short_name(name) {
             "Quantity" => "amount".to_owned(),
             "IntOrString" => "number-or-text".to_owned(),
             "Time" | "MicroTime" => "text".to_owned(),
@@ -87,9 +87,9 @@ fn holds(schema: &Value, to_do: &mut Vec<String>) -> String {
         "boolean" => "switch".to_owned(),
         "number" => "number".to_owned(),
         "integer" => schema["format"].as_str().unwrap_or("int64").to_owned(),
-        "array" => format!("[{}]", holds(&schema["items"], to_do)),
+        "array" => format!("[{}]", field_type(&schema["items"], to_do)),
         "object" => match schema.get("additionalProperties") {
-            Some(values) if values.is_object() => format!("{{{}}}", holds(values, to_do)),
+            Some(values) if values.is_object() => format!("{{{}}}", field_type(values, to_do)),
             _ => "any".to_owned(),
         },
         other => panic!("{other}"),
@@ -106,7 +106,7 @@ fn types_match_kubernetes() {
         .collect();
     let mut types = BTreeMap::new();
     while let Some(name) = to_do.pop() {
-        if types.contains_key(short(&name)) {
+        if types.contains_key(short_name(&name)) {
             continue;
         }
         let definition = &definitions[&name];
@@ -120,7 +120,7 @@ fn types_match_kubernetes() {
             let holds = if field == "status" {
                 "any".to_owned()
             } else {
-                holds(schema, &mut to_do)
+                field_type(schema, &mut to_do)
             };
             let mark = if needed.contains(&Value::from(field.as_str())) {
                 "!"
@@ -129,7 +129,7 @@ fn types_match_kubernetes() {
             };
             writeln!(text, "  {field}{mark} {holds}").unwrap();
         }
-        types.insert(short(&name).to_owned(), text);
+        types.insert(short_name(&name).to_owned(), text);
     }
     let mut text = "# Kubernetes 1.37: the fields of what pods are and stand in, `!` after those that an object must \
                     have.\n# Derived by `needs_upstream::api_types`; see there.\n"
@@ -141,7 +141,7 @@ fn types_match_kubernetes() {
 }
 
 /// The fields of every Kubernetes type in the file.
-pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(super) fn known_fields(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut types: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut name = "";
     for line in file.lines().filter(|line| !line.starts_with('#')) {
@@ -166,12 +166,12 @@ pub(super) fn known(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 #[ignore = "needs GPUC_PYTHON"]
 fn removed_fields_are_known() {
     let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
-    let types = known(&file);
+    let types = known_fields(&file);
     let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
     let versions: Vec<_> = versions.map(|minor| format!("1.{minor}")).collect();
-    let python = needs::path(PYTHON);
+    let python = external_data::path(PYTHON);
     let input = json!({"versions": versions});
-    let answer = needs::python(python.to_str().unwrap(), "kubernetes_fields.py", &input);
+    let answer = external_data::python(python.to_str().unwrap(), "kubernetes_fields.py", &input);
     let mut gone = BTreeSet::new();
     for it in answer.as_array().unwrap() {
         let name = it["type"].as_str().unwrap();
@@ -186,7 +186,7 @@ fn removed_fields_are_known() {
                 .map(|field| (name, field)),
         );
     }
-    assert_eq!(gone, GONE.iter().copied().collect());
+    assert_eq!(gone, REMOVED_FIELDS.iter().copied().collect());
 }
 
 /// The scopes of a ResourceQuota.
@@ -201,7 +201,7 @@ const SCOPES: &[&str] = &[
 ];
 
 /// Words that a description does not say, as constants of `pkg/apis/core/types.go` and its like do (from memory).
-const UNSAID: &[(&str, &str, &[&str])] = &[
+const UNDOCUMENTED_VALUES: &[(&str, &str, &[&str])] = &[
     ("Container", "restartPolicy", &["OnFailure", "Never"]),
     (
         "ContainerResizePolicy",
@@ -270,7 +270,7 @@ const UNSAID: &[(&str, &str, &[&str])] = &[
 ];
 
 /// The phrases with which descriptions begin a complete list of values.
-const LISTS: &[&str] = &[
+const LIST_PHRASES: &[&str] = &[
     "One of ",
     "Valid values are ",
     "Valid operators are ",
@@ -282,7 +282,7 @@ const LISTS: &[&str] = &[
 ];
 
 /// The values of a list, up to the first word that is not a value.
-fn listed(text: &str) -> Vec<&str> {
+fn listed_values(text: &str) -> Vec<&str> {
     let marks = |c: char| !c.is_ascii_alphanumeric();
     let sentence = text.split('.').next().unwrap();
     let words = sentence.split(' ').map(|word| word.trim_matches(marks));
@@ -324,21 +324,23 @@ fn enum_values_match_the_descriptions() {
             .copied()
             .filter(|word| !all.contains(word))
             .collect();
-        let known = UNSAID.iter().find(|it| (it.0, it.1) == (*name, *field));
+        let known = UNDOCUMENTED_VALUES
+            .iter()
+            .find(|it| (it.0, it.1) == (*name, *field));
         if unsaid != known.map_or(&[][..], |it| it.2) {
             wrong.push(format!(
                 "{name}.{field} has {unsaid:?}, of which `{said}` does not speak"
             ));
         }
-        for list in LISTS {
+        for list in LIST_PHRASES {
             let Some((_, list)) = said.split_once(list) else {
                 continue;
             };
-            let more: Vec<_> = listed(list)
+            let more: Vec<_> = listed_values(list)
                 .into_iter()
                 .filter(|it| !words.contains(it))
                 .collect();
-            lists += listed(list).len();
+            lists += listed_values(list).len();
             if !more.is_empty() {
                 wrong.push(format!("{name}.{field} lacks {more:?}: `{said}`"));
             }

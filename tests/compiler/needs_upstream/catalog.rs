@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_clouds::aws::machines as aws;
 use gpuc_clouds::azure::machines as azure;
-use gpuc_clouds::gcp::{attach, machines as gcp, partitions, zones};
+use gpuc_clouds::gcp::{attachable_gpus, machines as gcp, partitions, zones};
 use gpuc_model::cloud::machine::{Machine, Status};
 use gpuc_schema::gpu::{GpuModel, MODELS, Mig};
 use serde_json::{Map, Value, json};
 
 use super::assert_none;
-use crate::needs::{self, FACTS};
+use crate::external_data::{self, FACTS};
 
 type Rows = BTreeMap<String, Value>;
 
 /// Intentional differences: row, column and reason.
-const ON_PURPOSE: &[(&str, &str, &str)] = &[
+const INTENTIONAL_DIFFERENCES: &[(&str, &str, &str)] = &[
     (
         "gh200-96gb",
         "arm64_host",
@@ -44,8 +44,11 @@ fn differences(ours: &Rows, theirs: &Rows) -> Vec<String> {
                 let ours = ours.as_object().unwrap_or(&empty);
                 let theirs = theirs.as_object().unwrap_or(&empty);
                 let keys: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
-                let on_purpose =
-                    |key: &str| ON_PURPOSE.iter().any(|it| (it.0, it.1) == (name, key));
+                let on_purpose = |key: &str| {
+                    INTENTIONAL_DIFFERENCES
+                        .iter()
+                        .any(|it| (it.0, it.1) == (name, key))
+                };
                 let keys = keys.into_iter().filter(|key| !on_purpose(key));
                 for key in keys
                     .into_iter()
@@ -77,7 +80,7 @@ fn rows(list: &Value, key: &str, columns: &[&str]) -> Rows {
 }
 
 /// The columns that all clouds have, with the names of the tables of facts.
-fn common(machine: &Machine) -> Value {
+fn common_columns(machine: &Machine) -> Value {
     let gpus = &machine.gpus;
     json!({
         "vcpu": machine.vcpus,
@@ -90,7 +93,7 @@ fn common(machine: &Machine) -> Value {
 
 const COMMON: &[&str] = &["vcpu", "memory_mib", "arch", "gpu_model", "gpu_count"];
 
-fn with(mut row: Value, more: Value) -> Value {
+fn merge_row(mut row: Value, more: Value) -> Value {
     let Value::Object(more) = more else {
         panic!("a row is a mapping");
     };
@@ -136,7 +139,7 @@ fn ec2_instances() {
         "status",
         "gpu_fraction",
     ];
-    let facts = needs::json(FACTS, "aws_instances.json");
+    let facts = external_data::json(FACTS, "aws_instances.json");
     let theirs = rows(&facts["instances"], "type", &[COMMON, &columns].concat());
     let ours = aws::MACHINES.iter().map(|it| {
         let machine = &it.machine;
@@ -155,7 +158,10 @@ fn ec2_instances() {
             "status": status(machine.status),
             "gpu_fraction": fraction(machine),
         });
-        (machine.name.to_owned(), with(common(machine), row))
+        (
+            machine.name.to_owned(),
+            merge_row(common_columns(machine), row),
+        )
     });
     assert_none(&differences(&ours.collect(), &theirs));
 }
@@ -171,7 +177,7 @@ fn compute_engine_machines() {
         "gpudirect",
         "gpu_fraction",
     ];
-    let facts = needs::json(FACTS, "gcp_machines.json");
+    let facts = external_data::json(FACTS, "gcp_machines.json");
     let theirs = rows(&facts["machines"], "type", &[COMMON, &columns].concat());
     let ours = gcp::MACHINES.iter().map(|it| {
         let machine = &it.machine;
@@ -183,7 +189,10 @@ fn compute_engine_machines() {
             "gpudirect": it.gpudirect.map(|way| format!("{way:?}").to_lowercase()),
             "gpu_fraction": fraction(machine),
         });
-        (machine.name.to_owned(), with(common(machine), row))
+        (
+            machine.name.to_owned(),
+            merge_row(common_columns(machine), row),
+        )
     });
     assert_none(&differences(&ours.collect(), &theirs));
 }
@@ -191,10 +200,10 @@ fn compute_engine_machines() {
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn compute_engine_attached_gpus() {
-    let facts = needs::json(FACTS, "gcp_machines.json");
+    let facts = external_data::json(FACTS, "gcp_machines.json");
     let columns = ["vcpu", "memory_mib", "deprecated"];
     let theirs = rows(&facts["n1_machines"], "type", &columns);
-    let ours = attach::N1_MACHINES.iter().map(|it| {
+    let ours = attachable_gpus::N1_MACHINES.iter().map(|it| {
         let row = json!({
             "vcpu": it.vcpus,
             "memory_mib": it.memory_mib,
@@ -209,7 +218,7 @@ fn compute_engine_attached_gpus() {
         "accelerator",
         &["gpu_model", "counts"],
     );
-    let ours = attach::ATTACHABLE.iter().map(|it| {
+    let ours = attachable_gpus::ATTACHABLE.iter().map(|it| {
         let limits = it.limits.iter().map(|limit| {
             json!({
                 "count": limit.count,
@@ -227,7 +236,7 @@ fn compute_engine_attached_gpus() {
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn gke_partitions_and_zones() {
-    let facts = needs::json(FACTS, "gcp_machines.json");
+    let facts = external_data::json(FACTS, "gcp_machines.json");
     let mut theirs = by_name(&facts["gpu_partition_sizes"]);
     // What a size with a `+` or `-` is called at the API is not known; gpuc has none of them.
     for sizes in theirs.values_mut() {
@@ -278,7 +287,7 @@ fn azure_sizes() {
         "temp_disk_gib",
         "gpu_fraction",
     ];
-    let facts = needs::json(FACTS, "azure_sizes.json");
+    let facts = external_data::json(FACTS, "azure_sizes.json");
     let mut theirs = rows(&facts["sizes"], "size", &[COMMON, &columns].concat());
     // Retired sizes whose card gpuc does not know have a list of their own.
     let unknown = theirs.extract_if(.., |_, row| row["gpu_model"].is_null());
@@ -309,7 +318,10 @@ fn azure_sizes() {
             "temp_disk_gib": it.temp_disk_gib,
             "gpu_fraction": fraction(machine),
         });
-        (machine.name.to_owned(), with(common(machine), row))
+        (
+            machine.name.to_owned(),
+            merge_row(common_columns(machine), row),
+        )
     });
     assert_none(&differences(&ours.collect(), &theirs));
 }
@@ -317,7 +329,7 @@ fn azure_sizes() {
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn gpu_models() {
-    let facts = needs::json(FACTS, "gpu_models.json");
+    let facts = external_data::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let theirs = models.map(|it| {
         let flag = |key: &str| it[key].as_bool().unwrap_or(false);
@@ -335,7 +347,7 @@ fn gpu_models() {
             "open_kernel_modules": flag("open_kernel_modules_required"),
             "arm64_host": flag("arm64_host"),
             "mps_clients": it["mps"]["max_clients"],
-            "mig_profiles": counts_of(&it["mig_profiles"]),
+            "mig_profiles": counts_by_profile(&it["mig_profiles"]),
         });
         (it["key"].as_str().unwrap().to_owned(), row)
     });
@@ -352,14 +364,14 @@ fn gpu_models() {
             "open_kernel_modules": it.open_kernel_modules,
             "arm64_host": it.arm64_host,
             "mps_clients": it.mps_max_clients(),
-            "mig_profiles": counts(it),
+            "mig_profiles": model_counts(it),
         });
         (it.key.to_owned(), row)
     });
     assert_none(&differences(&ours.collect(), &theirs.collect()));
 }
 
-fn counts_of(profiles: &Value) -> BTreeMap<String, u64> {
+fn counts_by_profile(profiles: &Value) -> BTreeMap<String, u64> {
     let profiles = profiles.as_array().into_iter().flatten();
     let row = |it: &Value| {
         (
@@ -370,7 +382,7 @@ fn counts_of(profiles: &Value) -> BTreeMap<String, u64> {
     profiles.map(row).collect()
 }
 
-fn counts(model: &GpuModel) -> BTreeMap<String, u64> {
+fn model_counts(model: &GpuModel) -> BTreeMap<String, u64> {
     let profiles = model.mig.into_iter().flat_map(|mig| mig.profiles);
     profiles
         .map(|it| (it.name.to_owned(), it.max_instances.into()))
@@ -380,7 +392,7 @@ fn counts(model: &GpuModel) -> BTreeMap<String, u64> {
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn observed_memory() {
-    let facts = needs::json(FACTS, "gpu_models.json");
+    let facts = external_data::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let wrong = models.filter_map(|it| {
         let theirs = it["gfd_memory_mib"].as_u64()?;
@@ -394,7 +406,7 @@ fn observed_memory() {
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn mig_profiles_and_placements() {
-    let facts = needs::json(FACTS, "mig_placements.json");
+    let facts = external_data::json(FACTS, "mig_placements.json");
     let columns = [
         "smi_profile_id",
         "nvml_constant_value",

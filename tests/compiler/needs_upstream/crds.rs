@@ -6,12 +6,12 @@ use std::fs;
 
 use serde_json::{Map, Value, json};
 
-use crate::needs::{self, UPSTREAM};
+use crate::external_data::{self, UPSTREAM};
 
 /// The schema of every custom resource by kind: `monitoring.coreos.com/v1 PodMonitor`.
 pub(super) fn schemas() -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
-    let folder = needs::path(UPSTREAM).join("crds");
+    let folder = external_data::path(UPSTREAM).join("crds");
     for group in fs::read_dir(folder).unwrap() {
         let Ok(files) = fs::read_dir(group.unwrap().path()) else {
             continue;
@@ -31,7 +31,7 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
             }
         }
     }
-    schemas.extend(of_google());
+    schemas.extend(google_network_crds());
     schemas
 }
 
@@ -39,7 +39,7 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
 ///
 /// Source: kubernetes/cloud-provider-gcp@0494afac `crd/config/crds/networking.gke.io_networks.yaml` and
 /// `networking.gke.io_gkenetworkparamsets.yaml`, what objects of the type `Device` may say.
-fn of_google() -> Vec<(String, Value)> {
+fn google_network_crds() -> Vec<(String, Value)> {
     let strict = |properties: Value, required: Value| {
         json!({
             "type": "object",
@@ -84,7 +84,7 @@ fn versions(definition: &Value) -> Vec<(String, Value)> {
         .filter(|version| version["served"] == true)
         .map(|version| {
             let name = format!("{group}/{} {kind}", version["name"].as_str().unwrap());
-            let mut schema = strict(&version["schema"]["openAPIV3Schema"]);
+            let mut schema = strict_schema(&version["schema"]["openAPIV3Schema"]);
             // What every object has, and definitions say no more of than that it is there.
             for key in ["apiVersion", "kind", "metadata"] {
                 schema["properties"][key] = json!({});
@@ -95,7 +95,7 @@ fn versions(definition: &Value) -> Vec<(String, Value)> {
 }
 
 /// A definition's schema as a JSON schema that refuses what it does not know.
-fn strict(schema: &Value) -> Value {
+fn strict_schema(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else {
         return schema.clone();
     };
@@ -107,11 +107,11 @@ fn strict(schema: &Value) -> Value {
         let value = match key.as_str() {
             "properties" => {
                 let properties = value.as_object().unwrap().iter();
-                let properties = properties.map(|(key, value)| (key.clone(), strict(value)));
+                let properties = properties.map(|(key, value)| (key.clone(), strict_schema(value)));
                 Value::Object(properties.collect())
             }
-            "items" | "additionalProperties" | "not" => strict(value),
-            "allOf" | "anyOf" | "oneOf" => loosened(value),
+            "items" | "additionalProperties" | "not" => strict_schema(value),
+            "allOf" | "anyOf" | "oneOf" => loosen_alternatives(value),
             // Kubernetes has formats of its own, and what starts with `x-` is not for a schema.
             "format" | "default" | "description" | "example" => continue,
             key if key.starts_with("x-") || key == "nullable" => continue,
@@ -127,10 +127,10 @@ fn strict(schema: &Value) -> Value {
 }
 
 /// Alternatives name some of the fields that exist in addition to others: they reject none.
-fn loosened(alternatives: &Value) -> Value {
+fn loosen_alternatives(alternatives: &Value) -> Value {
     let mut alternatives = alternatives.clone();
     for alternative in alternatives.as_array_mut().into_iter().flatten() {
-        *alternative = strict(alternative);
+        *alternative = strict_schema(alternative);
         if let Some(fields) = alternative.as_object_mut() {
             fields.remove("additionalProperties");
         }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 
-use gpuc_kubernetes::api_server::GONE;
+use gpuc_kubernetes::api_server::REMOVED_FIELDS;
 use serde_json::Value;
 
-use super::api_types::{self, known};
-use crate::needs::{self, UPSTREAM};
+use super::api_types::{self, known_fields};
+use crate::external_data::{self, UPSTREAM};
 use crate::support::{expect_file, repository};
 
 const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/custom.types";
@@ -48,7 +48,7 @@ const PROJECTS: &[(&str, &str, &[&str])] = &[
 ///
 /// Sources: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go` and kubernetes-sigs/jobset
 /// `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
-const BROUGHT: &[(&str, &str)] = &[
+const WEBHOOK_DEFAULTS: &[(&str, &str)] = &[
     ("LeaderWorkerSet.spec.networkConfig", "subdomainPolicy"),
     ("JobSet.spec.failurePolicy.rules", "name"),
     (
@@ -58,7 +58,7 @@ const BROUGHT: &[(&str, &str)] = &[
 ];
 
 /// Kubernetes' types that definitions spell out: those of which each has most of the fields and no other.
-const SPELLED_OUT: &[&str] = &[
+const INLINED_TYPES: &[&str] = &[
     "Affinity",
     "EnvVar",
     "JobSpec",
@@ -74,14 +74,15 @@ const SPELLED_OUT: &[&str] = &[
 ];
 
 /// Wrapper types with a single field of one of these types.
-const AROUND: &[(&str, &str)] = &[
+const WRAPPER_TYPES: &[(&str, &str)] = &[
     ("JobTemplateSpec", "JobSpec"),
     ("PersistentVolumeClaim", "PersistentVolumeClaimSpec"),
     ("PodTemplateSpec", "PodSpec"),
 ];
 
 /// What a name of an object looks like, as definitions say it.
-const SUBDOMAIN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
+const SUBDOMAIN_PATTERN: &str =
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 struct Types<'k> {
     kubernetes: BTreeMap<&'k str, BTreeSet<&'k str>>,
@@ -92,7 +93,7 @@ struct Types<'k> {
 
 impl Types<'_> {
     /// The Kubernetes type that the CRD of an object spells out.
-    fn spelled_out(&self, schema: &Value) -> Option<&'static str> {
+    fn inlined_type(&self, schema: &Value) -> Option<&'static str> {
         let properties = schema["properties"].as_object()?;
         let has = |name: &str| properties.contains_key(name);
         if has("annotations") && has("labels") {
@@ -100,19 +101,21 @@ impl Types<'_> {
         }
         let is = |name: &&&str| {
             let fields = &self.kubernetes[**name];
-            let is_known = |it: &str| fields.contains(it) || GONE.contains(&(**name, it));
+            let is_known = |it: &str| fields.contains(it) || REMOVED_FIELDS.contains(&(**name, it));
             let known = properties.keys().all(|it| is_known(it));
             known && properties.len() * 2 > fields.len()
         };
-        let around = AROUND.iter().filter(|_| has("spec") && has("metadata"));
+        let around = WRAPPER_TYPES
+            .iter()
+            .filter(|_| has("spec") && has("metadata"));
         let mut around =
-            around.filter(|it| self.spelled_out(&schema["properties"]["spec"]) == Some(it.1));
+            around.filter(|it| self.inlined_type(&schema["properties"]["spec"]) == Some(it.1));
         let around = around.next().map(|it| it.0);
-        around.or_else(|| SPELLED_OUT.iter().find(is).copied())
+        around.or_else(|| INLINED_TYPES.iter().find(is).copied())
     }
 
     /// The notation of a field's type in the file.
-    fn holds(&mut self, schema: &Value, name: &str) -> String {
+    fn field_type(&mut self, schema: &Value, name: &str) -> String {
         if schema["x-kubernetes-int-or-string"] == true {
             let is_amount = schema.get("pattern").is_some();
             return if is_amount {
@@ -128,21 +131,21 @@ impl Types<'_> {
             Some("boolean") => "switch".to_owned(),
             Some("number") => "number".to_owned(),
             Some("integer") => schema["format"].as_str().unwrap_or("int64").to_owned(),
-            Some("array") => format!("[{}]", self.holds(&schema["items"], name)),
+            Some("array") => format!("[{}]", self.field_type(&schema["items"], name)),
             Some("object") => {
                 if schema["x-kubernetes-preserve-unknown-fields"] == true {
                     return "any".to_owned();
                 }
                 if let Some(values) = schema.get("additionalProperties") {
-                    return format!("{{{}}}", self.holds(values, name));
+                    return format!("{{{}}}", self.field_type(values, name));
                 }
                 if name.ends_with(".metadata") {
                     return "ObjectMeta".to_owned();
                 }
-                if let Some(known) = self.spelled_out(schema) {
+                if let Some(known) = self.inlined_type(schema) {
                     return known.to_owned();
                 }
-                self.object(schema, name);
+                self.add_object(schema, name);
                 name.to_owned()
             }
             Some(other) => panic!("{other}"),
@@ -150,9 +153,9 @@ impl Types<'_> {
     }
 
     /// Keeps the rules of a value.
-    fn keep(&mut self, schema: &Value, place: &str) {
+    fn keep_rules(&mut self, schema: &Value, place: &str) {
         let mut text = String::new();
-        for (rule, message) in made(schema) {
+        for (rule, message) in creation_rules(schema) {
             writeln!(text, "  ! {message}\n  {rule}").unwrap();
         }
         if !text.is_empty() {
@@ -160,31 +163,31 @@ impl Types<'_> {
         }
     }
 
-    fn object(&mut self, schema: &Value, name: &str) {
+    fn add_object(&mut self, schema: &Value, name: &str) {
         let needed = schema["required"].as_array().cloned().unwrap_or_default();
         let mut text = String::new();
         for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
             let holds = if field == "status" {
                 "any".to_owned()
             } else {
-                self.holds(schema, &format!("{name}.{field}"))
+                self.field_type(schema, &format!("{name}.{field}"))
             };
             let is_needed = needed.contains(&Value::from(field.as_str()))
                 && schema.get("default").is_none()
-                && !BROUGHT
+                && !WEBHOOK_DEFAULTS
                     .iter()
                     .any(|it| name.ends_with(it.0) && field == it.1);
             let mark = if is_needed { "!" } else { "" };
             writeln!(
                 text,
                 "  {field}{mark} {holds}{}{}",
-                limits(schema),
-                given(schema)
+                field_limits(schema),
+                default_value(schema)
             )
             .unwrap();
             if field != "status" {
-                self.keep(schema, &format!("{name}.{field}"));
-                self.keep(&schema["items"], &format!("{name}.{field}[]"));
+                self.keep_rules(schema, &format!("{name}.{field}"));
+                self.keep_rules(&schema["items"], &format!("{name}.{field}[]"));
             }
         }
         let before = self.own.insert(name.to_owned(), text.clone());
@@ -193,7 +196,7 @@ impl Types<'_> {
 }
 
 /// The other constraints of a field.
-fn limits(schema: &Value) -> String {
+fn field_limits(schema: &Value) -> String {
     let mut text = String::new();
     let item = &schema["items"];
     let words = schema["enum"].as_array().or(item["enum"].as_array());
@@ -210,7 +213,7 @@ fn limits(schema: &Value) -> String {
     if schema["minProperties"].as_i64() >= Some(1) && schema.get("required").is_none() {
         text += " filled";
     }
-    if schema["pattern"] == SUBDOMAIN {
+    if schema["pattern"] == SUBDOMAIN_PATTERN {
         text += " subdomain";
     }
     let many = schema["maxItems"]
@@ -226,7 +229,7 @@ fn limits(schema: &Value) -> String {
         }
     }
     for (key, schema) in [("~", schema), ("each~", item)] {
-        let is_text = schema["type"] == "string" && schema["pattern"] != SUBDOMAIN;
+        let is_text = schema["type"] == "string" && schema["pattern"] != SUBDOMAIN_PATTERN;
         let of_items = schema["type"] == "string" && key == "each~";
         if let Some(pattern) = schema["pattern"].as_str().filter(|_| is_text || of_items) {
             assert!(!pattern.contains(' '), "{pattern}");
@@ -242,7 +245,7 @@ fn limits(schema: &Value) -> String {
 }
 
 /// The API server's defaults.
-fn given(schema: &Value) -> String {
+fn default_value(schema: &Value) -> String {
     let Some(given) = schema.get("default") else {
         return String::new();
     };
@@ -258,7 +261,7 @@ fn given(schema: &Value) -> String {
 
 /// The rules of a value, each with what is said, that speak of objects which are made: those of `oldSelf` are about
 /// changes.
-fn made(schema: &Value) -> Vec<(String, String)> {
+fn creation_rules(schema: &Value) -> Vec<(String, String)> {
     let rules = schema["x-kubernetes-validations"].as_array();
     let rules = rules.into_iter().flatten();
     let rules = rules.filter(|it| !it["rule"].as_str().unwrap().contains("oldSelf"));
@@ -276,21 +279,21 @@ fn made(schema: &Value) -> Vec<(String, String)> {
 }
 
 /// How many rules of objects that are made there are in a definition, whatever of it is known here.
-fn count(schema: &Value) -> usize {
+fn count_rules(schema: &Value) -> usize {
     let below: usize = match schema {
         Value::Object(fields) => {
             let fields = fields.iter().filter(|(key, _)| *key != "status");
-            fields.map(|(_, it)| count(it)).sum()
+            fields.map(|(_, it)| count_rules(it)).sum()
         }
-        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Array(items) => items.iter().map(count_rules).sum(),
         _ => 0,
     };
-    below + made(schema).len()
+    below + creation_rules(schema).len()
 }
 
 /// The definitions of a project, and the content of `SOURCE` next to them.
 fn definitions(folder: &str) -> (Vec<Value>, String) {
-    let folder = needs::path(UPSTREAM).join("crds").join(folder);
+    let folder = external_data::path(UPSTREAM).join("crds").join(folder);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap()
         .map(|it| it.unwrap().path())
@@ -324,7 +327,7 @@ fn types_match_the_crds() {
         let (repository, commit) = (said("repo:"), said("commit:"));
         let repository = repository.trim_start_matches("https://github.com/");
         let mut types = Types {
-            kubernetes: known(&kubernetes),
+            kubernetes: known_fields(&kubernetes),
             own: BTreeMap::new(),
             rules: BTreeMap::new(),
         };
@@ -343,9 +346,9 @@ fn types_match_the_crds() {
                 if version["served"] == true {
                     let name = format!("{group}/{}/{kind}", version["name"].as_str().unwrap());
                     let schema = &version["schema"]["openAPIV3Schema"];
-                    types.object(schema, &name);
-                    types.keep(schema, &name);
-                    counted += count(schema);
+                    types.add_object(schema, &name);
+                    types.keep_rules(schema, &name);
+                    counted += count_rules(schema);
                 }
             }
         }

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::assert_none;
 use crate::corpus::cases;
-use crate::needs::{self, FACTS};
+use crate::external_data::{self, FACTS};
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn cluster_configs_match_the_schema_of_eksctl() {
-    let mut schema = needs::json(FACTS, "eksctl_schema.json");
-    name_definitions_as_urls_may(&mut schema);
+    let mut schema = external_data::json(FACTS, "eksctl_schema.json");
+    escape_definition_names(&mut schema);
     let validator = jsonschema::draft7::new(&schema).unwrap();
     let errors = |value: &Value| -> Vec<String> {
         let errors = validator.iter_errors(value);
@@ -46,19 +46,19 @@ fn cluster_configs_match_the_schema_of_eksctl() {
 }
 
 /// eksctl names definitions after Go packages, with a `|` that no reference may have; they are only names.
-fn name_definitions_as_urls_may(schema: &mut Value) {
+fn escape_definition_names(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             let named = std::mem::take(fields).into_iter().map(|(key, mut value)| {
                 match &mut value {
                     Value::String(text) if key == "$ref" => *text = text.replace('|', "."),
-                    value => name_definitions_as_urls_may(value),
+                    value => escape_definition_names(value),
                 }
                 (key.replace('|', "."), value)
             });
             *fields = named.collect();
         }
-        Value::Array(items) => items.iter_mut().for_each(name_definitions_as_urls_may),
+        Value::Array(items) => items.iter_mut().for_each(escape_definition_names),
         _ => {}
     }
 }

@@ -26,10 +26,10 @@ fn objects() -> Vec<(String, Value)> {
 }
 
 /// The definitions of the tools' own kinds.
-struct Crds(BTreeMap<String, Validator>);
+struct CrdValidators(BTreeMap<String, Validator>);
 
-impl Crds {
-    fn all() -> Self {
+impl CrdValidators {
+    fn load_all() -> Self {
         let ours = |kind: &String| kind.contains("fluxcd.io/") || kind.contains("argoproj.io/");
         let schemas = crds::schemas().into_iter().filter(|(kind, _)| ours(kind));
         let made =
@@ -37,7 +37,7 @@ impl Crds {
         Self(made.collect())
     }
 
-    fn wrong(&self, object: &Value) -> Vec<String> {
+    fn validation_errors(&self, object: &Value) -> Vec<String> {
         let text = |key: &str| object[key].as_str().unwrap();
         let kind = format!("{} {}", text("apiVersion"), text("kind"));
         let errors = self.0[&kind].iter_errors(object);
@@ -50,7 +50,7 @@ impl Crds {
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn objects_match_the_crds() {
-    let crds = Crds::all();
+    let crds = CrdValidators::load_all();
     let objects = objects();
     for kind in [
         "Kustomization",
@@ -67,10 +67,10 @@ fn objects_match_the_crds() {
             .unwrap_or_else(|| panic!("no {kind} is looked at"));
         let mut wrong = object.clone();
         wrong["spec"]["intervall"] = json!("1h");
-        assert_eq!(crds.wrong(&wrong).len(), 1, "{kind}");
+        assert_eq!(crds.validation_errors(&wrong).len(), 1, "{kind}");
     }
     let wrong = objects.iter().flat_map(|(name, object)| {
-        let wrong = crds.wrong(object).into_iter();
+        let wrong = crds.validation_errors(object).into_iter();
         wrong.map(move |wrong| format!("{name}: {wrong}"))
     });
     assert_none(&wrong.collect::<Vec<_>>());
@@ -80,7 +80,7 @@ fn objects_match_the_crds() {
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn flux_objects_can_be_suspended() {
-    let crds = Crds::all();
+    let crds = CrdValidators::load_all();
     let of_flux = |object: &Value| {
         object["apiVersion"]
             .as_str()
@@ -93,7 +93,7 @@ fn flux_objects_can_be_suspended() {
             object["spec"]["suspend"] = json!(true);
             assert_none(
                 &crds
-                    .wrong(&object)
+                    .validation_errors(&object)
                     .iter()
                     .map(|it| format!("{name}: {it}"))
                     .collect::<Vec<_>>(),

@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 use super::assert_none;
 use super::helm_keys::CHARTS;
 use crate::corpus::cases;
-use crate::needs::{self, UPSTREAM};
+use crate::external_data::{self, UPSTREAM};
 
 /// Mappings with defaults that a chart's template prints whole, so that any of Kubernetes' keys may stand there:
 /// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
 /// jupyterhub/zero-to-jupyterhub-k8s@4.4.0 `jupyterhub/values.schema.yaml`, `hub.config`: JupyterHub's own settings.
-const PRINTED_WHOLE: &[(&str, &str)] = &[
+const VERBATIM_MAPPINGS: &[(&str, &str)] = &[
     ("dcgm-exporter", "securityContext"),
     ("jupyterhub", "hub/config"),
 ];
 
 /// The paths of a chart's values and the type of each default, from its `values-paths.tsv`.
-struct Paths(BTreeMap<String, String>);
+struct ValuePaths(BTreeMap<String, String>);
 
-impl Paths {
-    fn of(chart: &str) -> Self {
+impl ValuePaths {
+    fn read_paths(chart: &str) -> Self {
         let file = format!("charts/{}/values-paths.tsv", folder(chart));
-        let text = needs::text(UPSTREAM, &file);
+        let text = external_data::text(UPSTREAM, &file);
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let rows = rows.filter_map(|line| line.split_once('\t'));
         let mut paths: BTreeMap<String, String> = rows
             .map(|(path, kind)| (path.into(), kind.into()))
             .collect();
-        for (_, path) in PRINTED_WHOLE.iter().filter(|(name, _)| *name == chart) {
+        for (_, path) in VERBATIM_MAPPINGS.iter().filter(|(name, _)| *name == chart) {
             assert_eq!(paths.get(*path).map(String::as_str), Some("map"), "{chart}");
             paths.insert((*path).to_owned(), "map-open".to_owned());
         }
@@ -37,7 +37,7 @@ impl Paths {
     }
 
     /// The paths of a value that the chart does not have.
-    fn unknown(&self, value: &Value, path: &str) -> Vec<String> {
+    fn unknown_paths(&self, value: &Value, path: &str) -> Vec<String> {
         let kind = if path.is_empty() {
             Some("map")
         } else {
@@ -57,7 +57,7 @@ impl Paths {
         let Value::Object(fields) = value else {
             return Vec::new();
         };
-        if kind != "map" || self.is_leaf(path) || OPEN.contains(&path) {
+        if kind != "map" || self.is_leaf(path) || OPEN_MAPPINGS.contains(&path) {
             return Vec::new();
         }
         let child = |key: &str| match path {
@@ -66,7 +66,7 @@ impl Paths {
         };
         let fields = fields.iter();
         fields
-            .flat_map(|(key, value)| self.unknown(value, &child(key)))
+            .flat_map(|(key, value)| self.unknown_paths(value, &child(key)))
             .collect()
     }
 
@@ -93,7 +93,7 @@ fn folder(chart: &str) -> &'static str {
     folder
 }
 /// Mappings that take any key although the chart has defaults in them: the Cluster Autoscaler's arguments.
-const OPEN: &[&str] = &["extraArgs"];
+const OPEN_MAPPINGS: &[&str] = &["extraArgs"];
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
@@ -102,19 +102,19 @@ fn charts_know_every_key() {
     for case in cases() {
         for release in &case.plan().releases {
             seen += 1;
-            let paths = Paths::of(release.chart.name);
+            let paths = ValuePaths::read_paths(release.chart.name);
             let mut values = serde_json::to_value(&release.values).unwrap();
-            for path in paths.unknown(&values, "") {
+            for path in paths.unknown_paths(&values, "") {
                 wrong.push(format!("{}: {}: no {path}", case.name, release.chart.name));
             }
             values["tolerationz"] = json!([]);
-            assert_eq!(paths.unknown(&values, ""), ["tolerationz"]);
+            assert_eq!(paths.unknown_paths(&values, ""), ["tolerationz"]);
         }
     }
     assert!(seen > 3, "only {seen} releases were looked at");
     assert_none(&wrong);
     let mistake = json!({"config": {"default2": "a"}});
-    let found = Paths::of("nvidia-device-plugin").unknown(&mistake, "");
+    let found = ValuePaths::read_paths("nvidia-device-plugin").unknown_paths(&mistake, "");
     assert_eq!(found, ["config/default2"]);
 }
 
@@ -123,7 +123,7 @@ fn charts_know_every_key() {
 fn charts_are_pinned_to_the_verified_version() {
     for chart in gpuc_compile::charts::CHARTS {
         let file = format!("charts/{}/Chart.yaml", folder(chart.name));
-        let text = needs::text(UPSTREAM, &file);
+        let text = external_data::text(UPSTREAM, &file);
         let description: Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(description["name"], chart.name);
         if !WITHOUT_VERSION.contains(&chart.name) {
@@ -161,7 +161,7 @@ fn plugin_reads_every_configuration_key() {
             for (name, text) in configs.into_iter().flatten() {
                 seen += 1;
                 let config: Value = serde_yaml::from_str(text.as_str().unwrap()).unwrap();
-                for path in leaves(&config, "") {
+                for path in leaf_paths(&config, "") {
                     if !PLUGIN_KEYS.contains(&path.as_str()) {
                         wrong.push(format!("{}: {name}: {path}", case.name));
                     }
@@ -196,12 +196,12 @@ fn plugin_reads_every_configuration_key() {
     assert!(seen > 3, "only {seen} configurations were looked at");
     assert_none(&wrong);
     let mistake = json!({"sharing": {"mig": {"strategy": "mixed"}}});
-    assert_eq!(leaves(&mistake, ""), ["sharing/mig/strategy"]);
+    assert_eq!(leaf_paths(&mistake, ""), ["sharing/mig/strategy"]);
     assert!(!PLUGIN_KEYS.contains(&"sharing/mig/strategy"));
 }
 
 /// The paths of everything that is neither a mapping nor a list.
-fn leaves(value: &Value, path: &str) -> Vec<String> {
+fn leaf_paths(value: &Value, path: &str) -> Vec<String> {
     let child = |key: &str| match path {
         "" => key.to_owned(),
         path => format!("{path}/{key}"),
@@ -209,11 +209,11 @@ fn leaves(value: &Value, path: &str) -> Vec<String> {
     match value {
         Value::Object(fields) => fields
             .iter()
-            .flat_map(|(key, value)| leaves(value, &child(key)))
+            .flat_map(|(key, value)| leaf_paths(value, &child(key)))
             .collect(),
         Value::Array(items) => items
             .iter()
-            .flat_map(|item| leaves(item, &child("*")))
+            .flat_map(|item| leaf_paths(item, &child("*")))
             .collect(),
         _ => vec![path.to_owned()],
     }

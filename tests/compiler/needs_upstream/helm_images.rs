@@ -1,13 +1,13 @@
 //! The table of the charts' images matches the charts' own values.
 
-use gpuc_compile::charts::images::{ChartImage, Place, images};
+use gpuc_compile::charts::images::{ChartImage, Place, chart_images};
 use serde_json::Value;
 
 use super::assert_none;
 use super::helm_keys::{CHARTS, read};
 
 /// What Git has where the release has something else: chart, what stands in Git, what stands in the table.
-const REPLACED: &[(&str, &str, &str)] = &[
+const REPLACED_IN_RELEASE: &[(&str, &str, &str)] = &[
     (
         "jobset",
         "us-central1-docker.pkg.dev/k8s-staging-images/",
@@ -32,7 +32,7 @@ const REPLACED: &[(&str, &str, &str)] = &[
 ];
 
 /// Places that name an image and are not in the table, with the reason.
-const LEFT_OUT: &[(&str, &str)] = &[
+const INTENTIONALLY_OMITTED: &[(&str, &str)] = &[
     (
         "crds/upgradeJob/image/busybox/repository",
         "runs only while an upgrade is asked for",
@@ -56,17 +56,17 @@ const LEFT_OUT: &[(&str, &str)] = &[
 fn images_match_the_charts() {
     let mut wrong = Vec::new();
     for (chart, folder, version) in CHARTS {
-        let values = values(chart, folder);
+        let values = chart_values(chart, folder);
         let app = read(folder, "Chart.yaml")["appVersion"].clone();
         let app = app
             .as_str()
             .unwrap_or(version)
             .trim_start_matches('v')
             .to_owned();
-        let listed = images(chart);
+        let listed = chart_images(chart);
         for image in listed {
-            for (said, found) in told(image, &values) {
-                let found = released(chart, &found);
+            for (said, found) in compared_parts(image, &values) {
+                let found = released_value(chart, &found);
                 // Without a default, it is the program's version, which the release writes into Chart.yaml.
                 let version = version.trim_start_matches('v');
                 let versions = [app.clone(), format!("v{app}"), format!("v{version}")];
@@ -76,13 +76,13 @@ fn images_match_the_charts() {
                 }
             }
             if let Some((path, on)) = image.switch
-                && at(&values, path) != &Value::Bool(on)
+                && value_at(&values, path) != &Value::Bool(on)
             {
-                wrong.push(format!("{chart}: {path} is {}", at(&values, path)));
+                wrong.push(format!("{chart}: {path} is {}", value_at(&values, path)));
             }
         }
         let mut named = Vec::new();
-        names(&values, "", &mut named);
+        collect_image_paths(&values, "", &mut named);
         for path in named {
             let is_listed = listed.iter().any(|image| match image.place {
                 Place::Whole(at) | Place::Reference(at) => at == path,
@@ -91,7 +91,7 @@ fn images_match_the_charts() {
                 }
                 Place::Fixed => false,
             });
-            if !is_listed && !LEFT_OUT.iter().any(|(left, _)| *left == path) {
+            if !is_listed && !INTENTIONALLY_OMITTED.iter().any(|(left, _)| *left == path) {
                 wrong.push(format!("{chart}: no image at {path}"));
             }
         }
@@ -100,23 +100,28 @@ fn images_match_the_charts() {
 }
 
 /// Pairs of the expected and the actual value for each part of an image name.
-fn told(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
-    let text = |path: &str| at(values, path).as_str().unwrap_or_default().to_owned();
+fn compared_parts(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
+    let text = |path: &str| {
+        value_at(values, path)
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     let mut told = match image.place {
-        Place::Whole(at) => vec![(image.repository.to_owned(), in_full(&text(at)))],
+        Place::Whole(at) => vec![(image.repository.to_owned(), qualified_name(&text(at)))],
         Place::Parts {
             registry,
             repository,
         } => {
             let found = format!("{}/{}", text(registry), text(repository));
-            vec![(image.repository.to_owned(), in_full(&found))]
+            vec![(image.repository.to_owned(), qualified_name(&found))]
         }
         Place::Named {
             repository,
             image: name,
         } => {
             let found = format!("{}/{}", text(repository), text(name));
-            vec![(image.repository.to_owned(), in_full(&found))]
+            vec![(image.repository.to_owned(), qualified_name(&found))]
         }
         Place::Reference(at) => vec![(image.reference(), text(at))],
         Place::Fixed => Vec::new(),
@@ -128,7 +133,7 @@ fn told(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
 }
 
 /// The name with its registry, as a container runtime completes it.
-fn in_full(name: &str) -> String {
+fn qualified_name(name: &str) -> String {
     let name = name.strip_prefix("docker.io/").unwrap_or(name);
     match name.split_once('/') {
         None => format!("docker.io/library/{name}"),
@@ -137,8 +142,8 @@ fn in_full(name: &str) -> String {
     }
 }
 
-fn released(chart: &str, found: &str) -> String {
-    let replaced = REPLACED.iter().filter(|(of, ..)| *of == chart);
+fn released_value(chart: &str, found: &str) -> String {
+    let replaced = REPLACED_IN_RELEASE.iter().filter(|(of, ..)| *of == chart);
     replaced.fold(found.to_owned(), |text, (_, git, release)| {
         if git.ends_with('/') {
             text.replacen(git, release, 1)
@@ -151,7 +156,7 @@ fn released(chart: &str, found: &str) -> String {
 }
 
 /// The defaults of a chart, with those of the charts inside it whose values are at hand.
-fn values(chart: &str, folder: &str) -> Value {
+fn chart_values(chart: &str, folder: &str) -> Value {
     let mut values = read(folder, "values.yaml");
     let inside = read(folder, "Chart.yaml")["dependencies"].clone();
     for inside in inside.as_array().into_iter().flatten() {
@@ -165,7 +170,7 @@ fn values(chart: &str, folder: &str) -> Value {
             if below["image"]["tag"].is_null() {
                 below["image"]["tag"] = read(folder, "Chart.yaml")["appVersion"].clone();
             }
-            lay_over(&mut below, &values[alias]);
+            merge_over(&mut below, &values[alias]);
             values[alias] = below;
         }
     }
@@ -173,11 +178,11 @@ fn values(chart: &str, folder: &str) -> Value {
     values
 }
 
-fn lay_over(below: &mut Value, above: &Value) {
+fn merge_over(below: &mut Value, above: &Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
             for (key, value) in above {
-                lay_over(below.entry(key).or_insert(Value::Null), value);
+                merge_over(below.entry(key).or_insert(Value::Null), value);
             }
         }
         (_, Value::Null) => {}
@@ -185,12 +190,12 @@ fn lay_over(below: &mut Value, above: &Value) {
     }
 }
 
-fn at<'v>(values: &'v Value, path: &str) -> &'v Value {
+fn value_at<'v>(values: &'v Value, path: &str) -> &'v Value {
     path.split('/').fold(values, |value, part| &value[part])
 }
 
 /// The paths of what names an image: a `repository`, the `name` of an `image`, and all that stands in `images`.
-fn names(values: &Value, path: &str, found: &mut Vec<String>) {
+fn collect_image_paths(values: &Value, path: &str, found: &mut Vec<String>) {
     for (key, value) in values.as_object().into_iter().flatten() {
         let at = if path.is_empty() {
             key.clone()
@@ -204,6 +209,6 @@ fn names(values: &Value, path: &str, found: &mut Vec<String>) {
         if is_name && value.is_string() {
             found.push(at.clone());
         }
-        names(value, &at, found);
+        collect_image_paths(value, &at, found);
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gpuc_compile::charts::keys::Found;
+use gpuc_compile::charts::keys::KeyLookup;
 use serde_json::Value;
 
 use super::assert_none;
-use crate::needs::{self, UPSTREAM};
+use crate::external_data::{self, UPSTREAM};
 use crate::support::{blessing, repository};
 
 /// A chart: its name, its folder in `GPUC_UPSTREAM`, and its version in its repository of charts. Some have another one
@@ -35,7 +35,7 @@ pub(super) const CHARTS: &[(&str, &str, &str)] = &[
 ];
 
 /// What the defaults do not tell: chart, path, what the key holds, and how that is known.
-const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
+const MANUAL_KEYS: &[(&str, &str, &str, &str)] = &[
     (
         "aws-efa-k8s-device-plugin",
         "supportedInstanceLabels",
@@ -153,17 +153,17 @@ const BETTER_KNOWN: &[(&str, &str, &str, &str)] = &[
     (
         "nvidia-device-plugin",
         "namespace",
-        REFUSED,
+        REJECTED_WORD,
         "templates: the chart fails where it is set",
     ),
 ];
 
 /// The word for keys that a chart names only to reject them.
-const REFUSED: &str = "refused";
+const REJECTED_WORD: &str = "refused";
 
 /// The ends of the names of what charts hand on to Kubernetes whole, so that a default says nothing of what else it may
 /// hold.
-const HANDED_ON: &[&str] = &[
+const PASSTHROUGH_SUFFIXES: &[&str] = &[
     "affinity",
     "annotations",
     "disruptionbudget",
@@ -190,7 +190,7 @@ type Keys = BTreeMap<String, Key>;
 fn lists_match_the_charts() {
     let mut wrong = Vec::new();
     for (chart, folder, version) in CHARTS {
-        let wanted = list(chart, folder, version);
+        let wanted = render_keys(chart, folder, version);
         let path = repository().join(format!(
             "compiler/crates/compile/src/charts/keys/{chart}.keys"
         ));
@@ -229,13 +229,13 @@ fn lists_contain_every_path_and_property() {
         }
         assert!(paths.len() > 20, "{chart}");
         let refused = |path: &str| {
-            let mut known = BETTER_KNOWN.iter();
-            known.any(|(of, at, word, _)| of == chart && *at == path && *word == REFUSED)
+            let mut known = MANUAL_KEYS.iter();
+            known.any(|(of, at, word, _)| of == chart && *at == path && *word == REJECTED_WORD)
         };
-        let keys = gpuc_compile::charts::keys::Keys::of(chart).unwrap();
+        let keys = gpuc_compile::charts::keys::Keys::for_chart(chart).unwrap();
         for path in paths {
             let parts: Vec<_> = path.split('/').collect();
-            let is_unknown = matches!(keys.find(&parts), Found::Unknown { .. });
+            let is_unknown = matches!(keys.find(&parts), KeyLookup::Unknown { .. });
             if is_unknown != refused(&path) {
                 wrong.push(format!("{chart}: {path}"));
             }
@@ -261,8 +261,8 @@ fn properties(schema: &Value, path: &str) -> Vec<String> {
 }
 
 /// The file for a chart.
-fn list(chart: &str, folder: &str, version: &str) -> String {
-    let source = needs::text(UPSTREAM, &format!("charts/{folder}/SOURCE"));
+fn render_keys(chart: &str, folder: &str, version: &str) -> String {
+    let source = external_data::text(UPSTREAM, &format!("charts/{folder}/SOURCE"));
     let field = |name: &str| {
         let mut lines = source.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(key, _)| *key == name).unwrap().1
@@ -274,28 +274,28 @@ fn list(chart: &str, folder: &str, version: &str) -> String {
     let mut text = format!(
         "chart: {chart}\nversion: {version}\nrepository: {repository}\nrevision: {revision}\ndate: {date}\n\n"
     );
-    print(&keys(chart, folder), 0, &mut text);
+    print_keys(&derive_keys(chart, folder), 0, &mut text);
     text
 }
 
-fn print(keys: &Keys, depth: usize, text: &mut String) {
+fn print_keys(keys: &Keys, depth: usize, text: &mut String) {
     for (name, key) in keys {
         let space = if key.word.is_empty() { "" } else { " " };
         writeln!(text, "{:depth$}{name}{space}{}", "", key.word).unwrap();
-        print(&key.below, depth + 1, text);
+        print_keys(&key.below, depth + 1, text);
     }
 }
 
-fn keys(chart: &str, folder: &str) -> Keys {
+fn derive_keys(chart: &str, folder: &str) -> Keys {
     let mut keys = Keys::new();
     match chart {
         // The schema refuses every other key, so that it is the whole truth.
-        "jupyterhub" => schema(&mut keys, &read(folder, "values.schema.yaml")),
+        "jupyterhub" => apply_schema(&mut keys, &read(folder, "values.schema.yaml")),
         "node-feature-discovery" => {
-            defaults(&mut keys, folder);
-            schema(&mut keys, &read(folder, "values.schema.json"));
+            apply_defaults(&mut keys, folder);
+            apply_schema(&mut keys, &read(folder, "values.schema.json"));
         }
-        _ => defaults(&mut keys, folder),
+        _ => apply_defaults(&mut keys, folder),
     }
     keys.entry("global".into()).or_default().word = "free".into();
     let description = read(folder, "Chart.yaml");
@@ -303,13 +303,13 @@ fn keys(chart: &str, folder: &str) -> Keys {
     for inside in inside.into_iter().flatten() {
         let text = |key: &str| inside[key].as_str().unwrap_or_default();
         for condition in text("condition").split(',').filter(|it| !it.is_empty()) {
-            at(&mut keys, &condition.replace('.', "/")).word = "bool".into();
+            key_at(&mut keys, &condition.replace('.', "/")).word = "bool".into();
         }
     }
     // A schema that refuses every other key needs no guess.
     if chart != "jupyterhub" {
         for (name, key) in &mut keys {
-            settle(name, key);
+            infer_from_names(name, key);
         }
     }
     for inside in inside.into_iter().flatten() {
@@ -329,13 +329,13 @@ fn keys(chart: &str, folder: &str) -> Keys {
             key.word = "subchart".into();
         }
     }
-    for (of, path, word, _) in BETTER_KNOWN.iter().filter(|(of, ..)| *of == chart) {
-        let key = at(&mut keys, path);
+    for (of, path, word, _) in MANUAL_KEYS.iter().filter(|(of, ..)| *of == chart) {
+        let key = key_at(&mut keys, path);
         assert!(
             !key.word.is_empty() || !key.below.is_empty(),
             "{of} has no {path}"
         );
-        if *word == REFUSED {
+        if *word == REJECTED_WORD {
             keys.remove(*path);
             continue;
         }
@@ -359,12 +359,16 @@ fn keys(chart: &str, folder: &str) -> Keys {
 
 /// A YAML file of a chart.
 pub(super) fn read(folder: &str, file: &str) -> Value {
-    serde_yaml::from_str(&needs::text(UPSTREAM, &format!("charts/{folder}/{file}"))).unwrap()
+    serde_yaml::from_str(&external_data::text(
+        UPSTREAM,
+        &format!("charts/{folder}/{file}"),
+    ))
+    .unwrap()
 }
 
 /// The paths and types of the defaults, and the keys that only templates name.
 fn rows(folder: &str) -> Vec<(String, String)> {
-    let text = needs::text(UPSTREAM, &format!("charts/{folder}/values-paths.tsv"));
+    let text = external_data::text(UPSTREAM, &format!("charts/{folder}/values-paths.tsv"));
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     let rows = rows.filter_map(|line| line.split_once('\t'));
     let rows = rows.filter(|(path, _)| !path.ends_with("/**"));
@@ -383,37 +387,37 @@ fn rows(folder: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-fn defaults(keys: &mut Keys, folder: &str) {
+fn apply_defaults(keys: &mut Keys, folder: &str) {
     for (path, word) in rows(folder) {
-        at(keys, &path).word = word;
+        key_at(keys, &path).word = word;
     }
 }
 
 /// The key at a path. Keys that have a slash themselves stand in what is handed on, whose keys are left out.
-fn at<'k>(keys: &'k mut Keys, path: &str) -> &'k mut Key {
+fn key_at<'k>(keys: &'k mut Keys, path: &str) -> &'k mut Key {
     match path.split_once('/') {
-        Some((first, rest)) => at(&mut keys.entry(first.to_owned()).or_default().below, rest),
+        Some((first, rest)) => key_at(&mut keys.entry(first.to_owned()).or_default().below, rest),
         None => keys.entry(path.to_owned()).or_default(),
     }
 }
 
 /// Adds what a schema says to what the defaults leave open.
-fn schema(keys: &mut Keys, object: &Value) {
+fn apply_schema(keys: &mut Keys, object: &Value) {
     for (name, property) in object["properties"].as_object().unwrap() {
         let is_new = !keys.contains_key(name);
         let key = keys.entry(name.clone()).or_default();
-        let word = word(property);
+        let word = property_type(property);
         if is_new || key.word == "any" {
             word.clone_into(&mut key.word);
         }
         if word.is_empty() && key.word.is_empty() {
-            schema(&mut key.below, property);
+            apply_schema(&mut key.below, property);
         }
     }
 }
 
 /// What a property of a schema holds.
-fn word(property: &Value) -> &'static str {
+fn property_type(property: &Value) -> &'static str {
     let types: Vec<&str> = match &property["type"] {
         Value::String(one) => vec![one],
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
@@ -435,18 +439,18 @@ fn word(property: &Value) -> &'static str {
 }
 
 /// Infers types from key names and from nested keys.
-fn settle(name: &str, key: &mut Key) {
+fn infer_from_names(name: &str, key: &mut Key) {
     if key.word == "any" && !key.below.is_empty() {
         key.word.clear();
     }
     let lower = name.to_lowercase();
-    let whole = HANDED_ON.iter().any(|end| lower.ends_with(end));
+    let whole = PASSTHROUGH_SUFFIXES.iter().any(|end| lower.ends_with(end));
     let is_mapping = key.word.is_empty() || key.word == "free";
     if is_mapping && (whole || key.word == "free") {
         key.word = "free".into();
         key.below.clear();
     }
     for (name, key) in &mut key.below {
-        settle(name, key);
+        infer_from_names(name, key);
     }
 }

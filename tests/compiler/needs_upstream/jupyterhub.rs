@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::assert_none;
 use crate::corpus::cases;
-use crate::needs::{self, UPSTREAM};
+use crate::external_data::{self, UPSTREAM};
 
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn values_match_the_schema_of_the_chart() {
     let read = |file: &str| -> Value {
-        let text = needs::text(UPSTREAM, &format!("charts/jupyterhub/{file}"));
+        let text = external_data::text(UPSTREAM, &format!("charts/jupyterhub/{file}"));
         let yaml: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         serde_json::to_value(yaml).unwrap()
     };
@@ -19,7 +19,7 @@ fn values_match_the_schema_of_the_chart() {
     let errors = |values: &Value| -> Vec<String> {
         // As Helm does: what it validates is ours over the chart's own.
         let mut all = defaults.clone();
-        merge(&mut all, values);
+        merge_over(&mut all, values);
         let errors = validator.iter_errors(&all);
         errors
             .map(|error| format!("{}: {error}", error.instance_path()))
@@ -43,7 +43,7 @@ fn values_match_the_schema_of_the_chart() {
 }
 
 /// Mappings are merged, `null` takes a key away, and anything else takes the other's place.
-fn merge(into: &mut Value, over: &Value) {
+fn merge_over(into: &mut Value, over: &Value) {
     let (Value::Object(into), Value::Object(over)) = (&mut *into, over) else {
         *into = over.clone();
         return;
@@ -52,7 +52,7 @@ fn merge(into: &mut Value, over: &Value) {
         if value.is_null() {
             into.remove(key);
         } else {
-            merge(into.entry(key).or_insert(Value::Null), value);
+            merge_over(into.entry(key).or_insert(Value::Null), value);
         }
     }
 }

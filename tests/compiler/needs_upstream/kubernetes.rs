@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{assert_none, crds};
 use crate::corpus::cases;
-use crate::needs::{self, PYTHON, UPSTREAM};
+use crate::external_data::{self, PYTHON, UPSTREAM};
 
 const DEFINITIONS: &str = "https://kubernetes.invalid/_definitions.json";
 
@@ -26,7 +26,7 @@ fn objects() -> Vec<(String, Value)> {
 }
 
 /// The objects, and one with a misspelt field, which must be found.
-fn with_a_mistake() -> Vec<(String, Value)> {
+fn objects_with_mistake() -> Vec<(String, Value)> {
     let mut objects = objects();
     let is_daemon_set = |value: &Value| value["kind"] == "DaemonSet";
     let daemon_set = objects.iter().find(|(_, value)| is_daemon_set(value));
@@ -69,7 +69,7 @@ fn definitions(schema: &Value) -> BTreeMap<String, String> {
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn objects_match_the_schema_of_kubernetes() {
-    let mut schema = needs::json(UPSTREAM, "kubernetes/_definitions.json");
+    let mut schema = external_data::json(UPSTREAM, "kubernetes/_definitions.json");
     schema["$id"] = json!(DEFINITIONS);
     let names = definitions(&schema);
     let registry = Registry::new().add(DEFINITIONS, &schema).unwrap();
@@ -77,7 +77,7 @@ fn objects_match_the_schema_of_kubernetes() {
     let definitions_of_others = crds::schemas();
     let mut validators: BTreeMap<String, Validator> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for (name, value) in with_a_mistake() {
+    for (name, value) in objects_with_mistake() {
         let part = |key: &str| value[key].as_str().unwrap().to_owned();
         let kind = format!("{} {}", part("apiVersion"), part("kind"));
         let root = match names.get(&kind) {
@@ -112,13 +112,13 @@ const SINCE_1_34: &str = "resource.k8s.io/v1";
 #[test]
 #[ignore = "needs GPUC_PYTHON with kubernetes-validate"]
 fn kubernetes_validate_accepts_every_object() {
-    let mut objects = with_a_mistake();
+    let mut objects = objects_with_mistake();
     // It knows no custom resources.
     objects.retain(|(_, value)| !is_custom(value));
     let values: Vec<_> = objects.iter().map(|(_, value)| value).collect();
     let input = json!({"versions": VERSIONS, "objects": values});
-    let python = needs::path(PYTHON);
-    let answer = needs::python(python.to_str().unwrap(), "kubernetes_objects.py", &input);
+    let python = external_data::path(PYTHON);
+    let answer = external_data::python(python.to_str().unwrap(), "kubernetes_objects.py", &input);
     let mut wrong = Vec::new();
     let mut mistakes = 0;
     for error in answer.as_array().unwrap() {

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::assert_none;
 use crate::corpus::cases;
-use crate::needs::{self, UPSTREAM};
+use crate::external_data::{self, UPSTREAM};
 
 /// The paths of the settings that gpuc sets.
-const OURS: &[&str] = &[
+const SET_BY_GPUC: &[&str] = &[
     "/fairSharing",
     "/integrations/frameworks",
     "/managedJobsNamespaceSelector",
@@ -21,7 +21,7 @@ fn unset_configuration_is_the_default() {
         let yaml: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
         serde_json::to_value(yaml).unwrap()
     };
-    let chart = read(&needs::text(UPSTREAM, "charts/kueue/values.yaml"));
+    let chart = read(&external_data::text(UPSTREAM, "charts/kueue/values.yaml"));
     let pointer = "/managerConfig/controllerManagerConfigYaml";
     let default = read(chart.pointer(pointer).and_then(Value::as_str).unwrap());
     let (mut wrong, mut seen) = (Vec::new(), 0);
@@ -60,19 +60,19 @@ fn unset_configuration_is_the_default() {
 /// The places at which two configurations differ, but for what gpuc decides.
 fn differences(default: &Value, ours: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    differ(default, ours, "", &mut found);
+    collect_differences(default, ours, "", &mut found);
     found
 }
 
-fn differ(default: &Value, ours: &Value, path: &str, found: &mut Vec<String>) {
-    if OURS.contains(&path) {
+fn collect_differences(default: &Value, ours: &Value, path: &str, found: &mut Vec<String>) {
+    if SET_BY_GPUC.contains(&path) {
         return;
     }
     match (default, ours) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
                 let (a, b) = (&default[key], &ours[key]);
-                differ(a, b, &format!("{path}/{key}"), found);
+                collect_differences(a, b, &format!("{path}/{key}"), found);
             }
         }
         (a, b) if a == b => {}

@@ -8,10 +8,10 @@ use gpuc_model::plan::Change;
 use serde_json::Value;
 
 use super::assert_none;
-use crate::needs::{self, FACTS};
+use crate::external_data::{self, FACTS};
 
 /// A field of gpuc, and its name in the tables of facts.
-struct Row {
+struct FieldRow {
     cloud: &'static str,
     kind: &'static str,
     field: &'static str,
@@ -29,8 +29,8 @@ enum Fact {
 
 use Fact::{Own, Part, Pool};
 
-const fn row(cloud: &'static str, kind: &'static str, field: &'static str, fact: Fact) -> Row {
-    Row {
+const fn row(cloud: &'static str, kind: &'static str, field: &'static str, fact: Fact) -> FieldRow {
+    FieldRow {
         cloud,
         kind,
         field,
@@ -41,12 +41,13 @@ const fn row(cloud: &'static str, kind: &'static str, field: &'static str, fact:
 const NODE_GROUP: &str = "EKS node group";
 const GKE_POOL: &str = "GKE node pool";
 const AKS_POOL: &str = "AKS node pool";
-const CAREFUL: &str = "the facts advise a new pool where what a cloud allows is not documented";
+const CAUTIOUS_NEW_POOL: &str =
+    "the facts advise a new pool where what a cloud allows is not documented";
 const CLUSTER_FACTS: &str = "the facts have no row for it";
 
 /// Every field of every kind of resource that clouds make.
 #[rustfmt::skip] // One row a line.
-const ROWS: &[Row] = &[
+const ROWS: &[FieldRow] = &[
     row("eks", "EKS network plugin", "network policies", Own("aws eks update-addon --configuration-values")),
     row("eks", "CloudFormation stack", "template", Own("CloudFormation changes a stack to its template")),
     row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
@@ -79,7 +80,7 @@ const ROWS: &[Row] = &[
     row("eks", "EKS cluster", "Kubernetes version", Pool("kubernetes_version_control_plane")),
 
     row("gke", GKE_POOL, "machine type", Pool("machine_type")),
-    row("gke", GKE_POOL, "GPUs", Own(CAREFUL)),
+    row("gke", GKE_POOL, "GPUs", Own(CAUTIOUS_NEW_POOL)),
     row("gke", GKE_POOL, "GPU driver and sharing", Pool("gpu_driver_version")),
     row("gke", GKE_POOL, "local SSDs", Pool("local_ssd")),
     row("gke", GKE_POOL, "spot capacity", Pool("spot_priority")),
@@ -158,20 +159,23 @@ const CLOUD_NAMES: &[(&str, &str)] = &[("aws", "eks"), ("gcp", "gke"), ("azure",
 
 /// What of ours a word of the facts allows. A new pool is always safe where the facts say that only new nodes have the
 /// new value: the old ones would stay as they are.
-fn allowed(word: &str, change: &Change) -> bool {
+fn is_allowed(word: &str, change: &Change) -> bool {
     matches!(
         (word, change),
-        ("in-place", Change::InPlace | Change::Climbs { .. })
-            | ("rolls", Change::Rolls { .. })
-            | ("resize", Change::Resizes)
-            | ("replace" | "new-nodes-only", Change::Replaces { .. })
+        (
+            "in-place",
+            Change::InPlace | Change::MinorVersionSteps { .. }
+        ) | ("rolls", Change::NodeRollout { .. })
+            | ("resize", Change::Resize)
+            | ("replace" | "new-nodes-only", Change::Replacement { .. })
     )
 }
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
 fn field_changes_match_the_clouds() {
-    let facts: Value = serde_yaml::from_str(&needs::text(FACTS, "mutability.yaml")).unwrap();
+    let facts: Value =
+        serde_yaml::from_str(&external_data::text(FACTS, "mutability.yaml")).unwrap();
     let facts = facts["fields"].as_array().unwrap();
     let mut wrong = Vec::new();
     let mut used = BTreeSet::new();
@@ -212,8 +216,8 @@ fn field_changes_match_the_clouds() {
                     .filter(|it| it.name == field.name)
                     .count()
                     > 1;
-                let stricter = twin && matches!(field.change, Change::Replaces { .. });
-                if !allowed(said, &field.change) && !stricter {
+                let stricter = twin && matches!(field.change, Change::Replacement { .. });
+                if !is_allowed(said, &field.change) && !stricter {
                     wrong.push(format!(
                         "{}: {} is {:?}, the facts say {said} ({fact})",
                         kind.name, field.name, field.change
@@ -232,8 +236,8 @@ fn field_changes_match_the_clouds() {
 
 #[test]
 fn missing_replacement_is_detected() {
-    assert!(!allowed("replace", &Change::InPlace));
-    assert!(!allowed("in-place", &Change::Replaces { reason: "" }));
-    assert!(!allowed("rolls", &Change::InPlace));
-    assert!(allowed("rolls", &Change::Rolls { reason: "" }));
+    assert!(!is_allowed("replace", &Change::InPlace));
+    assert!(!is_allowed("in-place", &Change::Replacement { reason: "" }));
+    assert!(!is_allowed("rolls", &Change::InPlace));
+    assert!(is_allowed("rolls", &Change::NodeRollout { reason: "" }));
 }

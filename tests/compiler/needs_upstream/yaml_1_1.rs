@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::assert_none;
 use crate::corpus::{Case, cases};
-use crate::needs::{self, PYTHON};
+use crate::external_data::{self, PYTHON};
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with PyYAML"]
@@ -33,9 +33,9 @@ fn pyyaml_reads_the_same_values() {
     let control = "on: no\n".to_owned();
     meant.insert(control.clone(), ("control".into(), json!({"on": "no"})));
     let texts: Vec<_> = meant.keys().collect();
-    let python = needs::path(PYTHON);
+    let python = external_data::path(PYTHON);
     let python = python.to_str().unwrap();
-    let read = needs::python(python, "yaml_1_1.py", &json!(texts));
+    let read = external_data::python(python, "yaml_1_1.py", &json!(texts));
     let pairs = meant.iter().zip(read.as_array().unwrap());
     let (control, wrong): (Vec<_>, Vec<_>) = pairs
         .filter(|((_, (_, meant)), read)| meant != *read)

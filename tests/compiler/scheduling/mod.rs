@@ -1,10 +1,10 @@
 //! The feasibility of a pod on a pool matches a scheduler, and the reasons are helpful.
 
-pub(crate) mod drawn;
-mod guard;
-mod kept;
+mod admission_guard;
+pub(crate) mod generators;
 pub(crate) mod oracle;
-mod words;
+mod reasons;
+mod reserved;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use std::sync::Arc;
 use gpuc_model::Cluster;
 use gpuc_model::check::check;
 use gpuc_model::resolve::{Choices, resolve};
-use gpuc_model::scheduling::{Answer, Defaults, Demand, Why, verdict};
+use gpuc_model::scheduling::{DefaultRequests, Demand, Feasibility, MisfitCause, check_pool};
 use gpuc_schema::Spanned;
 use gpuc_syntax::decode;
 use gpuc_syntax::diag::Report;
-use gpuc_syntax::load::{self, Files};
+use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Sources;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use drawn::{admitted, cluster, pod};
+use generators::{admit_on_gke, cluster, pod};
 
 /// The number of times that each result occurred.
 #[derive(Default)]
-struct Seen {
-    yes: Cell<u32>,
-    no: Cell<u32>,
-    perhaps: Cell<u32>,
+struct AnswerCounts {
+    fits: Cell<u32>,
+    does_not_fit: Cell<u32>,
+    unknown: Cell<u32>,
     crowded: Cell<u32>,
 }
 
@@ -38,7 +38,7 @@ fn count(cell: &Cell<u32>) {
 }
 
 /// Copies of the nodes with possible values of the labels that the file does not set.
-fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
+fn possible_nodes(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
     let worlds = [None, Some("1"), Some("10"), Some("x")].map(|value| {
         let mut nodes = nodes.to_vec();
         for node in &mut nodes {
@@ -54,11 +54,11 @@ fn worlds(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
 }
 
 /// The cluster of a file without errors. Nothing is generated, because that takes most of the time.
-fn resolved(text: &str) -> Option<Cluster> {
+fn resolve_valid(text: &str) -> Option<Cluster> {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one("gpu-cluster.yaml", text);
+    let world = MemoryFiles::with_file("gpu-cluster.yaml", text);
     let loaded = load::load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
-    let config = decode::cluster(&loaded[0].root, &mut report)?;
+    let config = decode::decode_cluster(&loaded[0].root, &mut report)?;
     let cluster = resolve(
         Arc::new(config),
         &gpuc::REGISTRY,
@@ -68,24 +68,25 @@ fn resolved(text: &str) -> Option<Cluster> {
     check(&cluster, &mut report).is_some().then_some(cluster)
 }
 
-fn agrees(
-    drawn: &drawn::Cluster,
+fn check_agreement(
+    drawn: &generators::GeneratedCluster,
     pods: &[(serde_json::Value, u32, bool)],
-    seen: &Seen,
+    seen: &AnswerCounts,
 ) -> Result<(), TestCaseError> {
-    let Some(cluster) = &resolved(&drawn.text()) else {
+    let Some(cluster) = &resolve_valid(&drawn.text()) else {
         return Err(TestCaseError::reject("refused"));
     };
     for (pod, replicas, apart) in pods {
-        let mut demand = Demand::of_pod(&Node::from_json(pod.clone()), &Defaults::default());
-        demand.pods = Some(Spanned::unwritten(*replicas));
-        demand.apart = *apart;
-        let pod = admitted(pod, drawn.is_gcp);
+        let mut demand =
+            Demand::from_pod_spec(&Node::from_json(pod.clone()), &DefaultRequests::default());
+        demand.pods = Some(Spanned::without_span(*replicas));
+        demand.anti_affinity = *apart;
+        let pod = admit_on_gke(pod, drawn.is_gcp);
         for pool in &drawn.pools {
-            let verdict = verdict(&demand, cluster, cluster.pool(&pool.name).unwrap());
-            let scheduled = verdict.scheduled();
+            let verdict = check_pool(&demand, cluster, cluster.pool(&pool.name).unwrap());
+            let scheduled = verdict.schedulability();
             let nodes = drawn.nodes(pool);
-            let found = worlds(&nodes, &drawn.unspoken()).into_iter();
+            let found = possible_nodes(&nodes, &drawn.externally_settable_labels()).into_iter();
             let found: Vec<_> = found
                 .map(|nodes| nodes.iter().any(|node| oracle::fits(&pod, node)))
                 .collect();
@@ -97,27 +98,28 @@ fn agrees(
                 )
             };
             match scheduled {
-                Answer::Yes => prop_assert!(found.iter().all(|fits| *fits), "{}", context()),
-                Answer::No => {
+                Feasibility::Fits => prop_assert!(found.iter().all(|fits| *fits), "{}", context()),
+                Feasibility::DoesNotFit => {
                     // Of zones that the file does not name, one may do: that is open, and never a no.
                     prop_assert!(!found.iter().any(|fits| *fits), "{}", context());
                 }
-                Answer::Perhaps => {
+                Feasibility::Unknown => {
                     prop_assert!(!drawn.is_decided(pool, &pod), "{}", context());
                 }
             }
             count(match scheduled {
-                Answer::Yes => &seen.yes,
-                Answer::No => &seen.no,
-                Answer::Perhaps => &seen.perhaps,
+                Feasibility::Fits => &seen.fits,
+                Feasibility::DoesNotFit => &seen.does_not_fit,
+                Feasibility::Unknown => &seen.unknown,
             });
-            if scheduled != Answer::Yes {
+            if scheduled != Feasibility::Fits {
                 continue;
             }
             let fitting = nodes.iter().find(|node| oracle::fits(&pod, node)).unwrap();
-            let placed = oracle::placed(&pod, fitting, pool.most, *apart);
+            let placed = oracle::placeable_pods(&pod, fitting, pool.max_nodes, *apart);
             let mut reasons = verdict.reasons.iter();
-            let is_crowded = reasons.any(|reason| matches!(reason.why, Why::Nodes { .. }));
+            let is_crowded =
+                reasons.any(|reason| matches!(reason.cause, MisfitCause::Nodes { .. }));
             let expected = placed < u64::from(*replicas);
             prop_assert_eq!(is_crowded, expected, "{} pods\n{}", replicas, context());
             if is_crowded {
@@ -137,16 +139,17 @@ fn feasibility_matches_the_scheduler() {
         failure_persistence: None,
         ..Config::default()
     };
-    let seen = Seen::default();
+    let seen = AnswerCounts::default();
     let pods = prop::collection::vec((pod(), 1..9u32, any::<bool>()), 40);
     let strategy = (cluster(), pods);
     let mut seen_often = false;
-    let counts = || [&seen.yes, &seen.no, &seen.perhaps, &seen.crowded].map(Cell::get);
+    let counts = || [&seen.fits, &seen.does_not_fit, &seen.unknown, &seen.crowded].map(Cell::get);
     // A test that sees one answer only says nothing. What is drawn is another thing each time: where it has little of
     // one answer, more is drawn.
     for _ in 0..10 {
-        let result = TestRunner::new(config.clone())
-            .run(&strategy, |(cluster, pods)| agrees(&cluster, &pods, &seen));
+        let result = TestRunner::new(config.clone()).run(&strategy, |(cluster, pods)| {
+            check_agreement(&cluster, &pods, &seen)
+        });
         result.unwrap_or_else(|error| panic!("{error}"));
         seen_often = counts().iter().all(|count| *count > 20);
         if seen_often {

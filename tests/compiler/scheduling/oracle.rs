@@ -25,13 +25,13 @@ pub(super) fn fits(pod: &Value, node: &Node) -> bool {
 }
 
 /// The number of identical pods that fit on identical nodes, placed one after the other.
-pub(super) fn placed(pod: &Value, node: &Node, nodes: usize, apart: bool) -> u64 {
+pub(super) fn placeable_pods(pod: &Value, node: &Node, nodes: usize, apart: bool) -> u64 {
     let mut placed = 0;
     for _ in 0..nodes {
         let mut left = node.clone();
         while fits(pod, &left) {
             placed += 1;
-            for (name, amount) in requests(pod) {
+            for (name, amount) in pod_requests(pod) {
                 if let Some(rest) = left.allocatable.get_mut(&name) {
                     *rest -= amount;
                 }
@@ -48,7 +48,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
@@ -77,7 +77,7 @@ fn amount(value: &Value) -> u128 {
 }
 
 /// A container's effective requests: its requests, and its limits where there is no request.
-fn of_container(container: &Value, name: &str) -> u128 {
+fn container_requests(container: &Value, name: &str) -> u128 {
     let resources = &container["resources"];
     let asked = [&resources["requests"][name], &resources["limits"][name]];
     let mut asked = asked.into_iter().filter(|value| !value.is_null());
@@ -85,7 +85,7 @@ fn of_container(container: &Value, name: &str) -> u128 {
 }
 
 /// A pod's effective requests: the maximum of its init phase and its running phase.
-pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
+pub(crate) fn pod_requests(pod: &Value) -> BTreeMap<String, u128> {
     let inits = list(pod, "initContainers");
     let containers = list(pod, "containers");
     let mut names = Vec::new();
@@ -103,13 +103,16 @@ pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
         let mut moments = Vec::new();
         let mut running = 0;
         for init in inits {
-            let own = of_container(init, &name);
+            let own = container_requests(init, &name);
             moments.push(running + own);
-            if word(init, "restartPolicy") == "Always" {
+            if text_of(init, "restartPolicy") == "Always" {
                 running += own;
             }
         }
-        let main: u128 = containers.iter().map(|it| of_container(it, &name)).sum();
+        let main: u128 = containers
+            .iter()
+            .map(|it| container_requests(it, &name))
+            .sum();
         moments.push(running + main);
         let overhead = &pod["overhead"][&name];
         let overhead = if overhead.is_null() {
@@ -124,7 +127,7 @@ pub(crate) fn requests(pod: &Value) -> BTreeMap<String, u128> {
 }
 
 fn resources_fit(pod: &Value, node: &Node) -> bool {
-    requests(pod).into_iter().all(|(name, asked)| {
+    pod_requests(pod).into_iter().all(|(name, asked)| {
         let has = node.allocatable.get(&name).copied().unwrap_or(0);
         asked <= has
     })
@@ -140,15 +143,15 @@ fn taints_tolerated(pod: &Value, node: &Node) -> bool {
 }
 
 fn tolerates(toleration: &Value, (key, value, effect): &(String, String, String)) -> bool {
-    let exists = word(toleration, "operator") == "Exists";
-    if !word(toleration, "effect").is_empty() && word(toleration, "effect") != effect {
+    let exists = text_of(toleration, "operator") == "Exists";
+    if !text_of(toleration, "effect").is_empty() && text_of(toleration, "effect") != effect {
         return false;
     }
-    match word(toleration, "key") {
+    match text_of(toleration, "key") {
         "" => exists,
         own if own != key => false,
         _ if exists => true,
-        _ => word(toleration, "value") == value,
+        _ => text_of(toleration, "value") == value,
     }
 }
 
@@ -167,18 +170,18 @@ fn affinity_matches(pod: &Value, node: &Node) -> bool {
     list(required, "nodeSelectorTerms").iter().any(|term| {
         let expressions = list(term, "matchExpressions");
         let mut all = expressions.iter();
-        !expressions.is_empty() && all.all(|expression| holds(expression, node))
+        !expressions.is_empty() && all.all(|expression| matches_expression(expression, node))
     })
 }
 
-fn holds(expression: &Value, node: &Node) -> bool {
-    let label = node.labels.get(word(expression, "key"));
+fn matches_expression(expression: &Value, node: &Node) -> bool {
+    let label = node.labels.get(text_of(expression, "key"));
     let values: Vec<_> = list(expression, "values")
         .iter()
         .map(|value| value.as_str().unwrap_or_default())
         .collect();
     let number = |text: &str| text.parse::<i64>().ok();
-    match word(expression, "operator") {
+    match text_of(expression, "operator") {
         "In" => label.is_some_and(|label| values.contains(&label.as_str())),
         "NotIn" => label.is_none_or(|label| !values.contains(&label.as_str())),
         "Exists" => label.is_some(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A Rust file taken apart.
 #[derive(Default)]
-pub(super) struct Code {
+pub(super) struct SourceText {
     /// Every identifier and keyword.
     pub(super) names: BTreeSet<String>,
     /// Every text on one line; those of several lines are pages and examples.
@@ -15,8 +15,8 @@ pub(super) struct Code {
     pub(super) prose: String,
 }
 
-impl Code {
-    pub(super) fn of(text: &str) -> Self {
+impl SourceText {
+    pub(super) fn parse(text: &str) -> Self {
         let mut code = Self::default();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
@@ -124,7 +124,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
 #[test]
 fn files_are_taken_apart() {
     let text = "//! Aws\nuse crate::node::Node;\nfn eks<'a>(c: char) -> &'a str { let q = '\"'; r#\"gke\"# }\n// end\n";
-    let code = Code::of(text);
+    let code = SourceText::parse(text);
     assert!(code.prose.starts_with(" Aws\n\u{1}\u{1}\u{1} "));
     assert!(code.names.contains("eks") && !code.names.contains("Aws"));
     assert_eq!(code.texts, BTreeSet::from(["gke".to_owned()]));

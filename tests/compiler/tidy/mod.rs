@@ -12,13 +12,13 @@ use std::process::Command;
 use gpuc_schema::gpu::MODELS;
 
 use crate::support::{files_below, repository};
-use code::{Code, words};
+use code::{SourceText, words};
 
 /// The words by which people call clouds.
 const CLOUD_WORDS: &[&str] = &["aws", "eks", "gke", "gcp", "azure", "aks"];
 
 #[test]
-fn clouds_name_themselves_and_no_other() {
+fn clouds_name_only_themselves() {
     let own: &[(&str, &[&str])] = &[
         ("aws", &["aws", "eks"]),
         ("azure", &["azure", "aks"]),
@@ -26,7 +26,7 @@ fn clouds_name_themselves_and_no_other() {
         ("onprem", &[]),
     ];
     let mut wrong = Vec::new();
-    for (path, code) in compiler() {
+    for (path, code) in compiler_sources() {
         let folder = path
             .strip_prefix("clouds/")
             .and_then(|rest| rest.split('/').next());
@@ -46,7 +46,7 @@ fn clouds_name_themselves_and_no_other() {
 }
 
 #[test]
-fn cards_are_named_in_tables_alone() {
+fn gpu_models_are_named_only_in_tables() {
     let keys: BTreeSet<_> = MODELS
         .iter()
         .map(|model| model.key.to_lowercase())
@@ -56,7 +56,7 @@ fn cards_are_named_in_tables_alone() {
         .map(|key| key.to_uppercase().replace('-', "_"))
         .collect();
     let mut wrong = Vec::new();
-    for (path, code) in compiler() {
+    for (path, code) in compiler_sources() {
         let is_table = path.starts_with("clouds/") && path.contains("machine");
         // Which cards a cloud attaches or cuts is a table too.
         let of_cards = ["attach", "partitions", "zones", "accelerator"];
@@ -78,7 +78,7 @@ fn cards_are_named_in_tables_alone() {
 #[test]
 fn rules_alone_read_pools_of_the_file() {
     let mut wrong = Vec::new();
-    for (path, code) in compiler() {
+    for (path, code) in compiler_sources() {
         let is_rule = path.starts_with("checks/") || path.contains("/rules/");
         if is_rule || path.starts_with("model/") || path.starts_with("syntax/") {
             continue;
@@ -91,7 +91,7 @@ fn rules_alone_read_pools_of_the_file() {
 }
 
 #[test]
-fn every_file_is_in_its_list() {
+fn files_are_declared_as_modules() {
     let mut wrong = Vec::new();
     let crates = fs::read_dir(repository().join("compiler/crates")).unwrap();
     let crates = crates.map(|entry| {
@@ -161,15 +161,15 @@ fn rules_are_sorted_and_in_their_blocks() {
 }
 
 #[test]
-fn every_module_begins_with_a_sentence() {
-    let files = tracked(".rs");
+fn modules_begin_with_a_sentence() {
+    let files = tracked_files(".rs");
     let bare = files.iter().filter(|(_, text)| !text.starts_with("//! "));
     let bare: Vec<_> = bare.map(|(path, _)| path).collect();
     assert!(bare.is_empty(), "{bare:#?}");
 }
 
 /// Files of more than 500 lines before their tests, with the reason.
-const LONG: &[(&str, &str)] = &[
+const LONG_FILES: &[(&str, &str)] = &[
     (
         "compiler/crates/compile/src/emit/script/tests/mod.rs",
         "tests",
@@ -178,7 +178,7 @@ const LONG: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn files_are_one_idea() {
+fn files_are_short() {
     let count = |text: &str| {
         text.split("\n#[cfg(test)]\nmod tests")
             .next()
@@ -186,10 +186,10 @@ fn files_are_one_idea() {
             .lines()
             .count()
     };
-    let files = tracked(".rs");
+    let files = tracked_files(".rs");
     let long = files.iter().filter(|(_, text)| count(text) > 500);
     let long: Vec<_> = long.map(|(path, _)| path.as_str()).collect();
-    let listed: Vec<_> = LONG.iter().map(|(path, _)| *path).collect();
+    let listed: Vec<_> = LONG_FILES.iter().map(|(path, _)| *path).collect();
     let new: Vec<_> = long.iter().filter(|path| !listed.contains(path)).collect();
     assert!(new.is_empty(), "{new:#?}");
     let short: Vec<_> = listed.iter().filter(|path| !long.contains(path)).collect();
@@ -199,14 +199,14 @@ fn files_are_one_idea() {
 #[test]
 fn lines_have_at_most_120_characters() {
     let mut wide = Vec::new();
-    for (path, text) in tracked(".rs") {
-        for (index, line) in Code::of(&text).without_texts.lines().enumerate() {
+    for (path, text) in tracked_files(".rs") {
+        for (index, line) in SourceText::parse(&text).without_texts.lines().enumerate() {
             if line.chars().count() > 120 {
                 wide.push(format!("{path}:{}", index + 1));
             }
         }
     }
-    for (path, text) in tracked(".md") {
+    for (path, text) in tracked_files(".md") {
         let generated = text.contains("This file is generated.") || path.starts_with("golden/");
         let mut quoted = false;
         let prose = text.lines().enumerate().filter(|(_, line)| {
@@ -221,7 +221,7 @@ fn lines_have_at_most_120_characters() {
 }
 
 #[test]
-fn nothing_is_left_for_later_and_no_machine_is_named() {
+fn no_todos_and_no_machine_names() {
     let later = [
         concat!("to", "do!("),
         concat!("unimple", "mented!("),
@@ -233,7 +233,7 @@ fn nothing_is_left_for_later_and_no_machine_is_named() {
         concat!("/ro", "ot/"),
     ];
     let mut wrong = Vec::new();
-    for (path, text) in tracked("") {
+    for (path, text) in tracked_files("") {
         for (index, line) in text.lines().enumerate() {
             let found = later
                 .iter()
@@ -246,7 +246,7 @@ fn nothing_is_left_for_later_and_no_machine_is_named() {
 }
 
 #[test]
-fn every_example_has_its_row() {
+fn examples_are_in_the_table() {
     let table = fs::read_to_string(repository().join("examples/README.md")).unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| ["));
     let rows: BTreeSet<_> = rows
@@ -263,9 +263,9 @@ fn every_example_has_its_row() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_have_targets() {
     let mut broken = Vec::new();
-    for (path, text) in tracked(".md") {
+    for (path, text) in tracked_files(".md") {
         if path.starts_with("golden/") {
             continue;
         }
@@ -287,7 +287,7 @@ fn links_lead_somewhere() {
 
 /// The compiler's sources without their tests: those of a crate by `<crate>/<path below src>`, others by their path
 /// below `compiler/src`.
-fn compiler() -> BTreeMap<String, Code> {
+fn compiler_sources() -> BTreeMap<String, SourceText> {
     let crates = files_below(&repository().join("compiler/crates"))
         .into_iter()
         .map(|(path, text)| (path.replacen("/src/", "/", 1), text));
@@ -301,13 +301,13 @@ fn compiler() -> BTreeMap<String, Code> {
         .filter(|(path, _)| is_rust(path) && !is_test(path))
         .map(|(path, text)| {
             let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
-            (path, Code::of(text))
+            (path, SourceText::parse(text))
         })
         .collect()
 }
 
 /// The files that git keeps and whose names end like this, with their texts.
-fn tracked(end: &str) -> Vec<(String, String)> {
+fn tracked_files(end: &str) -> Vec<(String, String)> {
     let mut git = Command::new("git");
     git.args([
         "ls-files",

@@ -2,8 +2,8 @@
 
 use regex::Regex;
 
-use super::code::Code;
-use super::tracked;
+use super::code::SourceText;
+use super::tracked_files;
 
 /// The types of files that are searched.
 const SEARCHED: &[&str] = &[".rs", ".md", ".sh", ".j2", ".yaml", ".yml", ".jq", ".toml"];
@@ -58,7 +58,7 @@ fn any_term() -> Regex {
 /// The prose of a file: without the code of Rust files, and without the marks of comments.
 fn prose(path: &str, text: &str) -> String {
     if super::is_rust(path) {
-        return Code::of(text).prose;
+        return SourceText::parse(text).prose;
     }
     let lines = text
         .lines()
@@ -116,7 +116,7 @@ fn texts_use_the_terms_of_the_field() {
         SEARCHED.iter().any(|end| path.ends_with(end))
             && !EXCLUDED.iter().any(|start| path.starts_with(start))
     };
-    let wrong: Vec<_> = tracked("")
+    let wrong: Vec<_> = tracked_files("")
         .iter()
         .filter(|(path, text)| is_searched(path) && !text.contains("This file is generated."))
         .filter(|(path, _)| path != "tests/compiler/tidy/terms.rs")

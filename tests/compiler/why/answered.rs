@@ -2,41 +2,44 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc_compile::emit::{Shown, shown};
+use gpuc_compile::emit::{FileContent, index_files};
 use gpuc_compile::lock::LOCK_FILE;
-use gpuc_diff::why::{At, Index, Kind, Reason};
+use gpuc_diff::why::{Index, Kind, QueryTarget, Reason};
 use rayon::prelude::*;
 
 use crate::corpus::{Case, cases};
 use crate::sample;
 
 /// Whether a reason has content: a location, or a name with a description.
-fn says(reason: &Reason) -> bool {
+fn has_content(reason: &Reason) -> bool {
     match reason.kind {
         Kind::Written => !reason.inputs.is_empty(),
-        Kind::Default | Kind::Rule | Kind::Fixed => !reason.what.trim().is_empty(),
+        Kind::Default | Kind::Rule | Kind::Fixed => !reason.text.trim().is_empty(),
         Kind::Fact => {
             let source = reason.source.as_deref().unwrap_or_default();
-            !reason.what.trim().is_empty() && !source.trim().is_empty()
+            !reason.text.trim().is_empty() && !source.trim().is_empty()
         }
     }
 }
 
 /// How many parts of some of a cluster's files were checked, and an example for each file with parts without an answer.
-fn unanswered(case: &Case, selected: &BTreeSet<(&str, String)>) -> (usize, Vec<(String, String)>) {
+fn parts_without_answer(
+    case: &Case,
+    selected: &BTreeSet<(&str, String)>,
+) -> (usize, Vec<(String, String)>) {
     let mut without = Vec::new();
     let mut count = 0;
     let index = Index::new(case.compilation()).unwrap();
     let is_selected = |file: &str| selected.contains(&(case.name.as_str(), file.to_owned()));
     for file in index.files().filter(|file| is_selected(file)) {
         let page = index
-            .page(file)
+            .document(file)
             .unwrap_or_else(|| panic!("{file} has no page"));
         let parts = index.parts(file, &page);
         assert!(!parts.is_empty(), "{}: {file} has no parts", case.name);
         for (at, reasons) in parts {
             count += 1;
-            if !reasons.iter().any(says) {
+            if !reasons.iter().any(has_content) {
                 let example = format!("{} {file} {at:?}: {reasons:?}", case.name);
                 without.push((file.to_owned(), example));
             }
@@ -44,8 +47,12 @@ fn unanswered(case: &Case, selected: &BTreeSet<(&str, String)>) -> (usize, Vec<(
         // The lines of a document too, its comments among them. Other files have nothing but lines.
         let is_whole = case.name.contains('/') && page.root().is_some();
         for line in (1..=page.line_count()).filter(|_| is_whole) {
-            let reasons = index.reasons(file, &page, &At::Line(line));
-            assert!(reasons.iter().any(says), "{} {file}:{line}", case.name);
+            let reasons = index.reasons(file, &page, &QueryTarget::Line(line));
+            assert!(
+                reasons.iter().any(has_content),
+                "{} {file}:{line}",
+                case.name
+            );
         }
     }
     (count, without)
@@ -63,7 +70,7 @@ fn all_files() -> Vec<(&'static Case, String)> {
 
 /// One file of each kind: the cloud, the folder and the name without the part that the user chose.
 #[test]
-fn every_field_and_every_line_of_the_sample_has_an_answer() {
+fn sampled_fields_and_lines_have_answers() {
     let name = |(case, path): &(&Case, String)| format!("{} {path}", case.name);
     let kind = |(case, path): &(&Case, String)| {
         let cloud = case.cluster().cloud.facts().key;
@@ -76,7 +83,7 @@ fn every_field_and_every_line_of_the_sample_has_an_answer() {
 
 #[test]
 #[ignore = "exhaustive: minutes; .ci/run runs it"]
-fn needs_minutes_every_field_and_every_line_has_an_answer() {
+fn needs_minutes_all_fields_and_lines_have_answers() {
     assert_answers(all_files(), 100_000);
 }
 
@@ -89,7 +96,9 @@ fn assert_answers(files: Vec<(&'static Case, String)>, minimum: usize) {
         let mut selected = selected.iter();
         selected.any(|(name, _)| *name == case.name)
     });
-    let found: Vec<_> = with_files.map(|case| unanswered(case, &selected)).collect();
+    let found: Vec<_> = with_files
+        .map(|case| parts_without_answer(case, &selected))
+        .collect();
     let count: usize = found.iter().map(|(count, _)| count).sum();
     let without = found.into_iter().flat_map(|(_, without)| without);
     let without: BTreeMap<_, _> = without.collect();
@@ -99,18 +108,18 @@ fn assert_answers(files: Vec<(&'static Case, String)>, minimum: usize) {
 
 /// What `why` looks things up in is what is written.
 #[test]
-fn every_file_shows_something_of_the_plan() {
+fn files_refer_to_the_plan() {
     for case in cases() {
-        let shown = shown(case.plan(), case.compilation().loaded.file.as_deref());
+        let shown = index_files(case.plan(), case.compilation().loaded.file.as_deref());
         let files: BTreeSet<_> = case.tree().files().map(|(path, _)| path).collect();
         let known: BTreeSet<_> = shown.keys().map(String::as_str).collect();
         assert_eq!(files, known, "{}", case.name);
         for (path, shown) in &shown {
             let text = &case.tree().get(path).unwrap().contents;
-            if let Shown::Script(parts) = shown {
+            if let FileContent::Script(parts) = shown {
                 assert_eq!(&parts.text(), text, "{} {path}", case.name);
                 assert_eq!(
-                    parts.lines().len(),
+                    parts.line_purposes().len(),
                     text.lines().count(),
                     "{} {path}",
                     case.name

@@ -2,6 +2,6 @@
 //! that line.
 
 mod answered;
-mod moves;
-mod screened;
-mod within;
+mod changed_values;
+mod embedded_text;
+mod group_testing;

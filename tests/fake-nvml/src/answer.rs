@@ -13,7 +13,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_SUCCESS as SUCCESS, nvmlReturn_t,
 };
 
-use crate::handle::Part;
+use crate::handle::DeviceHandle;
 use crate::state::{Gpu, State, current};
 
 /// The result of a call: nothing, or an NVML error code.
@@ -24,39 +24,43 @@ pub(crate) static USERS: AtomicU32 = AtomicU32::new(0);
 
 /// Answers a call about the system.
 pub(crate) fn answer(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
-    let state = begin(name);
+    let state = start_call(name);
     if USERS.load(Ordering::SeqCst) == 0 {
         return UNINITIALISED;
     }
-    code(wanted_error(&state, name).and_then(|()| work(&state)))
+    return_code(injected_error(&state, name).and_then(|()| work(&state)))
 }
 
 /// Answers a call that is allowed before the library is initialised.
 pub(crate) fn answer_always(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
-    let state = begin(name);
-    code(wanted_error(&state, name).and_then(|()| work(&state)))
+    let state = start_call(name);
+    return_code(injected_error(&state, name).and_then(|()| work(&state)))
 }
 
 /// Answers a call about a GPU or a MIG device on it.
 pub(crate) fn answer_device(
     name: &str,
     device: nvmlDevice_t,
-    work: impl FnOnce(Gpu<'_>, Part) -> Outcome,
+    work: impl FnOnce(Gpu<'_>, DeviceHandle) -> Outcome,
 ) -> nvmlReturn_t {
     answer(name, |state| {
-        let part = Part::of(device).ok_or(INVALID)?;
-        let gpu = alive(state, part.gpu(), name)?;
+        let part = DeviceHandle::from_handle(device).ok_or(INVALID)?;
+        let gpu = responding_gpu(state, part.gpu(), name)?;
         work(gpu, part)
     })
 }
 
 /// Returns the GPU, unless the state file makes this call fail.
-pub(crate) fn alive<'s>(state: &'s State, index: u32, name: &str) -> Result<Gpu<'s>, nvmlReturn_t> {
+pub(crate) fn responding_gpu<'s>(
+    state: &'s State,
+    index: u32,
+    name: &str,
+) -> Result<Gpu<'s>, nvmlReturn_t> {
     let gpu = state.gpu(index).ok_or(INVALID)?;
     if gpu.number("lost").unwrap_or(0) != 0 {
         return Err(LOST);
     }
-    match gpu.own(&format!("error.{name}")) {
+    match gpu.own_text(&format!("error.{name}")) {
         Some(error) => Err(error.parse().unwrap_or(INVALID)),
         None => Ok(gpu),
     }
@@ -67,7 +71,7 @@ pub(crate) fn alive<'s>(state: &'s State, index: u32, name: &str) -> Result<Gpu<
 /// # Safety
 ///
 /// `to` is null or points to a place for a `T`.
-pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
+pub(crate) unsafe fn write_out<T>(to: *mut T, value: T) -> Outcome {
     if to.is_null() {
         return Err(INVALID);
     }
@@ -81,7 +85,7 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
 /// # Safety
 ///
 /// `to` is null or points to `length` bytes.
-pub(crate) unsafe fn put_text(to: *mut c_char, length: c_uint, text: &str) -> Outcome {
+pub(crate) unsafe fn write_text(to: *mut c_char, length: c_uint, text: &str) -> Outcome {
     if to.is_null() {
         return Err(INVALID);
     }
@@ -96,14 +100,14 @@ pub(crate) unsafe fn put_text(to: *mut c_char, length: c_uint, text: &str) -> Ou
 }
 
 /// Writes a string into a field of a structure.
-pub(crate) fn fill(field: &mut [c_char], text: &str) {
+pub(crate) fn fill_field(field: &mut [c_char], text: &str) {
     let bytes = text.bytes().chain(std::iter::repeat(0));
     for (place, byte) in field.iter_mut().zip(bytes) {
         *place = c_char::from_ne_bytes([byte]);
     }
 }
 
-fn begin(name: &str) -> std::sync::Arc<State> {
+fn start_call(name: &str) -> std::sync::Arc<State> {
     let state = current();
     if let Some(file) = state.text("calls") {
         let file = std::fs::OpenOptions::new()
@@ -121,13 +125,13 @@ fn begin(name: &str) -> std::sync::Arc<State> {
     state
 }
 
-fn wanted_error(state: &State, name: &str) -> Outcome {
+fn injected_error(state: &State, name: &str) -> Outcome {
     match state.number(&format!("error.{name}")) {
         Some(error) => Err(nvmlReturn_t::try_from(error).unwrap_or(INVALID)),
         None => Ok(()),
     }
 }
 
-fn code(outcome: Outcome) -> nvmlReturn_t {
+fn return_code(outcome: Outcome) -> nvmlReturn_t {
     outcome.err().unwrap_or(SUCCESS)
 }

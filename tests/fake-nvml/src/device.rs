@@ -11,9 +11,9 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED, nvmlReturn_t,
 };
 
-use crate::answer::{Outcome, answer_device, fill, put, put_text};
-use crate::handle::Part;
-use crate::layout::{Instance, instances, mode};
+use crate::answer::{Outcome, answer_device, fill_field, write_out, write_text};
+use crate::handle::DeviceHandle;
+use crate::layout::{Instance, instances, mig_mode};
 use crate::state::{Gpu, number};
 
 const MIB: u64 = 1 << 20;
@@ -26,13 +26,13 @@ pub unsafe extern "C" fn nvmlDeviceGetUUID(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetUUID", device, |gpu, part| {
         let text = match part {
-            Part::Whole(_) => whole_uuid(gpu),
-            Part::Slice(gpu, gi, ci) => {
+            DeviceHandle::FullGpu(_) => full_gpu_uuid(gpu),
+            DeviceHandle::MigDevice(gpu, gi, ci) => {
                 format!("MIG-{gpu:08x}-{gi:04x}-{ci:04x}-5a5a-0123456789ab")
             }
         };
         // SAFETY: nvml.h has the caller pass a buffer and its length.
-        unsafe { put_text(uuid, length, &text) }
+        unsafe { write_text(uuid, length, &text) }
     })
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn nvmlDeviceSetComputeMode(
     })
 }
 
-fn whole_uuid(gpu: Gpu<'_>) -> String {
+fn full_gpu_uuid(gpu: Gpu<'_>) -> String {
     let made = || format!("GPU-{:08x}-0000-0000-0000-0123456789ab", gpu.index);
     gpu.text("uuid").map_or_else(made, str::to_owned)
 }
@@ -60,10 +60,10 @@ pub unsafe extern "C" fn nvmlDeviceGetName(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetName", device, |gpu, part| {
         let mut text = gpu_name(gpu);
-        if let Part::Slice(_, gi, ci) = part
+        if let DeviceHandle::MigDevice(_, gi, ci) = part
             && gpu.text("slice_name") != Some("none")
         {
-            let (instance, slices) = slice(gpu, gi, ci)?;
+            let (instance, slices) = find_mig_device(gpu, gi, ci)?;
             text.push_str(" MIG ");
             if slices != instance.slices() {
                 text.push_str(&format!("{slices}c."));
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn nvmlDeviceGetName(
             text.push_str(instance.profile.name);
         }
         // SAFETY: nvml.h has the caller pass a buffer and its length.
-        unsafe { put_text(name, length, &text) }
+        unsafe { write_text(name, length, &text) }
     })
 }
 
@@ -87,7 +87,7 @@ fn gpu_name(gpu: Gpu<'_>) -> String {
 }
 
 /// A MIG device: its GPU instance, and its own compute slices.
-fn slice(gpu: Gpu<'_>, gi: u32, ci: u32) -> Result<(Instance, u32), nvmlReturn_t> {
+fn find_mig_device(gpu: Gpu<'_>, gi: u32, ci: u32) -> Result<(Instance, u32), nvmlReturn_t> {
     let instance = instances(gpu).into_iter().find(|it| it.id == gi);
     let instance = instance.ok_or(NOT_FOUND)?;
     let compute = instance.compute.iter().find(|(id, _)| *id == ci);
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMinorNumber(
     answer_device("nvmlDeviceGetMinorNumber", device, |gpu, _| {
         let number = gpu.number("minor").unwrap_or(gpu.index.into());
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(minor, u32::try_from(number).map_err(|_| INVALID)?) }
+        unsafe { write_out(minor, u32::try_from(number).map_err(|_| INVALID)?) }
     })
 }
 
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPciInfo_v3", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(pci, pci_info(gpu)) }
+        unsafe { write_out(pci, pci_info(gpu)) }
     })
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn pci_at(bus_id: &str) -> nvmlPciInfo_t {
         pciSubSystemId: 0,
         busId: [0; 32],
     };
-    fill(&mut info.busId, bus_id);
+    fill_field(&mut info.busId, bus_id);
     info
 }
 
@@ -161,8 +161,8 @@ pub unsafe extern "C" fn nvmlDeviceGetCudaComputeCapability(
         let (one, other) = said.or(known).unwrap_or((9, 0));
         // SAFETY: nvml.h has the caller pass two places for the answer.
         unsafe {
-            put(major, one)?;
-            put(minor, other)
+            write_out(major, one)?;
+            write_out(minor, other)
         }
     })
 }
@@ -180,8 +180,10 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         let version = unsafe { memory.as_ref() }.ok_or(INVALID)?.version;
         check_version::<nvmlMemory_v2_t>(version, 2)?;
         let total = match part {
-            Part::Whole(_) => whole_memory_mib(gpu),
-            Part::Slice(_, gi, ci) => slice(gpu, gi, ci)?.0.profile.memory_mib.into(),
+            DeviceHandle::FullGpu(_) => full_memory_mib(gpu),
+            DeviceHandle::MigDevice(_, gi, ci) => {
+                find_mig_device(gpu, gi, ci)?.0.profile.memory_mib.into()
+            }
         };
         let reserved = gpu.number("memory_reserved_mib").unwrap_or(0);
         let used = gpu
@@ -196,11 +198,11 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
             used: used * MIB,
         };
         // SAFETY: as above.
-        unsafe { put(memory, info) }
+        unsafe { write_out(memory, info) }
     })
 }
 
-fn whole_memory_mib(gpu: Gpu<'_>) -> u64 {
+fn full_memory_mib(gpu: Gpu<'_>) -> u64 {
     let known = gpu.model().map(|model| model.memory_mib.into());
     gpu.number("memory_mib").or(known).unwrap_or(81_559)
 }
@@ -235,7 +237,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuFabricInfoV(
         info.state = joined.parse().map_err(|_| INVALID)?;
         info.status = 0;
         // SAFETY: as above. The second version is a prefix of the third, whose end is not changed.
-        unsafe { put(fabric, info) }
+        unsafe { write_out(fabric, info) }
     })
 }
 
@@ -246,11 +248,11 @@ pub unsafe extern "C" fn nvmlDeviceGetMigMode(
     pending: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetMigMode", device, |gpu, _| {
-        let (on, will_be) = mode(gpu).ok_or(NOT_SUPPORTED)?;
+        let (on, will_be) = mig_mode(gpu).ok_or(NOT_SUPPORTED)?;
         // SAFETY: nvml.h has the caller pass two places for the answer.
         unsafe {
-            put(current, on.into())?;
-            put(pending, will_be.into())
+            write_out(current, on.into())?;
+            write_out(pending, will_be.into())
         }
     })
 }
@@ -263,7 +265,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMaxMigDeviceCount(
     answer_device("nvmlDeviceGetMaxMigDeviceCount", device, |gpu, _| {
         let mig = gpu.model().and_then(|model| model.mig);
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(count, mig.map_or(0, |mig| mig.compute_slices.into())) }
+        unsafe { write_out(count, mig.map_or(0, |mig| mig.compute_slices.into())) }
     })
 }
 
@@ -276,12 +278,12 @@ pub unsafe extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(
     answer_device("nvmlDeviceGetMigDeviceHandleByIndex", device, |gpu, _| {
         let instances = instances(gpu);
         let mut parts = instances.iter().flat_map(|instance| {
-            let part = |(ci, _): &(u32, u32)| Part::Slice(gpu.index, instance.id, *ci);
+            let part = |(ci, _): &(u32, u32)| DeviceHandle::MigDevice(gpu.index, instance.id, *ci);
             instance.compute.iter().map(part)
         });
         let part = parts.nth(index as usize).ok_or(NOT_FOUND)?;
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(slice, part.handle()) }
+        unsafe { write_out(slice, part.handle()) }
     })
 }
 
@@ -291,11 +293,11 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceId(
     id: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetGpuInstanceId", device, |_, part| {
-        let Part::Slice(_, gi, _) = part else {
+        let DeviceHandle::MigDevice(_, gi, _) = part else {
             return Err(INVALID);
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(id, gi) }
+        unsafe { write_out(id, gi) }
     })
 }
 
@@ -305,11 +307,11 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeInstanceId(
     id: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetComputeInstanceId", device, |_, part| {
-        let Part::Slice(_, _, ci) = part else {
+        let DeviceHandle::MigDevice(_, _, ci) = part else {
             return Err(INVALID);
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(id, ci) }
+        unsafe { write_out(id, ci) }
     })
 }
 
@@ -319,10 +321,10 @@ pub unsafe extern "C" fn nvmlDeviceGetAttributes_v2(
     attributes: *mut nvmlDeviceAttributes_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetAttributes_v2", device, |gpu, part| {
-        let Part::Slice(_, gi, ci) = part else {
+        let DeviceHandle::MigDevice(_, gi, ci) = part else {
             return Err(NOT_SUPPORTED);
         };
-        let (instance, slices) = slice(gpu, gi, ci)?;
+        let (instance, slices) = find_mig_device(gpu, gi, ci)?;
         let whole = instance.slices();
         let said = gpu.text("engines").unwrap_or("");
         let mut said = said.split_whitespace().map(number);
@@ -343,6 +345,6 @@ pub unsafe extern "C" fn nvmlDeviceGetAttributes_v2(
             memorySizeMB: instance.profile.memory_mib.into(),
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(attributes, answer) }
+        unsafe { write_out(attributes, answer) }
     })
 }

@@ -15,9 +15,9 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_ERROR_TIMEOUT as TIMEOUT, nvmlReturn_t,
 };
 
-use crate::answer::{answer, answer_device, put};
-use crate::handle::{Part, event_set, of_event_set};
-use crate::state::{Gpu, State, change, current, number};
+use crate::answer::{answer, answer_device, write_out};
+use crate::handle::{DeviceHandle, event_set, event_set_from};
+use crate::state::{Gpu, State, current, number, store_change};
 
 /// The event types that each GPU of a set is registered for.
 type Sets = BTreeMap<usize, BTreeMap<u32, u64>>;
@@ -31,14 +31,14 @@ pub unsafe extern "C" fn nvmlEventSetCreate(set: *mut nvmlEventSet_t) -> nvmlRet
         let number = sets.last_key_value().map_or(1, |(last, _)| last + 1);
         sets.insert(number, BTreeMap::new());
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(set, event_set(number)) }
+        unsafe { write_out(set, event_set(number)) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlEventSetFree(set: nvmlEventSet_t) -> nvmlReturn_t {
     answer("nvmlEventSetFree", |_| {
-        let number = of_event_set(set).ok_or(INVALID)?;
+        let number = event_set_from(set).ok_or(INVALID)?;
         let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
         sets.remove(&number).map(|_| ()).ok_or(INVALID)
     })
@@ -51,11 +51,11 @@ pub unsafe extern "C" fn nvmlDeviceGetSupportedEventTypes(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetSupportedEventTypes", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(types, supported(gpu)) }
+        unsafe { write_out(types, supported_types(gpu)) }
     })
 }
 
-fn supported(gpu: Gpu<'_>) -> u64 {
+fn supported_types(gpu: Gpu<'_>) -> u64 {
     gpu.number("event_types").unwrap_or(nvmlEventTypeAll.into())
 }
 
@@ -67,10 +67,10 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceRegisterEvents", device, |gpu, _| {
         // As on a real GPU: one unsupported type, and nothing is registered.
-        if types & !supported(gpu) != 0 {
+        if types & !supported_types(gpu) != 0 {
             return Err(NOT_SUPPORTED);
         }
-        let number = of_event_set(set).ok_or(INVALID)?;
+        let number = event_set_from(set).ok_or(INVALID)?;
         let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
         let registered = sets.get_mut(&number).ok_or(INVALID)?;
         *registered.entry(gpu.index).or_default() |= types;
@@ -86,12 +86,12 @@ pub unsafe extern "C" fn nvmlEventSetWait_v2(
 ) -> nvmlReturn_t {
     let until = Instant::now() + Duration::from_millis(timeout_ms.into());
     answer("nvmlEventSetWait_v2", |_| {
-        let number = of_event_set(set).ok_or(INVALID)?;
+        let number = event_set_from(set).ok_or(INVALID)?;
         loop {
             let state = current();
             if let Some(event) = next(&state, number)? {
                 // SAFETY: nvml.h has the caller pass a place for the answer.
-                return unsafe { put(data, event) };
+                return unsafe { write_out(data, event) };
             }
             let now = Instant::now();
             if now >= until {
@@ -109,8 +109,8 @@ fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn
     let registered = sets.get_mut(&set).ok_or(INVALID)?;
     let told = state.number("told").unwrap_or(0);
     for (number, text) in state.events().split_off(&(told + 1)) {
-        change("told", &number.to_string());
-        if let Some(event) = event(text, registered)? {
+        store_change("told", &number.to_string());
+        if let Some(event) = parse_event(text, registered)? {
             return Ok(Some(event));
         }
     }
@@ -118,7 +118,7 @@ fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn
 }
 
 /// Returns an event of the state file, or `None` if its type is not subscribed to.
-fn event(
+fn parse_event(
     text: &str,
     registered: &BTreeMap<u32, u64>,
 ) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
@@ -149,7 +149,7 @@ fn event(
     });
     let instance = |place| at(place).and_then(|id| u32::try_from(id).ok());
     Ok(asked_for.then(|| nvmlEventData_t {
-        device: gpu.map_or(ptr::null_mut(), |gpu| Part::Whole(gpu).handle()),
+        device: gpu.map_or(ptr::null_mut(), |gpu| DeviceHandle::FullGpu(gpu).handle()),
         eventType: kind.into(),
         eventData: at(0).unwrap_or(0),
         gpuInstanceId: instance(1).unwrap_or(u32::MAX),

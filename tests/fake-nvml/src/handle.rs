@@ -12,59 +12,59 @@ const EVENT_SET: usize = 1 << 42;
 
 /// The device of a handle.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
-    Whole(u32),
+pub(crate) enum DeviceHandle {
+    FullGpu(u32),
     /// A MIG device: the GPU, the GPU instance and the compute instance.
-    Slice(u32, u32, u32),
+    MigDevice(u32, u32, u32),
 }
 
-impl Part {
-    pub(crate) fn of(handle: nvmlDevice_t) -> Option<Self> {
+impl DeviceHandle {
+    pub(crate) fn from_handle(handle: nvmlDevice_t) -> Option<Self> {
         let number = handle.addr();
         if number >= GPU_INSTANCE {
             return None;
         }
-        let (gpu, gi, ci) = parts(number)?;
+        let (gpu, gi, ci) = decode(number)?;
         Some(match gi.checked_sub(1) {
-            None => Self::Whole(gpu),
-            Some(gi) => Self::Slice(gpu, gi, ci),
+            None => Self::FullGpu(gpu),
+            Some(gi) => Self::MigDevice(gpu, gi, ci),
         })
     }
 
     pub(crate) fn handle(self) -> nvmlDevice_t {
         let number = match self {
-            Self::Whole(gpu) => whole(gpu, 0, 0),
-            Self::Slice(gpu, gi, ci) => whole(gpu, gi + 1, ci),
+            Self::FullGpu(gpu) => encode(gpu, 0, 0),
+            Self::MigDevice(gpu, gi, ci) => encode(gpu, gi + 1, ci),
         };
         ptr::without_provenance_mut(number)
     }
 
     pub(crate) fn gpu(self) -> u32 {
         match self {
-            Self::Whole(gpu) | Self::Slice(gpu, ..) => gpu,
+            Self::FullGpu(gpu) | Self::MigDevice(gpu, ..) => gpu,
         }
     }
 }
 
 pub(crate) fn gpu_instance(gpu: u32, gi: u32) -> nvmlGpuInstance_t {
-    ptr::without_provenance_mut(GPU_INSTANCE | whole(gpu, gi, 0))
+    ptr::without_provenance_mut(GPU_INSTANCE | encode(gpu, gi, 0))
 }
 
 /// The GPU and the GPU instance.
-pub(crate) fn of_gpu_instance(handle: nvmlGpuInstance_t) -> Option<(u32, u32)> {
+pub(crate) fn gpu_instance_from(handle: nvmlGpuInstance_t) -> Option<(u32, u32)> {
     let number = handle.addr();
-    let (gpu, gi, _) = parts(number ^ GPU_INSTANCE)?;
+    let (gpu, gi, _) = decode(number ^ GPU_INSTANCE)?;
     (number & GPU_INSTANCE != 0).then_some((gpu, gi))
 }
 
 pub(crate) fn compute_instance(gpu: u32, gi: u32, ci: u32) -> nvmlComputeInstance_t {
-    ptr::without_provenance_mut(COMPUTE_INSTANCE | whole(gpu, gi, ci))
+    ptr::without_provenance_mut(COMPUTE_INSTANCE | encode(gpu, gi, ci))
 }
 
 /// The GPU, the GPU instance and the compute instance.
-pub(crate) fn of_compute_instance(handle: nvmlComputeInstance_t) -> Option<(u32, u32, u32)> {
+pub(crate) fn compute_instance_from(handle: nvmlComputeInstance_t) -> Option<(u32, u32, u32)> {
     let number = handle.addr();
-    let parts = parts(number ^ COMPUTE_INSTANCE)?;
+    let parts = decode(number ^ COMPUTE_INSTANCE)?;
     (number & COMPUTE_INSTANCE != 0).then_some(parts)
 }
 
@@ -72,19 +72,19 @@ pub(crate) fn event_set(number: usize) -> nvmlEventSet_t {
     ptr::without_provenance_mut(EVENT_SET | number)
 }
 
-pub(crate) fn of_event_set(handle: nvmlEventSet_t) -> Option<usize> {
+pub(crate) fn event_set_from(handle: nvmlEventSet_t) -> Option<usize> {
     let number = handle.addr();
     (number & EVENT_SET != 0).then_some(number ^ EVENT_SET)
 }
 
 /// Eight bits for the compute instance, twelve for the GPU instance, the rest for the GPU, counted from one so that no
 /// handle is null.
-fn whole(gpu: u32, gi: u32, ci: u32) -> usize {
+fn encode(gpu: u32, gi: u32, ci: u32) -> usize {
     let [gpu, gi, ci] = [gpu + 1, gi, ci].map(|part| part as usize);
     gpu << 20 | gi << 8 | ci
 }
 
-fn parts(number: usize) -> Option<(u32, u32, u32)> {
+fn decode(number: usize) -> Option<(u32, u32, u32)> {
     let part = |bits: usize| u32::try_from(bits).ok();
     let gpu = part(number >> 20)?.checked_sub(1)?;
     Some((gpu, part(number >> 8 & 0xFFF)?, part(number & 0xFF)?))

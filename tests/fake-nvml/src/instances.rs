@@ -17,9 +17,11 @@ use nvml_wrapper_sys::bindings::{
 
 use gpuc_schema::gpu::MigProfile;
 
-use crate::answer::{Outcome, alive, answer, answer_device, fill, put};
-use crate::handle::{Part, compute_instance, gpu_instance, of_compute_instance, of_gpu_instance};
-use crate::layout::{Instance, fits, free_id, instances, keep, mode, profiles};
+use crate::answer::{Outcome, answer, answer_device, fill_field, responding_gpu, write_out};
+use crate::handle::{
+    DeviceHandle, compute_instance, compute_instance_from, gpu_instance, gpu_instance_from,
+};
+use crate::layout::{Instance, can_place, free_id, instances, mig_mode, profiles, store_layout};
 use crate::state::Gpu;
 
 /// The compute slices of the profiles of compute instances, by index (nvml.h, `NVML_COMPUTE_INSTANCE_PROFILE_…`).
@@ -32,12 +34,12 @@ pub unsafe extern "C" fn nvmlDeviceSetMigMode(
     activation: *mut nvmlReturn_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceSetMigMode", device, |gpu, _| {
-        let (on, _) = mode(gpu).ok_or(NOT_SUPPORTED)?;
+        let (on, _) = mig_mode(gpu).ok_or(NOT_SUPPORTED)?;
         let word = if wanted == 0 { "off" } else { "on" };
         let waits = gpu.number("mig_needs_reset") == Some(1);
         let changes = on != (wanted != 0);
         if changes && !waits {
-            idle(gpu)?;
+            check_idle(gpu)?;
             if !instances(gpu).is_empty() {
                 return Err(IN_USE);
             }
@@ -50,12 +52,12 @@ pub unsafe extern "C" fn nvmlDeviceSetMigMode(
             SUCCESS
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(activation, active) }
+        unsafe { write_out(activation, active) }
     })
 }
 
 /// Fails while processes use the GPU.
-fn idle(gpu: Gpu<'_>) -> Outcome {
+fn check_idle(gpu: Gpu<'_>) -> Outcome {
     match gpu.number("processes") {
         Some(1..) => Err(IN_USE),
         _ => Ok(()),
@@ -63,14 +65,14 @@ fn idle(gpu: Gpu<'_>) -> Outcome {
 }
 
 /// Returns the GPU if it is in MIG mode.
-fn cut(gpu: Gpu<'_>) -> Outcome {
-    match mode(gpu) {
+fn check_mig_mode(gpu: Gpu<'_>) -> Outcome {
+    match mig_mode(gpu) {
         Some((true, _)) => Ok(()),
         _ => Err(NOT_SUPPORTED),
     }
 }
 
-fn by_id(gpu: Gpu<'_>, id: u32) -> Result<&'static MigProfile, nvmlReturn_t> {
+fn profile_by_id(gpu: Gpu<'_>, id: u32) -> Result<&'static MigProfile, nvmlReturn_t> {
     let found = profiles(gpu).iter().find(|profile| profile.smi_id == id);
     found.ok_or(INVALID)
 }
@@ -82,7 +84,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceProfileInfoV(
     info: *mut nvmlGpuInstanceProfileInfo_v2_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetGpuInstanceProfileInfoV", device, |gpu, _| {
-        cut(gpu)?;
+        check_mig_mode(gpu)?;
         let mut known = profiles(gpu).iter();
         let profile = known
             .find(|it| it.nvml_profile == index)
@@ -93,9 +95,9 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceProfileInfoV(
         answer.sliceCount = profile.compute_slices.into();
         answer.instanceCount = profile.max_instances;
         answer.memorySizeMB = profile.memory_mib.into();
-        fill(&mut answer.name, &format!("MIG {}", profile.name));
+        fill_field(&mut answer.name, &format!("MIG {}", profile.name));
         // SAFETY: as above.
-        unsafe { put(info, answer) }
+        unsafe { write_out(info, answer) }
     })
 }
 
@@ -107,19 +109,19 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstances(
     count: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetGpuInstances", device, |gpu, _| {
-        cut(gpu)?;
-        by_id(gpu, profile)?;
+        check_mig_mode(gpu)?;
+        profile_by_id(gpu, profile)?;
         let instances = instances(gpu);
         let of_it = instances.iter().filter(|it| it.profile.smi_id == profile);
         let mut written = 0;
         for instance in of_it {
             let handle = gpu_instance(gpu.index, instance.id);
             // SAFETY: nvml.h has the caller pass as many places as the profile has instances at most.
-            unsafe { put(handles.wrapping_add(written), handle) }?;
+            unsafe { write_out(handles.wrapping_add(written), handle) }?;
             written += 1;
         }
         // SAFETY: nvml.h has the caller pass a place for the number.
-        unsafe { put(count, u32::try_from(written).map_err(|_| INVALID)?) }
+        unsafe { write_out(count, u32::try_from(written).map_err(|_| INVALID)?) }
     })
 }
 
@@ -135,7 +137,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceById(
             return Err(NOT_FOUND);
         }
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(handle, gpu_instance(gpu.index, id)) }
+        unsafe { write_out(handle, gpu_instance(gpu.index, id)) }
     })
 }
 
@@ -150,8 +152,8 @@ pub unsafe extern "C" fn nvmlDeviceCreateGpuInstanceWithPlacement(
         "nvmlDeviceCreateGpuInstanceWithPlacement",
         device,
         |gpu, _| {
-            cut(gpu)?;
-            let profile = by_id(gpu, profile)?;
+            check_mig_mode(gpu)?;
+            let profile = profile_by_id(gpu, profile)?;
             // SAFETY: nvml.h has the caller pass a placement.
             let place = *unsafe { place.as_ref() }.ok_or(INVALID)?;
             if place.size != u32::from(profile.memory_slices) {
@@ -164,14 +166,14 @@ pub unsafe extern "C" fn nvmlDeviceCreateGpuInstanceWithPlacement(
                 start: place.start,
                 compute: Vec::new(),
             };
-            if !fits(gpu, &all, &new) {
+            if !can_place(gpu, &all, &new) {
                 return Err(NO_ROOM);
             }
             let id = new.id;
             all.push(new);
-            keep(gpu, &all);
+            store_layout(gpu, &all);
             // SAFETY: nvml.h has the caller pass a place for the answer.
-            unsafe { put(handle, gpu_instance(gpu.index, id)) }
+            unsafe { write_out(handle, gpu_instance(gpu.index, id)) }
         },
     )
 }
@@ -183,8 +185,8 @@ fn answer_instance(
     work: impl FnOnce(Gpu<'_>, Vec<Instance>, usize) -> Outcome,
 ) -> nvmlReturn_t {
     answer(name, |state| {
-        let (gpu, id) = of_gpu_instance(handle).ok_or(INVALID)?;
-        let gpu = alive(state, gpu, name)?;
+        let (gpu, id) = gpu_instance_from(handle).ok_or(INVALID)?;
+        let gpu = responding_gpu(state, gpu, name)?;
         let all = instances(gpu);
         let place = all.iter().position(|it| it.id == id).ok_or(NOT_FOUND)?;
         work(gpu, all, place)
@@ -199,7 +201,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetInfo(
     answer_instance("nvmlGpuInstanceGetInfo", handle, |gpu, all, place| {
         let instance = &all[place];
         let answer = nvmlGpuInstanceInfo_t {
-            device: Part::Whole(gpu.index).handle(),
+            device: DeviceHandle::FullGpu(gpu.index).handle(),
             id: instance.id,
             profileId: instance.profile.smi_id,
             placement: nvmlGpuInstancePlacement_t {
@@ -208,19 +210,19 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetInfo(
             },
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(info, answer) }
+        unsafe { write_out(info, answer) }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlGpuInstanceDestroy(handle: nvmlGpuInstance_t) -> nvmlReturn_t {
     answer_instance("nvmlGpuInstanceDestroy", handle, |gpu, mut all, place| {
-        idle(gpu)?;
+        check_idle(gpu)?;
         if !all[place].compute.is_empty() {
             return Err(IN_USE);
         }
         all.remove(place);
-        keep(gpu, &all);
+        store_layout(gpu, &all);
         Ok(())
     })
 }
@@ -251,7 +253,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstanceProfileInfo(
             sharedOfaCount: 0,
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(info, answer) }
+        unsafe { write_out(info, answer) }
     })
 }
 
@@ -274,11 +276,11 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstances(
         {
             let handle = compute_instance(gpu.index, instance.id, *ci);
             // SAFETY: nvml.h has the caller pass as many places as the profile has instances at most.
-            unsafe { put(handles.wrapping_add(written), handle) }?;
+            unsafe { write_out(handles.wrapping_add(written), handle) }?;
             written += 1;
         }
         // SAFETY: nvml.h has the caller pass a place for the number.
-        unsafe { put(count, u32::try_from(written).map_err(|_| INVALID)?) }
+        unsafe { write_out(count, u32::try_from(written).map_err(|_| INVALID)?) }
     })
 }
 
@@ -296,7 +298,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstanceById(
             return Err(NOT_FOUND);
         }
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(compute, compute_instance(gpu.index, instance.id, id)) }
+        unsafe { write_out(compute, compute_instance(gpu.index, instance.id, id)) }
     })
 }
 
@@ -318,9 +320,9 @@ pub unsafe extern "C" fn nvmlGpuInstanceCreateComputeInstance(
         let id = (0..=7).find(|id| !taken(id)).ok_or(NO_ROOM)?;
         instance.compute.push((id, slices));
         let answer = compute_instance(gpu.index, instance.id, id);
-        keep(gpu, &all);
+        store_layout(gpu, &all);
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(compute, answer) }
+        unsafe { write_out(compute, answer) }
     })
 }
 
@@ -330,16 +332,16 @@ pub unsafe extern "C" fn nvmlComputeInstanceGetInfo_v2(
     info: *mut nvmlComputeInstanceInfo_t,
 ) -> nvmlReturn_t {
     answer("nvmlComputeInstanceGetInfo_v2", |_| {
-        let (gpu, gi, ci) = of_compute_instance(handle).ok_or(INVALID)?;
+        let (gpu, gi, ci) = compute_instance_from(handle).ok_or(INVALID)?;
         let answer = nvmlComputeInstanceInfo_t {
-            device: Part::Whole(gpu).handle(),
+            device: DeviceHandle::FullGpu(gpu).handle(),
             gpuInstance: gpu_instance(gpu, gi),
             id: ci,
             profileId: 0,
             placement: nvmlComputeInstancePlacement_t { start: 0, size: 0 },
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(info, answer) }
+        unsafe { write_out(info, answer) }
     })
 }
 
@@ -347,13 +349,13 @@ pub unsafe extern "C" fn nvmlComputeInstanceGetInfo_v2(
 pub extern "C" fn nvmlComputeInstanceDestroy(handle: nvmlComputeInstance_t) -> nvmlReturn_t {
     let name = "nvmlComputeInstanceDestroy";
     answer(name, |state| {
-        let (gpu, gi, ci) = of_compute_instance(handle).ok_or(INVALID)?;
-        let gpu = alive(state, gpu, name)?;
-        idle(gpu)?;
+        let (gpu, gi, ci) = compute_instance_from(handle).ok_or(INVALID)?;
+        let gpu = responding_gpu(state, gpu, name)?;
+        check_idle(gpu)?;
         let mut all = instances(gpu);
         let instance = all.iter_mut().find(|it| it.id == gi).ok_or(NOT_FOUND)?;
         instance.compute.retain(|(id, _)| *id != ci);
-        keep(gpu, &all);
+        store_layout(gpu, &all);
         Ok(())
     })
 }

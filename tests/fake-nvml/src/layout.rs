@@ -27,7 +27,7 @@ impl Instance {
 }
 
 /// Returns the current and pending MIG mode; `None` for GPU models without MIG.
-pub(crate) fn mode(gpu: Gpu<'_>) -> Option<(bool, bool)> {
+pub(crate) fn mig_mode(gpu: Gpu<'_>) -> Option<(bool, bool)> {
     let word = gpu.text("mig");
     if word == Some("none") || (word.is_none() && gpu.model().is_none_or(|it| it.mig.is_none())) {
         return None;
@@ -44,7 +44,7 @@ pub(crate) fn profiles(gpu: Gpu<'_>) -> &'static [MigProfile] {
 
 /// Returns the instances in the state file; none while MIG mode is off. Invalid entries stop the test.
 pub(crate) fn instances(gpu: Gpu<'_>) -> Vec<Instance> {
-    if mode(gpu).is_none_or(|(on, _)| !on) {
+    if mig_mode(gpu).is_none_or(|(on, _)| !on) {
         return Vec::new();
     }
     let mut found: Vec<Instance> = Vec::new();
@@ -84,7 +84,7 @@ fn instance(gpu: Gpu<'_>, before: &[Instance], word: &str) -> Option<Instance> {
 }
 
 /// Stores a layout.
-pub(crate) fn keep(gpu: Gpu<'_>, instances: &[Instance]) {
+pub(crate) fn store_layout(gpu: Gpu<'_>, instances: &[Instance]) {
     let mut text = String::new();
     for it in instances {
         let compute: Vec<_> = it
@@ -105,7 +105,7 @@ pub(crate) fn keep(gpu: Gpu<'_>, instances: &[Instance]) {
 
 /// Whether an instance of this profile fits there: NVIDIA allows the placement, it overlaps no other, and compute
 /// slices and media extensions are left.
-pub(crate) fn fits(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bool {
+pub(crate) fn can_place(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bool {
     let Some(mig) = gpu.model().and_then(|model| model.mig) else {
         return false;
     };

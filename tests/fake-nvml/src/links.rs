@@ -11,9 +11,9 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED, nvmlReturn_t,
 };
 
-use crate::answer::{answer_device, put};
+use crate::answer::{answer_device, write_out};
 use crate::device::{pci_at, pci_info};
-use crate::handle::Part;
+use crate::handle::DeviceHandle;
 use crate::state::Gpu;
 
 /// The remote end of a link: `off`, `switch`, or the index of a GPU.
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkState(
     answer_device("nvmlDeviceGetNvLinkState", device, |gpu, _| {
         let on = far_end(gpu, link)? != "off";
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(active, on.into()) }
+        unsafe { write_out(active, on.into()) }
     })
 }
 
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
             _ => GPU,
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(kind, answer) }
+        unsafe { write_out(kind, answer) }
     })
 }
 
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(
             }
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(pci, answer) }
+        unsafe { write_out(pci, answer) }
     })
 }
 
@@ -79,11 +79,11 @@ pub unsafe extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
     level: *mut nvmlGpuTopologyLevel_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetTopologyCommonAncestor", one, |gpu, _| {
-        let other = Part::of(other).ok_or(INVALID)?.gpu();
+        let other = DeviceHandle::from_handle(other).ok_or(INVALID)?.gpu();
         let pair = |one, other| gpu.state.number(&format!("level.{one}.{other}"));
         let said = pair(gpu.index, other).or_else(|| pair(other, gpu.index));
         let said = said.or_else(|| gpu.state.number("level")).unwrap_or(50);
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(level, u32::try_from(said).map_err(|_| INVALID)?) }
+        unsafe { write_out(level, u32::try_from(said).map_err(|_| INVALID)?) }
     })
 }

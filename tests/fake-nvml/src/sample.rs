@@ -14,11 +14,15 @@ use nvml_wrapper_sys::bindings::{
     nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT as UNSIGNED,
 };
 
-use crate::answer::{Outcome, answer_device, put};
+use crate::answer::{Outcome, answer_device, write_out};
 use crate::state::{Gpu, number};
 
 /// Returns a number of the state file, or the default; not supported if it is `none`.
-fn reading<T: TryFrom<u64>>(gpu: Gpu<'_>, key: &str, otherwise: u64) -> Result<T, nvmlReturn_t> {
+fn read_number<T: TryFrom<u64>>(
+    gpu: Gpu<'_>,
+    key: &str,
+    otherwise: u64,
+) -> Result<T, nvmlReturn_t> {
     let value = match gpu.text(key) {
         Some("none") => return Err(NOT_SUPPORTED),
         Some(text) => number(text).ok_or(INVALID)?,
@@ -35,7 +39,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperature(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetTemperature", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(degrees, reading(gpu, "temperature", 41)?) }
+        unsafe { write_out(degrees, read_number(gpu, "temperature", 41)?) }
     })
 }
 
@@ -46,7 +50,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPowerUsage", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(milliwatts, reading(gpu, "power_mw", 71_500)?) }
+        unsafe { write_out(milliwatts, read_number(gpu, "power_mw", 71_500)?) }
     })
 }
 
@@ -57,7 +61,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetTotalEnergyConsumption", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(millijoules, reading(gpu, "energy_mj", 0)?) }
+        unsafe { write_out(millijoules, read_number(gpu, "energy_mj", 0)?) }
     })
 }
 
@@ -70,12 +74,12 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
     answer_device("nvmlDeviceGetClockInfo", device, |gpu, _| {
         // NVML_CLOCK_SM and NVML_CLOCK_MEM.
         let answer = match clock {
-            1 => reading(gpu, "sm_clock", 345)?,
-            2 => reading(gpu, "memory_clock", 2_619)?,
+            1 => read_number(gpu, "sm_clock", 345)?,
+            2 => read_number(gpu, "memory_clock", 2_619)?,
             _ => return Err(NOT_SUPPORTED),
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(megahertz, answer) }
+        unsafe { write_out(megahertz, answer) }
     })
 }
 
@@ -86,11 +90,11 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetUtilizationRates", device, |gpu, _| {
         let answer = nvmlUtilization_t {
-            gpu: reading(gpu, "utilization", 0)?,
-            memory: reading(gpu, "copy_utilization", 0)?,
+            gpu: read_number(gpu, "utilization", 0)?,
+            memory: read_number(gpu, "copy_utilization", 0)?,
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(rates, answer) }
+        unsafe { write_out(rates, answer) }
     })
 }
 
@@ -103,8 +107,8 @@ pub unsafe extern "C" fn nvmlDeviceGetEncoderUtilization(
     answer_device("nvmlDeviceGetEncoderUtilization", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass two places for the answer.
         unsafe {
-            put(percent, reading(gpu, "encoder", 0)?)?;
-            put(period, 167_000)
+            write_out(percent, read_number(gpu, "encoder", 0)?)?;
+            write_out(period, 167_000)
         }
     })
 }
@@ -118,8 +122,8 @@ pub unsafe extern "C" fn nvmlDeviceGetDecoderUtilization(
     answer_device("nvmlDeviceGetDecoderUtilization", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass two places for the answer.
         unsafe {
-            put(percent, reading(gpu, "decoder", 0)?)?;
-            put(period, 167_000)
+            write_out(percent, read_number(gpu, "decoder", 0)?)?;
+            write_out(period, 167_000)
         }
     })
 }
@@ -131,7 +135,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPcieReplayCounter", device, |gpu, _| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(count, reading(gpu, "replays", 0)?) }
+        unsafe { write_out(count, read_number(gpu, "replays", 0)?) }
     })
 }
 
@@ -145,12 +149,12 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
     answer_device("nvmlDeviceGetTotalEccErrors", device, |gpu, _| {
         // NVML_AGGREGATE_ECC, then NVML_MEMORY_ERROR_TYPE_CORRECTED and …_UNCORRECTED.
         let answer = match (counter, kind) {
-            (1, 0) => reading(gpu, "single_bit", 0)?,
-            (1, 1) => reading(gpu, "double_bit", 0)?,
+            (1, 0) => read_number(gpu, "single_bit", 0)?,
+            (1, 1) => read_number(gpu, "double_bit", 0)?,
             _ => return Err(NOT_SUPPORTED),
         };
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(count, answer) }
+        unsafe { write_out(count, answer) }
     })
 }
 
@@ -171,7 +175,7 @@ pub unsafe extern "C" fn nvmlDeviceGetRemappedRows(
         for place in [correctable, uncorrectable, pending, failed] {
             let row = rows.next().and_then(Result::ok).ok_or(INVALID)?;
             // SAFETY: nvml.h has the caller pass four places for the answer.
-            unsafe { put(place, row) }?;
+            unsafe { write_out(place, row) }?;
         }
         Ok(())
     })
@@ -192,8 +196,8 @@ pub unsafe extern "C" fn nvmlDeviceGetFieldValues(
         let values = unsafe { std::slice::from_raw_parts_mut(values, count) };
         for value in values {
             let answer = match value.fieldId {
-                NVML_FI_DEV_GET_GPU_RECOVERY_ACTION => reading(gpu, "recovery_action", 0),
-                NVML_FI_DEV_MEMORY_TEMP => reading(gpu, "memory_temperature", 49),
+                NVML_FI_DEV_GET_GPU_RECOVERY_ACTION => read_number(gpu, "recovery_action", 0),
+                NVML_FI_DEV_MEMORY_TEMP => read_number(gpu, "memory_temperature", 49),
                 _ => Err(NOT_SUPPORTED),
             };
             value.valueType = UNSIGNED;
@@ -214,7 +218,7 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
         "nvmlDeviceGetComputeRunningProcesses_v3",
         device,
         |gpu, _| {
-            let running = reading(gpu, "processes", 0)?;
+            let running = read_number(gpu, "processes", 0)?;
             // SAFETY: nvml.h has the caller pass the number of places behind `infos`, and as many places.
             unsafe { list_processes(running, count, infos) }
         },
@@ -231,7 +235,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(
         "nvmlDeviceGetGraphicsRunningProcesses_v3",
         device,
         |gpu, _| {
-            let running = reading(gpu, "graphics_processes", 0)?;
+            let running = read_number(gpu, "graphics_processes", 0)?;
             // SAFETY: as above.
             unsafe { list_processes(running, count, infos) }
         },
@@ -248,7 +252,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
         "nvmlDeviceGetMPSComputeRunningProcesses_v3",
         device,
         |gpu, _| {
-            let running = reading(gpu, "mps_processes", 0)?;
+            let running = read_number(gpu, "mps_processes", 0)?;
             // SAFETY: as above.
             unsafe { list_processes(running, count, infos) }
         },
@@ -268,7 +272,7 @@ unsafe fn list_processes(
     // SAFETY: guaranteed by the caller.
     let room = *unsafe { count.as_ref() }.ok_or(INVALID)?;
     // SAFETY: as above.
-    unsafe { put(count, running) }?;
+    unsafe { write_out(count, running) }?;
     if room < running {
         return Err(TOO_SMALL);
     }
@@ -280,7 +284,7 @@ unsafe fn list_processes(
             computeInstanceId: u32::MAX,
         };
         // SAFETY: `number` is below the number of places that the caller guarantees.
-        unsafe { put(infos.wrapping_add(number as usize), process) }?;
+        unsafe { write_out(infos.wrapping_add(number as usize), process) }?;
     }
     Ok(())
 }

@@ -21,10 +21,10 @@ pub(crate) struct Gpu<'s> {
 }
 
 /// The last state read, and the metadata of the files at that time.
-static LAST: Mutex<Option<(Looks, Arc<State>)>> = Mutex::new(None);
+static LAST: Mutex<Option<(FileStamps, Arc<State>)>> = Mutex::new(None);
 
 /// Inode, size and time of both files: enough to detect a replacement.
-type Looks = [Option<(u64, u64, i64, i64)>; 2];
+type FileStamps = [Option<(u64, u64, i64, i64)>; 2];
 
 /// Returns the current contents of the files.
 pub(crate) fn current() -> Arc<State> {
@@ -49,7 +49,7 @@ pub(crate) fn current() -> Arc<State> {
 }
 
 /// Stores a change by a call, for this process and others.
-pub(crate) fn change(key: &str, value: &str) {
+pub(crate) fn store_change(key: &str, value: &str) {
     static CHANGING: Mutex<()> = Mutex::new(());
     let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let file = changed_file();
@@ -94,11 +94,11 @@ impl<'s> Gpu<'s> {
     /// Returns a value of this GPU, or of all GPUs.
     pub(crate) fn text(self, key: &str) -> Option<&'s str> {
         let all = || self.state.text(&format!("gpu.{key}"));
-        self.own(key).or_else(all)
+        self.own_text(key).or_else(all)
     }
 
     /// Returns a value of this GPU only.
-    pub(crate) fn own(self, key: &str) -> Option<&'s str> {
+    pub(crate) fn own_text(self, key: &str) -> Option<&'s str> {
         self.state.text(&format!("gpu.{}.{key}", self.index))
     }
 
@@ -107,7 +107,7 @@ impl<'s> Gpu<'s> {
     }
 
     pub(crate) fn change(self, key: &str, value: &str) {
-        change(&format!("gpu.{}.{key}", self.index), value);
+        store_change(&format!("gpu.{}.{key}", self.index), value);
     }
 
     /// Returns its GPU model in gpuc's catalog.

@@ -9,8 +9,8 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_ERROR_UNINITIALIZED as UNINITIALISED, nvmlReturn_t,
 };
 
-use crate::answer::{USERS, alive, answer, answer_always, put, put_text};
-use crate::handle::Part;
+use crate::answer::{USERS, answer, answer_always, responding_gpu, write_out, write_text};
+use crate::handle::DeviceHandle;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlInit_v2() -> nvmlReturn_t {
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn nvmlSystemGetDriverVersion(
     answer("nvmlSystemGetDriverVersion", |state| {
         let text = state.text("driver").unwrap_or("570.86.15");
         // SAFETY: nvml.h has the caller pass a buffer and its length.
-        unsafe { put_text(version, length, text) }
+        unsafe { write_text(version, length, text) }
     })
 }
 
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) 
         let number = state.number("cuda").unwrap_or(12_080);
         let number = c_int::try_from(number).map_err(|_| INVALID)?;
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(version, number) }
+        unsafe { write_out(version, number) }
     })
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) 
 pub unsafe extern "C" fn nvmlDeviceGetCount_v2(count: *mut c_uint) -> nvmlReturn_t {
     answer("nvmlDeviceGetCount_v2", |state| {
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(count, state.count()) }
+        unsafe { write_out(count, state.count()) }
     })
 }
 
@@ -69,8 +69,8 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
 ) -> nvmlReturn_t {
     let name = "nvmlDeviceGetHandleByIndex_v2";
     answer(name, |state| {
-        let gpu = alive(state, index, name)?;
+        let gpu = responding_gpu(state, index, name)?;
         // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { put(device, Part::Whole(gpu.index).handle()) }
+        unsafe { write_out(device, DeviceHandle::FullGpu(gpu.index).handle()) }
     })
 }

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::{GPU, H100, Node, settle};
 
-fn shares(replicas: u32) -> Value {
+fn time_slicing(replicas: u32) -> Value {
     json!({"timeSlicing": {"replicas": replicas, "rename": false}})
 }
 
 #[tokio::test]
-async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
+async fn invalid_configuration_is_rejected() {
     let mut node = Node::new(H100);
-    node.config["sharing"] = shares(4);
+    node.config["sharing"] = time_slicing(4);
     node.configure();
-    node.meet().await;
-    node.offers(GPU, 32, 32).await;
+    node.start_all().await;
+    node.wait_for_devices(GPU, 32, 32).await;
     for bad in [
         "{",
         "",
@@ -27,30 +27,33 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
         node.configure_with(bad);
         settle().await;
     }
-    node.says("keeping the previous one").await;
+    node.wait_for_log("keeping the previous one").await;
     let metrics = node.metrics().await;
     assert_eq!(
-        metrics.with("gpuc_config_last_reload_successful", &[]),
+        metrics.values_with_labels("gpuc_config_last_reload_successful", &[]),
         [0.0]
     );
     assert_eq!(
-        metrics.with("gpuc_config_reload_failures_total", &[]),
+        metrics.values_with_labels("gpuc_config_reload_failures_total", &[]),
         [4.0]
     );
-    node.is_ready().await;
-    node.offers(GPU, 32, 32).await;
+    node.wait_until_ready().await;
+    node.wait_for_devices(GPU, 32, 32).await;
     node.allocate(GPU, &["GPU-3::3"]).await.unwrap();
 
-    node.config["sharing"] = shares(8);
+    node.config["sharing"] = time_slicing(8);
     node.configure();
-    node.offers(GPU, 64, 64).await;
+    node.wait_for_devices(GPU, 64, 64).await;
     node.allocate(GPU, &["GPU-3::7"]).await.unwrap();
     let metrics = node.metrics().await;
     assert_eq!(
-        metrics.with("gpuc_config_last_reload_successful", &[]),
+        metrics.values_with_labels("gpuc_config_last_reload_successful", &[]),
         [1.0]
     );
-    assert_eq!(metrics.with("gpuc_config_generation", &[]), [2.0]);
+    assert_eq!(
+        metrics.values_with_labels("gpuc_config_generation", &[]),
+        [2.0]
+    );
     let seen = node.kubelet.seen();
     assert_eq!(
         seen.registrations.len(),
@@ -61,18 +64,18 @@ async fn a_bad_configuration_is_kept_out_and_a_good_one_is_taken() {
 
 /// A manual run uses a file in the working directory.
 #[tokio::test]
-async fn a_bare_file_name_is_watched_too() {
+async fn bare_file_name_is_watched() {
     let mut node = Node::new(H100);
     node.config_file = "node.json".into();
-    node.meet().await;
-    node.config["sharing"] = shares(4);
+    node.start_all().await;
+    node.config["sharing"] = time_slicing(4);
     node.configure();
-    node.offers(GPU, 32, 32).await;
+    node.wait_for_devices(GPU, 32, 32).await;
 }
 
 /// The hash tells what is in use, not when it came or how it is laid out.
 #[tokio::test]
-async fn a_configuration_has_one_hash() {
+async fn hash_is_independent_of_formatting() {
     async fn hash(node: &Node) -> String {
         let (_, page) = node.get("/metrics").await.unwrap();
         let mut lines = page.lines();
@@ -82,80 +85,81 @@ async fn a_configuration_has_one_hash() {
     let node = Node::running(H100).await;
     let first = hash(&node).await;
     node.configure_with(&serde_json::to_string_pretty(&node.config).unwrap());
-    node.says("configuration changed").await;
+    node.wait_for_log("configuration changed").await;
     settle().await;
     assert_eq!(hash(&node).await, first);
     let mut other = node.config.clone();
     other["pool"] = json!("other");
     node.configure_with(&other.to_string());
-    node.says("pool=\"other\"").await;
+    node.wait_for_log("pool=\"other\"").await;
     settle().await;
     assert_ne!(hash(&node).await, first);
 }
 
 #[tokio::test]
-async fn what_differs_from_a_new_configuration_is_said() {
+async fn differences_are_logged() {
     let mut node = Node::running(H100).await;
     node.config["expected"]["count"] = json!(9);
     node.configure();
-    node.says("found 8 GPUs instead of 9").await;
+    node.wait_for_log("found 8 GPUs instead of 9").await;
 }
 
 /// A file that cannot be read is refused as any other that cannot be used.
 #[tokio::test]
-async fn a_configuration_that_cannot_be_read_is_said() {
+async fn unreadable_configuration_is_logged() {
     let node = Node::running(H100).await;
     fs::write(node.path("etc/node.json"), b"\xff\xfe").unwrap();
-    node.says("keeping the previous one: cannot be read").await;
-    node.is_ready().await;
+    node.wait_for_log("keeping the previous one: cannot be read")
+        .await;
+    node.wait_until_ready().await;
 }
 
 /// A good text that comes back after a bad one is the one in use: nothing is wrong any more.
 #[tokio::test]
-async fn going_back_to_the_configuration_in_use_ends_the_trouble() {
+async fn reverted_configuration_clears_the_error() {
     let node = Node::running(H100).await;
     node.configure_with("{");
-    node.says("keeping the previous one").await;
+    node.wait_for_log("keeping the previous one").await;
     node.configure();
     settle().await;
     let metrics = node.metrics().await;
     assert_eq!(
-        metrics.with("gpuc_config_last_reload_successful", &[]),
+        metrics.values_with_labels("gpuc_config_last_reload_successful", &[]),
         [1.0]
     );
 }
 
 #[tokio::test]
-async fn a_new_name_moves_the_shares_to_another_resource() {
+async fn renamed_replicas_change_their_resource() {
     let mut node = Node::running(H100).await;
     node.config["sharing"] = json!({"timeSlicing": {"replicas": 2, "rename": true}});
     node.configure();
     node.kubelet.met("nvidia.com/gpu.shared").await;
-    node.offers("nvidia.com/gpu.shared", 16, 16).await;
-    node.offers(GPU, 0, 0).await;
-    node.is_ready().await;
+    node.wait_for_devices("nvidia.com/gpu.shared", 16, 16).await;
+    node.wait_for_devices(GPU, 0, 0).await;
+    node.wait_until_ready().await;
 }
 
 /// Another port is answered without a restart, and the one before until then, so that no probe goes astray.
 #[tokio::test]
-async fn another_port_for_metrics_is_taken() {
+async fn metrics_port_can_change() {
     let mut node = Node::running(H100).await;
     let old = node.address;
     let taker = std::net::TcpListener::bind((old.ip(), 0)).unwrap();
     let new = taker.local_addr().unwrap();
     node.config["metrics"]["port"] = json!(new.port());
     node.configure();
-    node.says("metrics and probes stay at").await;
-    node.is_ready().await;
+    node.wait_for_log("metrics and probes stay at").await;
+    node.wait_until_ready().await;
     drop(taker);
     node.address = new;
-    node.is_ready().await;
+    node.wait_until_ready().await;
     node.address = old;
     assert_eq!(node.get("/healthz").await, None);
     // And back again, without a conflict.
     node.config["metrics"]["port"] = json!(old.port());
     node.configure();
-    node.is_ready().await;
+    node.wait_until_ready().await;
     node.address = new;
     let begin = std::time::Instant::now();
     while node.get("/healthz").await.is_some() {
@@ -165,7 +169,7 @@ async fn another_port_for_metrics_is_taken() {
 
 /// The kubelet moves a link from one folder to the next when a ConfigMap changes.
 #[tokio::test]
-async fn a_config_map_that_changes_is_taken() {
+async fn config_map_update_is_applied() {
     let mut node = Node::new(H100);
     let publish = |node: &Node, version: &str| {
         fs::create_dir(node.path("etc").join(version)).unwrap();
@@ -175,29 +179,29 @@ async fn a_config_map_that_changes_is_taken() {
         fs::rename(node.path("etc/..data_tmp"), node.path("etc/..data")).unwrap();
     };
     fs::remove_file(node.path("etc/node.json")).unwrap();
-    node.config["sharing"] = shares(4);
+    node.config["sharing"] = time_slicing(4);
     publish(&node, "..1");
     symlink("..data/node.json", node.path("etc/node.json")).unwrap();
-    node.meet().await;
-    node.offers(GPU, 32, 32).await;
+    node.start_all().await;
+    node.wait_for_devices(GPU, 32, 32).await;
     for (version, replicas) in [("..2", 8), ("..3", 2)] {
-        node.config["sharing"] = shares(replicas);
+        node.config["sharing"] = time_slicing(replicas);
         publish(&node, version);
         let count = 8 * replicas as usize;
-        node.offers(GPU, count, count).await;
+        node.wait_for_devices(GPU, count, count).await;
     }
 }
 
 #[tokio::test]
-async fn a_shorter_quiet_time_holds_for_what_is_ill() {
+async fn new_quiet_time_applies_to_unhealthy_gpus() {
     let mut node = Node::new(H100);
     node.config["health"] = json!({"watch": true, "quietSeconds": 3600});
     node.configure();
-    node.meet().await;
-    node.listens().await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 94");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     node.config["health"] = json!({"watch": true, "quietSeconds": 1});
     node.configure();
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
 }

@@ -6,37 +6,39 @@ use super::{GPU, H100, Node, settle};
 
 /// On a fresh node the driver is installed after the daemon has started; then it is loaded.
 #[tokio::test]
-async fn a_driver_that_is_installed_late_is_met_without_a_restart() {
+async fn late_driver_is_loaded() {
     let mut node = Node::new("driver = 570.86.15");
     let library = node.driver.library();
     let away = library.with_extension("away");
     std::fs::rename(&library, &away).unwrap();
     node.kubelet.start().await;
     node.start();
-    node.answers("/readyz", 503, "waiting for the driver").await;
-    node.says("check that the driver is installed there").await;
-    node.answers("/healthz", 200, "ok").await;
+    node.wait_for_response("/readyz", 503, "waiting for the driver")
+        .await;
+    node.wait_for_log("check that the driver is installed there")
+        .await;
+    node.wait_for_response("/healthz", 200, "ok").await;
     std::fs::rename(&away, &library).unwrap();
-    node.answers("/readyz", 503, "driver").await;
-    node.until("another trouble", |node| {
+    node.wait_for_response("/readyz", 503, "driver").await;
+    node.wait_until("another trouble", |node| {
         node.log().matches("waiting for the driver").count() == 2
     })
     .await;
     assert!(node.kubelet.seen().registrations.is_empty());
     node.driver.set("gpus", "8");
-    node.offers(GPU, 8, 8).await;
-    node.is_ready().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_until_ready().await;
     let log = node.log();
     assert_eq!(log.matches("waiting for the driver").count(), 2, "{log}");
 }
 
 /// One GPU off the bus takes a whole node from NVIDIA's plugin, which ends (k8s-device-plugin#2038).
 #[tokio::test]
-async fn a_gpu_that_is_lost_at_start_leaves_the_others_serving() {
+async fn gpu_lost_at_start_does_not_affect_others() {
     let mut node = Node::new(H100);
     node.driver.set("gpu.3.lost", "1");
-    node.meet().await;
-    let seen = node.offers(GPU, 8, 7).await;
+    node.start_all().await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     let well = seen.healthy();
     for size in 1..=7 {
         assert_eq!(node.prefer(GPU, &well, size).await.len(), size);
@@ -45,48 +47,51 @@ async fn a_gpu_that_is_lost_at_start_leaves_the_others_serving() {
     assert!(node.is_alive());
     // It comes back, and only then is its name known.
     node.driver.unset("gpu.3.lost");
-    let seen = node.offers(GPU, 8, 8).await;
+    let seen = node.wait_for_devices(GPU, 8, 8).await;
     assert!(seen.healthy().contains(&"GPU-3"), "{seen:?}");
 }
 
 #[tokio::test]
-async fn a_gpu_that_is_lost_later_leaves_the_others_serving() {
+async fn gpu_lost_later_does_not_affect_others() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.set("gpu.3.lost", "1");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     node.kubelet.restart().await;
     node.kubelet.met(GPU).await;
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     let well = seen.healthy();
     assert!(!well.contains(&"GPU-3"), "{well:?}");
     assert_eq!(node.prefer(GPU, &well, 4).await.len(), 4);
     node.allocate(GPU, &well).await.unwrap();
     node.driver.unset("gpu.3.lost");
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
 /// NVIDIA's plugin marks all eight unhealthy permanently after one error of a wait (its #669).
 #[tokio::test]
-async fn a_wait_that_fails_costs_no_gpu_and_is_begun_again() {
+async fn failed_event_wait_is_restarted() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.event("error 999");
-    node.says("waiting for events").await;
+    node.wait_for_log("waiting for events").await;
     settle().await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 8);
     let metrics = node.metrics().await;
-    assert_eq!(metrics.with("gpuc_monitoring_failures_total", &[]), [1.0]);
-    assert_eq!(metrics.with("gpuc_monitoring_up", &[]), [1.0]);
+    assert_eq!(
+        metrics.values_with_labels("gpuc_monitoring_failures_total", &[]),
+        [1.0]
+    );
+    assert_eq!(metrics.values_with_labels("gpuc_monitoring_up", &[]), [1.0]);
     node.driver.event("5 xid 94");
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-5"), "{seen:?}");
 }
 
 #[tokio::test]
-async fn nvml_is_initialised_once_whatever_happens() {
+async fn nvml_is_initialised_once() {
     let mut node = Node::running(H100).await;
     for _ in 0..3 {
         node.kubelet.restart().await;
@@ -95,7 +100,7 @@ async fn nvml_is_initialised_once_whatever_happens() {
     node.signal("HUP");
     node.config["pool"] = "other".into();
     node.configure();
-    node.says("configuration changed").await;
+    node.wait_for_log("configuration changed").await;
     node.metrics().await;
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
     assert_eq!(node.driver.calls("nvmlShutdown"), 0);
@@ -103,9 +108,9 @@ async fn nvml_is_initialised_once_whatever_happens() {
 
 /// NVIDIA's plugin makes 3,225 calls for each GetPreferredAllocation of eight GPUs.
 #[tokio::test]
-async fn no_pod_waits_for_the_driver() {
+async fn allocation_does_not_call_the_driver() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     settle().await;
     // Whatever asks now takes a minute.
     node.driver.set("latency_us", "60000000");
@@ -125,9 +130,9 @@ async fn no_pod_waits_for_the_driver() {
 
 /// 36.5 s for three of sixteen is what NVIDIA's plugin takes.
 #[tokio::test]
-async fn sixteen_gpus_are_chosen_from_at_once() {
+async fn preferred_allocation_of_sixteen_gpus_is_fast() {
     let node = Node::running("gpus = 16\ngpu.model = h100-sxm5-80gb").await;
-    let seen = node.offers(GPU, 16, 16).await;
+    let seen = node.wait_for_devices(GPU, 16, 16).await;
     let all = seen.healthy();
     let begin = Instant::now();
     for size in 1..=16 {
@@ -142,7 +147,7 @@ async fn sixteen_gpus_are_chosen_from_at_once() {
 
 /// The module is unloaded, as for an update: no handle may be kept, or it could not be.
 #[tokio::test]
-async fn a_driver_that_is_unloaded_is_let_go_of_and_met_again() {
+async fn unloaded_driver_is_closed_and_reopened() {
     let mut node = Node::running(H100).await;
     // Every call answers that the driver is not loaded.
     for call in [
@@ -154,12 +159,13 @@ async fn a_driver_that_is_unloaded_is_let_go_of_and_met_again() {
     }
     node.driver.unset("gpus");
     node.signal("HUP");
-    node.offers(GPU, 8, 0).await;
-    node.answers("/readyz", 503, "waiting for the driver").await;
+    node.wait_for_devices(GPU, 8, 0).await;
+    node.wait_for_response("/readyz", 503, "waiting for the driver")
+        .await;
     let refused = node.allocate(GPU, &["GPU-1"]).await.unwrap_err();
     assert!(refused.message().contains("GPU-1"), "{refused}");
     let released = |node: &Node| node.driver.calls("nvmlShutdown") == 1;
-    node.until("that NVML is shut down", released).await;
+    node.wait_until("that NVML is shut down", released).await;
     for call in [
         "nvmlSystemGetDriverVersion",
         "nvmlDeviceGetCount_v2",
@@ -169,20 +175,20 @@ async fn a_driver_that_is_unloaded_is_let_go_of_and_met_again() {
     }
     node.driver.set("driver", "580.10.01");
     node.driver.set("gpus", "8");
-    node.offers(GPU, 8, 8).await;
-    node.is_ready().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_until_ready().await;
     node.allocate(GPU, &["GPU-1"]).await.unwrap();
     assert!(node.is_alive());
 }
 
 /// A driver that can be opened and answers nothing: its GPUs are not offered in between, and the log stays small.
 #[tokio::test]
-async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
+async fn unresponsive_driver_is_not_ready() {
     let mut node = Node::running(H100).await;
     node.driver.set("error.nvmlSystemGetDriverVersion", "999");
     node.driver.set("error.nvmlDeviceGetCount_v2", "999");
     node.signal("HUP");
-    let lists = node.offers(GPU, 8, 0).await.lists;
+    let lists = node.wait_for_devices(GPU, 8, 0).await.lists;
     let opened = node.driver.calls("nvmlInit_v2");
     let begin = Instant::now();
     // After 0.1, 0.3, 0.7, 1.5 and 3.1 s.
@@ -192,59 +198,69 @@ async fn a_driver_that_answers_nothing_is_not_taken_for_one_that_works() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(node.kubelet.seen().resource(GPU).lists, lists);
-    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
+    assert_eq!(
+        node.metrics()
+            .await
+            .values_with_labels("gpuc_monitoring_up", &[]),
+        [0.0]
+    );
     let opened = node.driver.calls("nvmlInit_v2") - opened;
     assert!(opened <= 6, "opened {opened} times in six seconds");
     node.driver.unset("error.nvmlSystemGetDriverVersion");
     node.driver.unset("error.nvmlDeviceGetCount_v2");
-    node.offers(GPU, 8, 8).await;
-    node.is_ready().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_until_ready().await;
 }
 
 #[tokio::test]
-async fn a_driver_that_fails_to_answer_once_changes_nothing() {
+async fn single_driver_failure_is_ignored() {
     let mut node = Node::running(H100).await;
-    let lists = node.offers(GPU, 8, 8).await.lists;
+    let lists = node.wait_for_devices(GPU, 8, 8).await.lists;
     node.driver.set("error.nvmlDeviceGetCount_v2", "999");
     node.signal("HUP");
-    node.says("cannot read the GPUs").await;
+    node.wait_for_log("cannot read the GPUs").await;
     node.driver.unset("error.nvmlDeviceGetCount_v2");
     settle().await;
-    node.is_ready().await;
+    node.wait_until_ready().await;
     assert_eq!(node.kubelet.seen().resource(GPU).lists, lists);
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
 /// Faults that only the daemon knows survive a reload of a driver that does not report recovery actions.
 #[tokio::test]
-async fn what_is_ill_is_still_ill_when_the_driver_was_away() {
+async fn driver_reload_keeps_faults() {
     let mut node = Node::new(H100);
     node.driver.set("gpu.recovery_action", "none");
-    node.meet().await;
-    node.listens().await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     for call in ["nvmlSystemGetDriverVersion", "nvmlDeviceGetCount_v2"] {
         node.driver.set(&format!("error.{call}"), "9");
     }
     node.signal("HUP");
-    node.offers(GPU, 8, 0).await;
+    node.wait_for_devices(GPU, 8, 0).await;
     node.kubelet.restart().await;
     node.kubelet.met(GPU).await;
-    node.offers(GPU, 8, 0).await;
+    node.wait_for_devices(GPU, 8, 0).await;
     for call in ["nvmlSystemGetDriverVersion", "nvmlDeviceGetCount_v2"] {
         node.driver.unset(&format!("error.{call}"));
     }
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
     settle().await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
-    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    assert_eq!(
+        node.metrics()
+            .await
+            .values_with_labels("gpuc_monitoring_up", &[]),
+        [1.0]
+    );
 }
 
 /// A GPU that the driver counts but cannot measure, monitor or describe does not affect the others.
 #[tokio::test]
-async fn every_answer_that_one_gpu_refuses_leaves_the_others() {
+async fn failed_call_of_one_gpu_does_not_affect_others() {
     for call in [
         "nvmlDeviceGetUUID",
         "nvmlDeviceGetPciInfo_v3",
@@ -260,8 +276,8 @@ async fn every_answer_that_one_gpu_refuses_leaves_the_others() {
     ] {
         let mut node = Node::new(H100);
         node.driver.set(&format!("gpu.3.error.{call}"), "999");
-        node.meet().await;
-        node.listens().await;
+        node.start_all().await;
+        node.wait_until_monitoring().await;
         settle().await;
         let seen = node.kubelet.seen().resource(GPU);
         let well = seen.healthy();
@@ -270,10 +286,13 @@ async fn every_answer_that_one_gpu_refuses_leaves_the_others() {
         assert_eq!(node.prefer(GPU, &well, 4).await.len(), 4, "{call}");
         node.allocate(GPU, &["GPU-2"]).await.unwrap();
         let metrics = node.metrics().await;
-        assert!(metrics.all("DCGM_FI_DEV_GPU_UTIL").len() >= 7, "{call}");
+        assert!(
+            metrics.all_series("DCGM_FI_DEV_GPU_UTIL").len() >= 7,
+            "{call}"
+        );
         node.driver.set("gpu.5.recovery_action", "1");
         node.driver.event("5 xid 48");
-        node.offers(GPU, 8, well.len() - 1).await;
+        node.wait_for_devices(GPU, 8, well.len() - 1).await;
         assert!(node.is_alive(), "{call}");
     }
 }

@@ -7,24 +7,24 @@ use serde_json::json;
 use super::{GPU, H100, Node, settle};
 
 #[tokio::test]
-async fn an_error_of_an_application_counts_for_nothing() {
+async fn application_errors_are_ignored() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 31");
     node.driver.event("4 xid 94");
     // The second came after the first.
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
 }
 
 /// NVIDIA's plugin forgets all unhealthy devices after a restart of the kubelet.
 #[tokio::test]
-async fn an_ill_gpu_stays_ill_when_the_kubelet_restarts() {
+async fn kubelet_restart_keeps_faults() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     for _ in 0..3 {
         node.kubelet.restart().await;
         let met = node.kubelet.met(GPU).await;
@@ -38,13 +38,13 @@ async fn an_ill_gpu_stays_ill_when_the_kubelet_restarts() {
 }
 
 #[tokio::test]
-async fn an_error_while_the_kubelet_is_away_is_not_lost() {
+async fn error_without_kubelet_is_kept() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.kubelet.stop().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.says("GPU-3 is unhealthy").await;
+    node.wait_for_log("GPU-3 is unhealthy").await;
     node.kubelet.start().await;
     let met = node.kubelet.met(GPU).await;
     assert_eq!((met.devices.len(), met.healthy().len()), (8, 7));
@@ -52,28 +52,28 @@ async fn an_error_while_the_kubelet_is_away_is_not_lost() {
 
 /// NVIDIA's plugin marks one of the ten.
 #[tokio::test]
-async fn an_error_marks_every_share_of_a_gpu() {
+async fn error_affects_all_replicas() {
     let mut node = Node::new(H100);
     node.config["sharing"] = json!({"timeSlicing": {"replicas": 10, "rename": false}});
     node.configure();
-    node.meet().await;
-    node.listens().await;
-    node.offers(GPU, 80, 80).await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
+    node.wait_for_devices(GPU, 80, 80).await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    let seen = node.offers(GPU, 80, 70).await;
+    let seen = node.wait_for_devices(GPU, 80, 70).await;
     assert!(!seen.healthy().iter().any(|id| id.starts_with("GPU-3")));
     let refused = node.allocate(GPU, &["GPU-3::4"]).await.unwrap_err();
     assert!(refused.message().contains("GPU-3::4"), "{refused}");
 }
 
 #[tokio::test]
-async fn what_is_ill_is_refused_by_name_and_with_the_reason() {
+async fn unhealthy_device_is_rejected_with_reason() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     let refused = node.allocate(GPU, &["GPU-2", "GPU-3"]).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
     let message = refused.message();
@@ -85,20 +85,20 @@ async fn what_is_ill_is_refused_by_name_and_with_the_reason() {
     let metrics = node.metrics().await;
     let labels = [("resource", GPU), ("reason", "unwell")];
     assert_eq!(
-        metrics.with("gpuc_allocation_refusals_total", &labels),
+        metrics.values_with_labels("gpuc_allocation_refusals_total", &labels),
         [1.0]
     );
 }
 
 /// Nothing ever recovers with NVIDIA's plugin.
 #[tokio::test]
-async fn a_gpu_is_well_again_after_the_quiet_time_when_nothing_is_left_to_do() {
+async fn gpu_recovers_after_the_quiet_time() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     let begin = Instant::now();
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     assert!(
         begin.elapsed() >= Duration::from_secs(1),
         "it was not quiet for a second"
@@ -108,19 +108,19 @@ async fn a_gpu_is_well_again_after_the_quiet_time_when_nothing_is_left_to_do() {
     for to in ["unwell", "well"] {
         let labels = [("device", "GPU-3"), ("to", to)];
         assert_eq!(
-            metrics.with("gpuc_health_transitions_total", &labels),
+            metrics.values_with_labels("gpuc_health_transitions_total", &labels),
             [1.0]
         );
     }
 }
 
 #[tokio::test]
-async fn a_gpu_is_not_well_while_the_driver_wants_a_restart_of_the_node() {
+async fn requested_reboot_prevents_recovery() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
     let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
@@ -129,38 +129,38 @@ async fn a_gpu_is_not_well_while_the_driver_wants_a_restart_of_the_node() {
         "{refused}"
     );
     node.driver.set("gpu.3.recovery_action", "0");
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
 }
 
 #[tokio::test]
-async fn checks_that_are_switched_off_are_off() {
+async fn disabled_checks_are_off() {
     let mut node = Node::new(H100);
     node.variables = vec![("DP_DISABLE_HEALTHCHECKS", "79")];
-    node.meet().await;
-    node.listens().await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 79");
     node.driver.event("4 xid 48");
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
 
     let mut node = Node::new(H100);
     node.variables = vec![("DP_DISABLE_HEALTHCHECKS", "all")];
-    node.meet().await;
+    node.start_all().await;
     settle().await;
     assert_eq!(node.driver.calls("nvmlEventSetWait_v2"), 0);
 }
 
 /// The GPUs are watched before they are known: what happens in between counts.
 #[tokio::test]
-async fn an_error_before_the_gpus_are_known_is_not_lost() {
+async fn error_before_discovery_is_kept() {
     let mut node = Node::new(H100);
     node.driver.set("gpu.recovery_action", "none");
     node.driver.set("latency_us.nvmlDeviceGetName", "50000");
     node.kubelet.start().await;
     node.start();
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 79");
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
     settle().await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
@@ -168,39 +168,54 @@ async fn an_error_before_the_gpus_are_known_is_not_lost() {
 
 /// A driver that storms before it tells what GPUs there are fills no memory, and hides no other error.
 #[tokio::test]
-async fn a_storm_before_the_gpus_are_known_is_kept_in_bounds() {
+async fn early_events_are_limited() {
     let mut node = Node::new(H100);
     node.driver.set("gpu.recovery_action", "none");
     node.driver.set("latency_us.nvmlDeviceGetName", "500000");
     node.kubelet.start().await;
     node.start();
-    node.listens().await;
+    node.wait_until_monitoring().await;
     for _ in 0..400 {
         node.driver.event("3 xid 31");
     }
     node.driver.event("3 xid 79");
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
     let storm = [("gpu", "GPU-3"), ("xid", "31")];
     let counted = node.metrics().await;
-    let counted = counted.with("gpuc_xid_errors_total", &storm)[0];
+    let counted = counted.values_with_labels("gpuc_xid_errors_total", &storm)[0];
     assert!((256.0..400.0).contains(&counted), "{counted}");
 }
 
 #[tokio::test]
-async fn whether_anybody_watches_is_told() {
+async fn monitoring_state_is_exported() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
-    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    node.wait_until_monitoring().await;
+    assert_eq!(
+        node.metrics()
+            .await
+            .values_with_labels("gpuc_monitoring_up", &[]),
+        [1.0]
+    );
     node.config["health"] = json!({"watch": false});
     node.configure();
-    node.says("configuration changed").await;
+    node.wait_for_log("configuration changed").await;
     settle().await;
-    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [0.0]);
+    assert_eq!(
+        node.metrics()
+            .await
+            .values_with_labels("gpuc_monitoring_up", &[]),
+        [0.0]
+    );
     node.config["health"] = json!({"watch": true, "quietSeconds": 1});
     node.configure();
     settle().await;
-    assert_eq!(node.metrics().await.with("gpuc_monitoring_up", &[]), [1.0]);
+    assert_eq!(
+        node.metrics()
+            .await
+            .values_with_labels("gpuc_monitoring_up", &[]),
+        [1.0]
+    );
     node.driver.event("3 xid 94");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
 }

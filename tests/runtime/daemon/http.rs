@@ -4,7 +4,7 @@ use super::{GPU, H100, Node};
 use crate::simulated_kubelet::pod_resources;
 
 #[tokio::test]
-async fn gpus_are_measured_under_the_names_that_dashboards_know_and_with_their_pods() {
+async fn gpu_metrics_have_dcgm_names_and_pods() {
     let mut node = Node::new(H100);
     let pods = vec![pod_resources::pod(
         "trainer",
@@ -15,7 +15,7 @@ async fn gpus_are_measured_under_the_names_that_dashboards_know_and_with_their_p
     let kubelet = pod_resources::serve(&node.path("pod-resources.sock"), pods);
     node.driver.set("gpu.1.temperature", "61");
     node.driver.set("gpu.1.utilization", "93");
-    node.meet().await;
+    node.start_all().await;
     let metrics = node.metrics().await;
     let held = [
         ("UUID", "GPU-1"),
@@ -23,16 +23,22 @@ async fn gpus_are_measured_under_the_names_that_dashboards_know_and_with_their_p
         ("pod", "trainer"),
         ("container", "main"),
     ];
-    assert_eq!(metrics.with("DCGM_FI_DEV_GPU_TEMP", &held), [61.0]);
-    assert_eq!(metrics.with("DCGM_FI_DEV_GPU_UTIL", &held), [93.0]);
+    assert_eq!(
+        metrics.values_with_labels("DCGM_FI_DEV_GPU_TEMP", &held),
+        [61.0]
+    );
+    assert_eq!(
+        metrics.values_with_labels("DCGM_FI_DEV_GPU_UTIL", &held),
+        [93.0]
+    );
     for name in [
         "DCGM_FI_DEV_FB_USED",
         "DCGM_FI_DEV_POWER_USAGE",
         "DCGM_FI_DEV_SM_CLOCK",
     ] {
-        assert_eq!(metrics.all(name).len(), 8, "{name}");
+        assert_eq!(metrics.all_series(name).len(), 8, "{name}");
     }
-    let free = metrics.all("DCGM_FI_DEV_GPU_TEMP");
+    let free = metrics.all_series("DCGM_FI_DEV_GPU_TEMP");
     let held = free
         .iter()
         .filter(|(labels, _)| labels.get("pod").is_some_and(|it| !it.is_empty()));
@@ -41,15 +47,15 @@ async fn gpus_are_measured_under_the_names_that_dashboards_know_and_with_their_p
 }
 
 #[tokio::test]
-async fn counters_move() {
+async fn counters_increase() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
     node.allocate(GPU, &["GPU-9"]).await.unwrap_err();
     node.prefer(GPU, &["GPU-0", "GPU-1"], 1).await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     let metrics = node.metrics().await;
     for (name, labels, wanted) in [
         ("gpuc_allocations_total", &[("resource", GPU)][..], 1.0),
@@ -79,31 +85,35 @@ async fn counters_move() {
         ("gpuc_monitoring_up", &[], 1.0),
         ("DCGM_FI_DEV_XID_ERRORS", &[("UUID", "GPU-3")], 79.0),
     ] {
-        assert_eq!(metrics.with(name, labels), [wanted], "{name} {labels:?}");
+        assert_eq!(
+            metrics.values_with_labels(name, labels),
+            [wanted],
+            "{name} {labels:?}"
+        );
     }
 }
 
 /// A port in use may become free; GPUs are served meanwhile.
 #[tokio::test]
-async fn a_port_that_is_taken_keeps_no_gpu_from_serving() {
+async fn used_port_does_not_stop_the_plugin() {
     let mut node = Node::new(H100);
     let taker = std::net::TcpListener::bind(node.address).unwrap();
     node.kubelet.start().await;
     node.start();
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
-    node.says("cannot serve metrics and probes").await;
+    node.wait_for_log("cannot serve metrics and probes").await;
     drop(taker);
-    node.is_ready().await;
+    node.wait_until_ready().await;
 }
 
 #[tokio::test]
-async fn a_node_without_gpus_lives_and_is_not_ready() {
+async fn node_without_gpus_is_alive_but_not_ready() {
     let mut node = Node::new("gpus = 0");
     node.kubelet.start().await;
     node.start();
-    node.answers("/readyz", 503, "no resources to advertise")
+    node.wait_for_response("/readyz", 503, "no resources to advertise")
         .await;
-    node.answers("/healthz", 200, "ok").await;
+    node.wait_for_response("/healthz", 200, "ok").await;
     assert_eq!(node.kubelet.seen().registrations.len(), 0);
 }

@@ -13,10 +13,10 @@ use crate::simulated_kubelet::wipe;
 
 /// NVIDIA's plugin registers twice here, a second late (bottlerocket-os/bottlerocket#4250).
 #[tokio::test]
-async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
+async fn late_kubelet_is_registered_with_once() {
     let mut node = Node::new(H100);
     node.start();
-    node.answers(
+    node.wait_for_response(
         "/readyz",
         503,
         "not registered with the kubelet: nvidia.com/gpu",
@@ -24,7 +24,7 @@ async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
     .await;
     node.kubelet.start().await;
     node.kubelet.met(GPU).await;
-    node.is_ready().await;
+    node.wait_until_ready().await;
     settle().await;
     let seen = node.kubelet.seen();
     assert_eq!(seen.registrations.len(), 1);
@@ -32,7 +32,7 @@ async fn a_kubelet_that_starts_after_the_daemon_is_met_once() {
 }
 
 #[tokio::test]
-async fn a_kubelet_that_wipes_its_folder_is_met_again() {
+async fn wiped_folder_is_registered_again() {
     let mut node = Node::running(H100).await;
     node.kubelet.stop().await;
     wipe(&node.path("device-plugins"));
@@ -42,14 +42,14 @@ async fn a_kubelet_that_wipes_its_folder_is_met_again() {
     assert_eq!(
         node.metrics()
             .await
-            .with("gpuc_registrations_total", &[("resource", GPU)]),
+            .values_with_labels("gpuc_registrations_total", &[("resource", GPU)]),
         [2.0]
     );
 }
 
 /// Ready is what the kubelet knows that runs now: one that is gone, with or without its socket, knows nothing.
 #[tokio::test]
-async fn a_node_is_not_ready_while_its_kubelet_is_away() {
+async fn node_without_kubelet_is_not_ready() {
     let mut node = Node::running(H100).await;
     // The first is stopped and takes its socket along; the second is killed and leaves it.
     for takes_its_socket in [true, false] {
@@ -58,27 +58,27 @@ async fn a_node_is_not_ready_while_its_kubelet_is_away() {
         } else {
             node.kubelet.kill().await;
         }
-        node.answers("/readyz", 503, "the kubelet is not running")
+        node.wait_for_response("/readyz", 503, "the kubelet is not running")
             .await;
-        node.answers("/healthz", 200, "ok").await;
+        node.wait_for_response("/healthz", 200, "ok").await;
         node.kubelet.start().await;
         node.kubelet.met(GPU).await;
-        node.is_ready().await;
+        node.wait_until_ready().await;
     }
     let metrics = node.metrics().await;
     assert_eq!(
-        metrics.with("gpuc_registrations_total", &[("resource", GPU)]),
+        metrics.values_with_labels("gpuc_registrations_total", &[("resource", GPU)]),
         [3.0]
     );
 }
 
-fn cdi(node: &mut Node) {
+fn enable_cdi(node: &mut Node) {
     let folder = node.path("cdi");
     node.config["devices"] = json!({"cdi": {"specDir": folder}});
     node.configure();
 }
 
-fn devices(text: &str) -> Vec<String> {
+fn device_nodes(text: &str) -> Vec<String> {
     let spec: Value = serde_json::from_str(text).unwrap();
     let devices = spec["devices"].as_array().unwrap().iter();
     devices
@@ -88,9 +88,9 @@ fn devices(text: &str) -> Vec<String> {
 
 /// Every allocated device is in the CDI spec.
 #[tokio::test]
-async fn specs_are_written_before_anything_is_offered() {
+async fn specs_are_written_before_registration() {
     let mut node = Node::new(H100);
-    cdi(&mut node);
+    enable_cdi(&mut node);
     fs::create_dir(node.path("cdi")).unwrap();
     let stale = node.path("cdi/k8s.device-plugin.nvidia.com-gds.json");
     fs::write(&stale, "{}").unwrap();
@@ -101,7 +101,7 @@ async fn specs_are_written_before_anything_is_offered() {
     node.start();
     let met = node.kubelet.met(GPU).await;
     let spec = fs::read_to_string(&file).expect("it was there before the kubelet knew");
-    let names = devices(&spec);
+    let names = device_nodes(&spec);
     for id in met.healthy() {
         assert!(names.iter().any(|name| name == id), "{id}: {names:?}");
     }
@@ -117,39 +117,39 @@ async fn specs_are_written_before_anything_is_offered() {
 
 /// A GPU whose spec cannot be written would let no container start: it is not handed out until it can be.
 #[tokio::test]
-async fn a_folder_that_takes_no_spec_keeps_gpus_from_being_handed_out() {
+async fn unwritable_spec_folder_makes_gpus_unhealthy() {
     let mut node = Node::new(H100);
-    cdi(&mut node);
+    enable_cdi(&mut node);
     // A file where the folder ought to be: root may write to any folder.
     fs::write(node.path("cdi"), "").unwrap();
     node.kubelet.start().await;
     node.start();
-    node.offers(GPU, 8, 0).await;
+    node.wait_for_devices(GPU, 8, 0).await;
     let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
     assert!(
         refused.message().contains("cannot write CDI specs"),
         "{refused}"
     );
     fs::remove_file(node.path("cdi")).unwrap();
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-3"]).await.unwrap();
 }
 
 /// The folder of specs is emptied by a start of the node's container runtime, or by hand.
 #[tokio::test]
-async fn a_spec_that_is_taken_away_is_written_again() {
+async fn deleted_spec_is_rewritten() {
     let mut node = Node::new(H100);
-    cdi(&mut node);
-    node.meet().await;
+    enable_cdi(&mut node);
+    node.start_all().await;
     let file = node.path("cdi/k8s.device-plugin.nvidia.com-gpu.json");
     fs::remove_file(&file).unwrap();
     node.signal("HUP");
-    node.until("the spec", |_| file.exists()).await;
+    node.wait_until("the spec", |_| file.exists()).await;
 }
 
 /// A request of a megabyte can name hundreds of thousands of containers that want nothing.
 #[tokio::test]
-async fn a_request_for_more_containers_than_anybody_starts_keeps_nobody_waiting() {
+async fn huge_request_does_not_block_others() {
     let node = Node::running(H100).await;
     let mut plugin = node.kubelet.plugin(GPU).await;
     let container_requests = vec![ContainerPreferredAllocationRequest::default(); 65];
@@ -168,20 +168,21 @@ async fn a_request_for_more_containers_than_anybody_starts_keeps_nobody_waiting(
 
 /// Without a kubelet, or with a wrong directory, the log names what is missing.
 #[tokio::test]
-async fn what_is_missing_of_the_kubelet_is_said_once() {
+async fn missing_kubelet_is_logged_once() {
     let mut node = Node::new(H100);
     let socket = gpuc_runtime::plugin::file_name(GPU);
     fs::write(node.path("device-plugins").join(&socket), "notes").unwrap();
     node.start();
-    node.says("waiting for the kubelet: no kubelet.sock in")
+    node.wait_for_log("waiting for the kubelet: no kubelet.sock in")
         .await;
-    node.says("cannot listen on").await;
+    node.wait_for_log("cannot listen on").await;
     // It is tried again every second.
     tokio::time::sleep(std::time::Duration::from_millis(2500)).await;
     assert_eq!(node.log().matches("cannot listen on").count(), 1);
     fs::remove_file(node.path("device-plugins").join(&socket)).unwrap();
-    node.says("sock again").await;
+    node.wait_for_log("sock again").await;
     wipe(&node.path("device-plugins"));
-    node.says("waiting for the kubelet: directory").await;
+    node.wait_for_log("waiting for the kubelet: directory")
+        .await;
     assert_eq!(node.log().matches("waiting for the kubelet").count(), 2);
 }

@@ -5,9 +5,9 @@ mod driver;
 mod health;
 mod http;
 mod kubelet;
+mod mig_devices;
 mod needs_time;
 mod signals;
-mod slices;
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::exposition::{Exposition, read};
+use crate::exposition::{Exposition, parse};
 use crate::fake_driver::FakeDriver;
 use crate::simulated_kubelet::{Kubelet, PATIENCE, Resource, Seen};
 
@@ -99,15 +99,15 @@ impl Node {
     /// A node whose kubelet has met the daemon.
     async fn running(gpus: &str) -> Self {
         let mut node = Self::new(gpus);
-        node.meet().await;
+        node.start_all().await;
         node
     }
 
     /// Starts both, and waits until the daemon says that it serves.
-    async fn meet(&mut self) {
+    async fn start_all(&mut self) {
         self.kubelet.start().await;
         self.start();
-        self.is_ready().await;
+        self.wait_until_ready().await;
     }
 
     /// Writes the configuration, whole at once.
@@ -169,7 +169,7 @@ impl Node {
     }
 
     /// Waits until the process has ended.
-    async fn end(&mut self) -> ExitStatus {
+    async fn wait_for_exit(&mut self) -> ExitStatus {
         let begin = Instant::now();
         loop {
             let process = self.process.as_mut().expect("it was started");
@@ -205,11 +205,11 @@ impl Node {
     async fn metrics(&self) -> Exposition {
         let (status, text) = self.get("/metrics").await.expect("it answers");
         assert_eq!(status, 200, "{text}");
-        read(&text, false)
+        parse(&text, false)
     }
 
     /// Waits until a path is answered so.
-    async fn answers(&self, path: &str, status: u16, word: &str) {
+    async fn wait_for_response(&self, path: &str, status: u16, word: &str) {
         let begin = Instant::now();
         loop {
             let answer = self.get(path).await;
@@ -227,12 +227,12 @@ impl Node {
         }
     }
 
-    async fn is_ready(&self) {
-        self.answers("/readyz", 200, "ok").await;
+    async fn wait_until_ready(&self) {
+        self.wait_for_response("/readyz", 200, "ok").await;
     }
 
     /// Waits until something is so.
-    async fn until(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
+    async fn wait_until(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
         let begin = Instant::now();
         while !is_so(self) {
             assert!(begin.elapsed() < PATIENCE, "not seen: {what}");
@@ -240,12 +240,13 @@ impl Node {
         }
     }
 
-    async fn says(&self, word: &str) {
-        self.until(word, |node| node.log().contains(word)).await;
+    async fn wait_for_log(&self, word: &str) {
+        self.wait_until(word, |node| node.log().contains(word))
+            .await;
     }
 
     /// Waits until the kubelet sees so many devices of a resource, so many of them healthy.
-    async fn offers(&self, resource: &str, devices: usize, healthy: usize) -> Resource {
+    async fn wait_for_devices(&self, resource: &str, devices: usize, healthy: usize) -> Resource {
         let what = format!("{devices} of {resource}, {healthy} of them healthy");
         let seen = |seen: &Seen| {
             let resource = seen.resource(resource);
@@ -262,7 +263,7 @@ impl Node {
     ) -> Result<ContainerAllocateResponse, tonic::Status> {
         let request = AllocateRequest {
             container_requests: vec![ContainerAllocateRequest {
-                devices_ids: owned(ids),
+                devices_ids: to_strings(ids),
             }],
         };
         let mut plugin = self.kubelet.plugin(resource).await;
@@ -274,7 +275,7 @@ impl Node {
     async fn prefer(&self, resource: &str, available: &[&str], size: usize) -> Vec<String> {
         let request = PreferredAllocationRequest {
             container_requests: vec![ContainerPreferredAllocationRequest {
-                available_device_i_ds: owned(available),
+                available_device_i_ds: to_strings(available),
                 must_include_device_i_ds: Vec::new(),
                 allocation_size: i32::try_from(size).unwrap(),
             }],
@@ -294,9 +295,9 @@ impl Node {
     }
 
     /// Waits until the daemon has listened to the driver: what happens from now on is heard.
-    async fn listens(&self) {
+    async fn wait_until_monitoring(&self) {
         let waits = |node: &Self| node.driver.calls("nvmlEventSetWait_v2") > 0;
-        self.until("a wait for events", waits).await;
+        self.wait_until("a wait for events", waits).await;
     }
 }
 
@@ -317,7 +318,7 @@ impl Drop for Node {
     }
 }
 
-fn owned(ids: &[&str]) -> Vec<String> {
+fn to_strings(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use gpuc_runtime::kubelet::api::v1beta1::{AllocateRequest, ContainerAllocateRequest};
 
-use super::{GPU, H100, Node, owned};
+use super::{GPU, H100, Node, to_strings};
 
 /// What a process has.
 #[derive(Clone, Copy, Debug)]
-struct Size {
+struct ProcessSize {
     /// `VmRSS`.
     kib: u64,
     threads: u64,
     files: usize,
 }
 
-impl Size {
-    fn of(process: u32) -> Self {
+impl ProcessSize {
+    fn of_process(process: u32) -> Self {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let number = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -32,14 +32,14 @@ impl Size {
     }
 
     /// Waits for asynchronous cleanup: idle threads, closed connections.
-    async fn at_rest(node: &Node) -> Self {
+    async fn of_idle_daemon(node: &Node) -> Self {
         tokio::time::sleep(Duration::from_secs(12)).await;
-        Self::of(node.id())
+        Self::of_process(node.id())
     }
 
     /// A page here or there is no leak; a byte for each of what was done would be.
     #[expect(clippy::print_stdout, reason = "who runs this wants the numbers")]
-    fn is_no_more_than(self, before: Self, what: &str, took: Duration) {
+    fn assert_no_growth(self, before: Self, what: &str, took: Duration) {
         println!("{what} in {took:?}: {before:?}, then {self:?}");
         assert!(self.kib <= before.kib + 1_024, "{what}: memory grows");
         // The look at the GPUs that comes each minute has a thread of its own for ten seconds.
@@ -48,20 +48,20 @@ impl Size {
     }
 }
 
-async fn allocate(node: &Node, times: usize) {
+async fn allocate_repeatedly(node: &Node, times: usize) {
     let mut plugin = node.kubelet.plugin(GPU).await;
     for count in 0..times {
         let id = format!("GPU-{}", count % 8);
         let request = AllocateRequest {
             container_requests: vec![ContainerAllocateRequest {
-                devices_ids: owned(&[&id]),
+                devices_ids: to_strings(&[&id]),
             }],
         };
         plugin.allocate(request).await.unwrap();
     }
 }
 
-async fn restart(node: &mut Node, times: usize) {
+async fn restart_kubelet_repeatedly(node: &mut Node, times: usize) {
     for _ in 0..times {
         node.kubelet.restart().await;
         node.kubelet.met(GPU).await;
@@ -69,18 +69,18 @@ async fn restart(node: &mut Node, times: usize) {
 }
 
 /// Each GPU becomes unhealthy and recovers this number of times.
-async fn fall_ill_and_recover(node: &mut Node, times: usize) {
+async fn fail_and_recover_repeatedly(node: &mut Node, times: usize) {
     for _ in 0..times {
         node.driver.set("gpu.recovery_action", "1");
         for gpu in 0..8 {
             node.driver.event(&format!("{gpu} xid 94"));
         }
-        node.offers(GPU, 8, 0).await;
+        node.wait_for_devices(GPU, 8, 0).await;
         node.driver.set("gpu.recovery_action", "0");
         for gpu in 0..8 {
             node.driver.event(&format!("{gpu} recovery"));
         }
-        node.offers(GPU, 8, 8).await;
+        node.wait_for_devices(GPU, 8, 8).await;
         // They are read on the daemon's memory.
         node.driver.forget_events();
     }
@@ -88,30 +88,30 @@ async fn fall_ill_and_recover(node: &mut Node, times: usize) {
 
 #[tokio::test]
 #[ignore = "takes minutes"]
-async fn two_hundred_thousand_allocations_leave_nothing_behind() {
+async fn two_hundred_thousand_allocations_do_not_leak() {
     let node = Node::running(H100).await;
-    allocate(&node, 5_000).await;
-    let before = Size::at_rest(&node).await;
+    allocate_repeatedly(&node, 5_000).await;
+    let before = ProcessSize::of_idle_daemon(&node).await;
     let begin = Instant::now();
-    allocate(&node, 200_000).await;
+    allocate_repeatedly(&node, 200_000).await;
     let took = begin.elapsed();
-    Size::at_rest(&node)
+    ProcessSize::of_idle_daemon(&node)
         .await
-        .is_no_more_than(before, "200,000 allocations", took);
+        .assert_no_growth(before, "200,000 allocations", took);
 }
 
 #[tokio::test]
 #[ignore = "takes minutes"]
-async fn a_thousand_restarts_of_the_kubelet_leave_nothing_behind() {
+async fn thousand_kubelet_restarts_do_not_leak() {
     let mut node = Node::running(H100).await;
-    restart(&mut node, 50).await;
-    let before = Size::at_rest(&node).await;
+    restart_kubelet_repeatedly(&mut node, 50).await;
+    let before = ProcessSize::of_idle_daemon(&node).await;
     let begin = Instant::now();
-    restart(&mut node, 1_000).await;
+    restart_kubelet_repeatedly(&mut node, 1_000).await;
     let took = begin.elapsed();
-    Size::at_rest(&node)
+    ProcessSize::of_idle_daemon(&node)
         .await
-        .is_no_more_than(before, "1,000 restarts", took);
+        .assert_no_growth(before, "1,000 restarts", took);
     let seen = node.kubelet.seen();
     assert_eq!(
         seen.registrations.len(),
@@ -123,21 +123,21 @@ async fn a_thousand_restarts_of_the_kubelet_leave_nothing_behind() {
 /// With no time of quiet, since that doubles with every relapse within a day.
 #[tokio::test]
 #[ignore = "takes minutes"]
-async fn a_thousand_illnesses_leave_nothing_behind() {
+async fn thousand_gpu_faults_do_not_leak() {
     let mut node = Node::new(H100);
     node.config["health"] = serde_json::json!({"watch": true, "quietSeconds": 0});
     node.configure();
-    node.meet().await;
-    node.listens().await;
-    fall_ill_and_recover(&mut node, 20).await;
-    let before = Size::at_rest(&node).await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
+    fail_and_recover_repeatedly(&mut node, 20).await;
+    let before = ProcessSize::of_idle_daemon(&node).await;
     let begin = Instant::now();
-    fall_ill_and_recover(&mut node, 125).await;
+    fail_and_recover_repeatedly(&mut node, 125).await;
     let took = begin.elapsed();
-    Size::at_rest(&node)
+    ProcessSize::of_idle_daemon(&node)
         .await
-        .is_no_more_than(before, "1,000 faults", took);
+        .assert_no_growth(before, "1,000 faults", took);
     let metrics = node.metrics().await;
-    let well = metrics.with("gpuc_health_transitions_total", &[("to", "well")]);
+    let well = metrics.values_with_labels("gpuc_health_transitions_total", &[("to", "well")]);
     assert_eq!(well, [145.0; 8]);
 }

@@ -17,13 +17,13 @@ fn sockets(node: &Node) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn leaving_is_quick_and_leaves_nothing() {
+async fn shutdown_is_quick_and_clean() {
     for signal in ["TERM", "INT", "QUIT"] {
         let mut node = Node::running(H100).await;
         assert_eq!(sockets(&node).len(), 1);
         let begin = Instant::now();
         node.signal(signal);
-        assert_eq!(node.end().await.code(), Some(0), "{signal}");
+        assert_eq!(node.wait_for_exit().await.code(), Some(0), "{signal}");
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(2), "{took:?}");
         assert_eq!(sockets(&node), [""; 0]);
@@ -32,105 +32,106 @@ async fn leaving_is_quick_and_leaves_nothing() {
 
 /// A driver that hangs holds up neither the answers to pods and probes nor the end.
 #[tokio::test]
-async fn a_driver_that_hangs_holds_nothing_up() {
+async fn hanging_driver_does_not_delay_shutdown() {
     let mut node = Node::running(H100).await;
     let scans = node.driver.calls("nvmlSystemGetCudaDriverVersion_v2");
     node.driver.set("latency_us", "30000000");
     node.signal("HUP");
-    node.until("a call that hangs", |node| {
+    node.wait_until("a call that hangs", |node| {
         node.driver.calls("nvmlSystemGetCudaDriverVersion_v2") > scans
     })
     .await;
     let begin = Instant::now();
-    node.answers("/healthz", 200, "ok").await;
+    node.wait_for_response("/healthz", 200, "ok").await;
     node.metrics().await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
     node.signal("TERM");
-    assert_eq!(node.end().await.code(), Some(0));
+    assert_eq!(node.wait_for_exit().await.code(), Some(0));
     let took = begin.elapsed();
     assert!(took < Duration::from_secs(10), "{took:?}");
     assert_eq!(sockets(&node), [""; 0]);
 }
 
 #[tokio::test]
-async fn leaving_before_the_driver_is_there_is_quick() {
+async fn shutdown_without_driver_is_quick() {
     let mut node = Node::new("driver = 570.86.15");
     node.start();
-    node.answers("/readyz", 503, "waiting for the driver").await;
+    node.wait_for_response("/readyz", 503, "waiting for the driver")
+        .await;
     let begin = Instant::now();
     node.signal("TERM");
-    assert_eq!(node.end().await.code(), Some(0));
+    assert_eq!(node.wait_for_exit().await.code(), Some(0));
     assert!(begin.elapsed() < Duration::from_secs(2));
 }
 
 #[tokio::test]
-async fn a_hang_up_makes_it_look_again() {
+async fn sighup_triggers_discovery() {
     let mut node = Node::running(H100).await;
     node.driver.set("gpus", "6");
     node.signal("HUP");
-    node.offers(GPU, 6, 6).await;
+    node.wait_for_devices(GPU, 6, 6).await;
     node.driver.set("gpus", "8");
     node.signal("HUP");
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
 /// An invalid configuration at startup is reported, and the process exits.
 #[tokio::test]
-async fn a_configuration_that_is_bad_at_start_ends_it() {
+async fn invalid_configuration_at_start_is_fatal() {
     let mut node = Node::new(H100);
     node.configure_with("{");
     node.start();
-    assert_eq!(node.end().await.code(), Some(1));
-    node.says("node.json").await;
+    assert_eq!(node.wait_for_exit().await.code(), Some(1));
+    node.wait_for_log("node.json").await;
 }
 
 /// A killed daemon leaves its files, and the next one learns from the driver which devices are unhealthy.
 #[tokio::test]
-async fn a_daemon_that_was_killed_is_followed_by_one_that_knows_what_is_ill() {
+async fn restarted_daemon_finds_persistent_faults() {
     let mut node = Node::running(H100).await;
-    node.listens().await;
+    node.wait_until_monitoring().await;
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     node.signal("KILL");
-    node.end().await;
+    node.wait_for_exit().await;
     assert_eq!(sockets(&node).len(), 1);
     // All that it listed is lost for the kubelet.
-    node.offers(GPU, 8, 0).await;
+    node.wait_for_devices(GPU, 8, 0).await;
     node.start();
-    let seen = node.offers(GPU, 8, 7).await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
 }
 
 /// Only the driver is asked: what it does not report any more is over with the daemon that saw it.
 #[tokio::test]
-async fn a_daemon_that_was_killed_is_followed_by_one_that_believes_the_driver() {
+async fn restarted_daemon_trusts_the_driver() {
     let mut node = Node::new(H100);
     node.config["health"] = json!({"watch": true});
     node.configure();
-    node.meet().await;
-    node.listens().await;
+    node.start_all().await;
+    node.wait_until_monitoring().await;
     node.driver.event("3 xid 94");
-    node.offers(GPU, 8, 7).await;
+    node.wait_for_devices(GPU, 8, 7).await;
     node.signal("KILL");
-    node.end().await;
-    node.offers(GPU, 8, 0).await;
+    node.wait_for_exit().await;
+    node.wait_for_devices(GPU, 8, 0).await;
     node.start();
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
 }
 
 /// The reader of the log may end before the daemon does.
 #[tokio::test]
-async fn a_log_that_nobody_reads_ends_nothing() {
+async fn closed_log_pipe_is_not_fatal() {
     let mut node = Node::new(H100);
     node.kubelet.start().await;
     node.start_with_log(std::process::Stdio::piped());
     drop(node.process.as_mut().unwrap().stderr.take());
-    node.offers(GPU, 8, 8).await;
+    node.wait_for_devices(GPU, 8, 8).await;
     node.signal("HUP");
     node.configure_with("{");
-    node.is_ready().await;
+    node.wait_until_ready().await;
     settle().await;
     assert!(node.is_alive());
 }

@@ -8,13 +8,13 @@ use gpuc_schema::node_config::{HealthPolicy, NodeSharing};
 use crate::machine::state;
 
 /// What the driver of a GPU answers that has nothing.
-pub(crate) const WELL: Condition = Condition {
+pub(crate) const HEALTHY: Condition = Condition {
     action: Some(RecoveryAction::Nothing),
     remap_failed: false,
 };
 
 /// The driver is too old for the question.
-pub(crate) const UNSAID: Condition = Condition {
+pub(crate) const NO_ACTION_REPORTED: Condition = Condition {
     action: None,
     remap_failed: false,
 };
@@ -43,7 +43,7 @@ impl Node {
             now: 5 * HOUR,
         };
         node.apply(&HealthEvent::Scanned);
-        node.answer(|_| Ok(WELL));
+        node.answer_due_queries(|_| Ok(HEALTHY));
         assert!(node.health.unhealthy().is_empty());
         node
     }
@@ -67,29 +67,29 @@ impl Node {
     }
 
     /// Answers all due queries with this condition. Returns the recovered devices.
-    pub(crate) fn answer(
+    pub(crate) fn answer_due_queries(
         &mut self,
         answer: impl Fn(u32) -> Result<Condition, NvmlError>,
     ) -> Vec<String> {
-        let due = self.health.due(self.now);
+        let due = self.health.take_due_queries(self.now);
         let probed = |gpu| {
             let reaction = self
                 .health
-                .probed(&self.inventory, gpu, answer(gpu), self.now);
+                .handle_response(&self.inventory, gpu, answer(gpu), self.now);
             reaction.recovered
         };
         due.into_iter().flat_map(probed).collect()
     }
 
-    pub(crate) fn pass(&mut self, time: u64) {
+    pub(crate) fn advance(&mut self, time: u64) {
         self.now += time;
     }
 
     /// Waits until a query is due. Returns the duration.
-    pub(crate) fn wait(&mut self) -> u64 {
+    pub(crate) fn advance_to_next_query(&mut self) -> u64 {
         let next = self.health.next_probe().expect("a GPU must be probed");
         let time = next.saturating_sub(self.now);
-        self.pass(time);
+        self.advance(time);
         time
     }
 
@@ -98,12 +98,15 @@ impl Node {
     }
 
     /// How many of the shares that the kubelet sees must not be used, and of how many.
-    pub(crate) fn troubled(&self, sharing: &NodeSharing) -> (usize, usize) {
+    pub(crate) fn unhealthy_counts(&self, sharing: &NodeSharing) -> (usize, usize) {
         let state = state(&self.inventory, sharing, self.health.unhealthy());
-        let shares = state.offers.iter().flat_map(|offer| &offer.shares);
+        let shares = state
+            .advertised_resources
+            .iter()
+            .flat_map(|offer| &offer.shares);
         let troubled = shares
             .clone()
-            .filter(|share| state.trouble(share).is_some());
+            .filter(|share| state.unhealthy_reason(share).is_some());
         (troubled.count(), shares.count())
     }
 }

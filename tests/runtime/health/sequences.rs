@@ -5,7 +5,7 @@ use gpuc_runtime::nvml::{Condition, NvmlEvent, NvmlEventKind, RecoveryAction};
 use proptest::prelude::*;
 
 use super::node::{HOUR, Node};
-use crate::machine::{inventory, lost, without};
+use crate::machine::{inventory, lost_gpu_error, with_unresponsive_gpu};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -46,7 +46,7 @@ proptest! {
     /// Whatever happens in whatever order: nothing panics, and nothing that is ill is well after anything but a good
     /// answer of the driver.
     #[test]
-    fn only_a_good_answer_makes_well(cut: bool, steps in proptest::collection::vec(step(), 0..60)) {
+    fn only_good_responses_recover(cut: bool, steps in proptest::collection::vec(step(), 0..60)) {
         let machine = inventory(4, cut);
         let mut node = Node::new(machine.clone());
         for step in steps {
@@ -60,12 +60,12 @@ proptest! {
                     let report = if up {
                         WatchReport::Started { unwatched: Vec::new() }
                     } else {
-                        WatchReport::Failed(lost())
+                        WatchReport::Failed(lost_gpu_error())
                     };
                     node.apply(&HealthEvent::Watch(report));
                 }
                 Step::Scan(silent) => {
-                    let seen = silent.iter().fold(machine.clone(), |it, gpu| without(&it, *gpu));
+                    let seen = silent.iter().fold(machine.clone(), |it, gpu| with_unresponsive_gpu(&it, *gpu));
                     node.scan(seen);
                 }
                 Step::Pass(time) => node.now = node.now.saturating_add(time),
@@ -74,7 +74,7 @@ proptest! {
                         && !remap_failed
                         && matches!(action, None | Some(RecoveryAction::Nothing));
                     let condition = Condition { action, remap_failed };
-                    node.answer(|_| if ok { Ok(condition) } else { Err(lost()) });
+                    node.answer_due_queries(|_| if ok { Ok(condition) } else { Err(lost_gpu_error()) });
                 }
             }
             let after = node.unhealthy();
@@ -82,7 +82,7 @@ proptest! {
                 prop_assert!(before.iter().all(|part| after.contains(part)), "{before:?} {after:?}");
             }
             if let Some(next) = node.health.next_probe() {
-                let due = node.health.clone().due(next);
+                let due = node.health.clone().take_due_queries(next);
                 prop_assert!(!due.is_empty(), "a wake-up for nothing");
             }
         }

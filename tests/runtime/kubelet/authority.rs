@@ -8,7 +8,7 @@ use crate::simulated_kubelet::http2::{Answer, PROTOCOL_ERROR, call};
 const OPTIONS: &str = "/v1beta1.DevicePlugin/GetDevicePluginOptions";
 
 #[tokio::test]
-async fn kubelets_since_1_26_send_localhost_and_are_served() {
+async fn localhost_authority_is_served() {
     let node = Node::running().await;
     let connection = UnixStream::connect(node.socket(GPU)).await.unwrap();
     let answer = call(connection, "localhost", OPTIONS).await.unwrap();
@@ -18,7 +18,7 @@ async fn kubelets_since_1_26_send_localhost_and_are_served() {
 /// That is why the daemon needs kubelet 1.26. If this fails, the library learned to take a path, and the documents that
 /// name the version are to be changed.
 #[tokio::test]
-async fn kubelets_before_1_26_send_a_path_and_are_refused() {
+async fn path_authority_is_rejected() {
     let node = Node::running().await;
     let path = "/var/lib/kubelet/device-plugins/gpuc-nvidia.com_gpu.sock";
     let connection = UnixStream::connect(node.socket(GPU)).await.unwrap();
@@ -35,7 +35,7 @@ async fn kubelets_before_1_26_send_a_path_and_are_refused() {
 async fn the_simulated_kubelet_takes_any_authority() {
     let node = Node::running().await;
     for authority in ["localhost", "/var/lib/kubelet/device-plugins/kubelet.sock"] {
-        let socket = node.folder.join(gpuc_runtime::kubelet::SOCKET);
+        let socket = node.folder.join(gpuc_runtime::kubelet::KUBELET_SOCKET);
         let connection = UnixStream::connect(socket).await.unwrap();
         let method = "/v1beta1.Registration/Register";
         let answer = call(connection, authority, method).await.unwrap();

@@ -8,7 +8,7 @@ use tonic::Code;
 
 use super::{GPU, Node};
 
-fn allocate(ids: &[&str]) -> AllocateRequest {
+fn allocate_request(ids: &[&str]) -> AllocateRequest {
     let ids = ids.iter().map(|id| (*id).to_owned());
     AllocateRequest {
         container_requests: vec![ContainerAllocateRequest {
@@ -17,7 +17,7 @@ fn allocate(ids: &[&str]) -> AllocateRequest {
     }
 }
 
-fn prefer(available: &[&str], size: i32) -> PreferredAllocationRequest {
+fn preferred_request(available: &[&str], size: i32) -> PreferredAllocationRequest {
     let available = available.iter().map(|id| (*id).to_owned());
     PreferredAllocationRequest {
         container_requests: vec![ContainerPreferredAllocationRequest {
@@ -29,15 +29,15 @@ fn prefer(available: &[&str], size: i32) -> PreferredAllocationRequest {
 }
 
 #[tokio::test]
-async fn every_question_has_an_answer() {
+async fn calls_are_answered() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
     let options = plugin.get_device_plugin_options(Empty {}).await.unwrap();
     assert!(options.into_inner().get_preferred_allocation_available);
-    let granted = plugin.allocate(allocate(&["gpu-0", "gpu-5"])).await;
+    let granted = plugin.allocate(allocate_request(&["gpu-0", "gpu-5"])).await;
     let granted = granted.unwrap().into_inner().container_responses;
     assert_eq!(granted[0].envs["NVIDIA_VISIBLE_DEVICES"], "gpu-0,gpu-5");
-    let preferred = plugin.get_preferred_allocation(prefer(&["gpu-3", "gpu-1"], 1));
+    let preferred = plugin.get_preferred_allocation(preferred_request(&["gpu-3", "gpu-1"], 1));
     let preferred = preferred.await.unwrap().into_inner().container_responses;
     assert_eq!(preferred[0].device_i_ds, ["gpu-3"]);
     let request = PreStartContainerRequest {
@@ -47,77 +47,83 @@ async fn every_question_has_an_answer() {
 }
 
 #[tokio::test]
-async fn refusals_name_the_devices() {
+async fn errors_name_the_devices() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
-    let refused = plugin.allocate(allocate(&["gpu-0", "gpu-9"])).await;
+    let refused = plugin.allocate(allocate_request(&["gpu-0", "gpu-9"])).await;
     let refused = refused.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
     assert!(refused.message().contains("gpu-9"), "{refused}");
-    node.change(|state| {
+    node.modify_state(|state| {
         state
             .unhealthy
             .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
-    let refused = plugin.allocate(allocate(&["gpu-3"])).await.unwrap_err();
+    let refused = plugin
+        .allocate(allocate_request(&["gpu-3"]))
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
     assert!(refused.message().contains("gpu-3"), "{refused}");
 }
 
 #[tokio::test]
-async fn one_container_that_is_refused_refuses_the_pod() {
+async fn rejected_container_rejects_the_request() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
-    let mut request = allocate(&["gpu-0"]);
+    let mut request = allocate_request(&["gpu-0"]);
     request
         .container_requests
-        .extend(allocate(&["nobody"]).container_requests);
+        .extend(allocate_request(&["nobody"]).container_requests);
     assert!(plugin.allocate(request).await.is_err());
 }
 
 #[tokio::test]
-async fn hostile_requests_do_no_harm() {
+async fn hostile_requests_are_rejected() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
     // Nothing at all.
     let empty = AllocateRequest::default();
     let granted = plugin.allocate(empty).await.unwrap().into_inner();
     assert!(granted.container_responses.is_empty());
-    plugin.allocate(allocate(&[])).await.unwrap();
+    plugin.allocate(allocate_request(&[])).await.unwrap();
     let empty = PreferredAllocationRequest::default();
     plugin.get_preferred_allocation(empty).await.unwrap();
     // Sizes that are none.
     for size in [0, -1, i32::MIN, i32::MAX] {
-        let preferred = plugin.get_preferred_allocation(prefer(&["gpu-3"], size));
+        let preferred = plugin.get_preferred_allocation(preferred_request(&["gpu-3"], size));
         let preferred = preferred.await.unwrap().into_inner().container_responses;
         assert!(preferred[0].device_i_ds.len() <= 1);
     }
     // Thousands of unknown devices: the message stays short enough for an HTTP header.
     let many: Vec<_> = (0..10_000).map(|number| format!("ä-{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
-    let refused = plugin.allocate(allocate(&many)).await.unwrap_err();
+    let refused = plugin.allocate(allocate_request(&many)).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
     assert!(refused.message().len() < 1100 && refused.message().contains("ä-0"));
     // More than any node has.
     let long = "x".repeat(2 * 1024 * 1024);
-    let refused = plugin.allocate(allocate(&[&long])).await.unwrap_err();
+    let refused = plugin
+        .allocate(allocate_request(&[&long]))
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), Code::OutOfRange, "{refused}");
     // And it still serves.
-    plugin.allocate(allocate(&["gpu-0"])).await.unwrap();
+    plugin.allocate(allocate_request(&["gpu-0"])).await.unwrap();
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 8);
 }
 
 #[tokio::test]
-async fn a_resource_that_is_gone_grants_nothing() {
+async fn removed_resource_allocates_nothing() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
-    plugin.allocate(allocate(&["gpu-0"])).await.unwrap();
-    node.change(|state| state.offers.clear());
-    assert!(plugin.allocate(allocate(&["gpu-0"])).await.is_err());
+    plugin.allocate(allocate_request(&["gpu-0"])).await.unwrap();
+    node.modify_state(|state| state.advertised_resources.clear());
+    assert!(plugin.allocate(allocate_request(&["gpu-0"])).await.is_err());
 }
 
 #[tokio::test]
-async fn eight_callers_at_once_are_all_answered() {
+async fn concurrent_callers_are_answered() {
     let node = Node::running().await;
     let mut callers = tokio::task::JoinSet::new();
     for caller in 0..8 {
@@ -125,7 +131,7 @@ async fn eight_callers_at_once_are_all_answered() {
         callers.spawn(async move {
             let id = format!("gpu-{caller}");
             for _ in 0..200 {
-                let granted = plugin.allocate(allocate(&[&id])).await.unwrap();
+                let granted = plugin.allocate(allocate_request(&[&id])).await.unwrap();
                 let granted = &granted.get_ref().container_responses[0];
                 assert_eq!(granted.envs["NVIDIA_VISIBLE_DEVICES"], id);
             }

@@ -9,10 +9,10 @@ use super::{GPU, Node, SLICE, offer, settle};
 use crate::simulated_kubelet::{Kubelet, Seen, dial};
 
 #[tokio::test]
-async fn devices_are_listed_with_health_and_place() {
+async fn devices_have_health_and_numa_node() {
     let mut node = Node::new();
-    node.change(|state| {
-        state.offers[0].shares[7].numa = None;
+    node.modify_state(|state| {
+        state.advertised_resources[0].shares[7].numa = None;
         state
             .unhealthy
             .insert("GPU-2".to_owned(), "XID 79".to_owned());
@@ -33,28 +33,28 @@ async fn devices_are_listed_with_health_and_place() {
 }
 
 #[tokio::test]
-async fn changes_reach_the_list_and_others_do_not() {
+async fn only_changes_are_sent() {
     let node = Node::running().await;
     let with_trouble = |gpus: usize| {
         let healthy = 8 - gpus;
         move |seen: &Seen| seen.resource(GPU).healthy().len() == healthy
     };
     for gpus in 1..=8 {
-        node.change(|state| {
+        node.modify_state(|state| {
             state
                 .unhealthy
                 .insert(format!("GPU-{}", gpus - 1), "XID 79".to_owned());
         });
         node.kubelet.until("one more", with_trouble(gpus)).await;
     }
-    node.change(|state| state.unhealthy.clear());
+    node.modify_state(|state| state.unhealthy.clear());
     let seen = node.kubelet.until("all well", with_trouble(0)).await;
     assert_eq!(seen.resource(GPU).lists, 10);
     // Another reason, another resource, nothing at all: the list is the same.
-    node.change(|state| state.offers.push(offer(SLICE, 7)));
+    node.modify_state(|state| state.advertised_resources.push(offer(SLICE, 7)));
     node.kubelet.met(SLICE).await;
-    node.change(|_| {});
-    node.change(|state| {
+    node.modify_state(|_| {});
+    node.modify_state(|state| {
         state
             .unhealthy
             .insert("GPU-99".to_owned(), "XID 79".to_owned());
@@ -68,12 +68,12 @@ async fn changes_reach_the_list_and_others_do_not() {
 }
 
 /// A reader who has not read while the list changed 4,000 times.
-async fn late_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
-    node.change(|state| state.offers = vec![offer(GPU, 80)]);
+async fn slow_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
+    node.modify_state(|state| state.advertised_resources = vec![offer(GPU, 80)]);
     let mut plugin = dial(&node.socket(GPU)).await.unwrap();
     let lists = plugin.list_and_watch(Empty {}).await.unwrap().into_inner();
     for round in 0..4_000 {
-        node.change(|state| {
+        node.modify_state(|state| {
             let gpu = format!("GPU-{}", round % 2);
             state.unhealthy = BTreeMap::from([(gpu, "XID 79".to_owned())]);
         });
@@ -85,27 +85,27 @@ async fn late_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
 }
 
 /// Flow control sends some lists before they are read: 2 MiB of 2.4 KiB each here, 64 KiB with Go. No more are kept.
-const KEPT: usize = 2_000;
+const MAX_BUFFERED_LISTS: usize = 2_000;
 
 #[tokio::test]
-async fn a_slow_reader_sees_the_latest_list_and_few_before() {
+async fn slow_reader_skips_old_lists() {
     let node = Node::running().await;
-    let mut lists = late_reader(&node).await;
-    node.change(|state| {
+    let mut lists = slow_reader(&node).await;
+    node.modify_state(|state| {
         state.unhealthy = BTreeMap::from([("GPU-7".to_owned(), "XID 79".to_owned())]);
     });
     let mut read = 1;
     while lists.message().await.unwrap().unwrap().devices[7].health == "Healthy" {
         read += 1;
     }
-    assert!(read < KEPT, "{read} lists were kept");
+    assert!(read < MAX_BUFFERED_LISTS, "{read} lists were kept");
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_that_a_resource_is_gone() {
+async fn slow_reader_receives_the_empty_list() {
     let node = Node::running().await;
-    let mut lists = late_reader(&node).await;
-    node.change(|state| state.offers.clear());
+    let mut lists = slow_reader(&node).await;
+    node.modify_state(|state| state.advertised_resources.clear());
     settle().await;
     let mut last = None;
     while let Some(list) = lists.message().await.unwrap() {
@@ -115,11 +115,11 @@ async fn a_slow_reader_is_told_that_a_resource_is_gone() {
 }
 
 #[tokio::test]
-async fn a_resource_that_comes_is_registered_and_one_that_goes_is_emptied_then_ended() {
+async fn resources_can_be_added_and_removed() {
     let mut node = Node::running().await;
-    node.change(|state| state.offers = vec![offer(SLICE, 7)]);
+    node.modify_state(|state| state.advertised_resources = vec![offer(SLICE, 7)]);
     node.kubelet.met(SLICE).await;
-    node.hear(|event| matches!(event, PluginEvent::Closed { .. }))
+    node.wait_for_event(|event| matches!(event, PluginEvent::Closed { .. }))
         .await;
     let ended = |seen: &Seen| seen.resource(GPU).ended == 1;
     let seen = node.kubelet.until("the list ends", ended).await;
@@ -128,10 +128,12 @@ async fn a_resource_that_comes_is_registered_and_one_that_goes_is_emptied_then_e
     assert!(!node.socket(GPU).exists());
     // And back: registered again, without leftovers of the old one.
     for _ in 0..5 {
-        node.change(|state| state.offers = vec![offer(GPU, 4), offer(SLICE, 7)]);
+        node.modify_state(|state| {
+            state.advertised_resources = vec![offer(GPU, 4), offer(SLICE, 7)]
+        });
         let four = |seen: &Seen| seen.resource(GPU).healthy().len() == 4;
         node.kubelet.until("four", four).await;
-        node.change(|state| state.offers = vec![offer(SLICE, 7)]);
+        node.modify_state(|state| state.advertised_resources = vec![offer(SLICE, 7)]);
         let none = |seen: &Seen| seen.resource(GPU).healthy().is_empty();
         node.kubelet.until("none", none).await;
     }
@@ -139,7 +141,7 @@ async fn a_resource_that_comes_is_registered_and_one_that_goes_is_emptied_then_e
 }
 
 #[tokio::test]
-async fn a_second_registration_in_one_life_keeps_the_health() {
+async fn repeated_registration_keeps_health() {
     let node = Node::running().await;
     // A second client next to the kubelet: both receive every list.
     let mut plugin = dial(&node.socket(GPU)).await.unwrap();
@@ -154,13 +156,13 @@ async fn a_second_registration_in_one_life_keeps_the_health() {
 }
 
 #[tokio::test]
-async fn a_node_without_any_resource_waits_for_one() {
+async fn node_without_resources_waits() {
     let mut node = Node::new();
-    node.change(|state| state.offers.clear());
+    node.modify_state(|state| state.advertised_resources.clear());
     node.kubelet.start().await;
     settle().await;
     assert!(node.kubelet.seen().registrations.is_empty());
-    node.change(|state| state.offers.push(offer(GPU, 8)));
+    node.modify_state(|state| state.advertised_resources.push(offer(GPU, 8)));
     let kubelet: &Kubelet = &node.kubelet;
     assert_eq!(kubelet.met(GPU).await.healthy().len(), 8);
 }

@@ -3,8 +3,8 @@
 mod authority;
 mod calls;
 mod lists;
-mod lives;
 mod pods;
+mod restarts;
 mod sockets;
 
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpuc_runtime::allocate::Grant;
-use gpuc_runtime::device::{Gpu, Inventory, Offer, Share, Topology};
+use gpuc_runtime::allocate::ContainerAllocation;
+use gpuc_runtime::device::{AdvertisedResource, Gpu, Inventory, KubeletDevice, Topology};
 use gpuc_runtime::host::HostFiles;
 use gpuc_runtime::nvml::{DriverInfo, NvmlError, NvmlErrorKind};
-use gpuc_runtime::plugin::{Answers, PluginEvent, Plugins, Refused, Setup};
+use gpuc_runtime::plugin::{AllocationHandler, AllocationRejection, PluginEvent, Plugins, Setup};
 use gpuc_runtime::state::State;
 use tokio::sync::{mpsc, watch};
 
@@ -52,7 +52,7 @@ impl Node {
         let plugins = Plugins::start(Setup {
             folder: folder.clone(),
             state: receiver,
-            answers: Arc::new(Obedient),
+            handler: Arc::new(FakeHandler),
             events: sender,
         });
         Self {
@@ -73,7 +73,7 @@ impl Node {
         node
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn modify_state(&self, change: impl FnOnce(&mut State)) {
         self.state.send_modify(|state| change(Arc::make_mut(state)));
     }
 
@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// Number of unexpected events of a kind.
-    fn heard(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> usize {
+    fn count_events(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> usize {
         let mut count = 0;
         while let Ok(event) = self.events.try_recv() {
             count += usize::from(wanted(&event));
@@ -91,7 +91,10 @@ impl Node {
     }
 
     /// Waits for an event.
-    async fn hear(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> PluginEvent {
+    async fn wait_for_event(
+        &mut self,
+        mut wanted: impl FnMut(&PluginEvent) -> bool,
+    ) -> PluginEvent {
         let heard = async {
             loop {
                 let event = self.events.recv().await.expect("plugins run");
@@ -105,21 +108,21 @@ impl Node {
     }
 }
 
-fn offer(resource: &str, count: u32) -> Offer {
-    let share = |index: u32| Share {
+fn offer(resource: &str, count: u32) -> AdvertisedResource {
+    let share = |index: u32| KubeletDevice {
         id: format!("{}-{index}", resource.rsplit('/').next().unwrap()),
         part: format!("GPU-{index}"),
         gpu: index,
         numa: Some(index / 4),
     };
-    Offer {
+    AdvertisedResource {
         resource: resource.to_owned(),
         replicas: 1,
         shares: (0..count).map(share).collect(),
     }
 }
 
-fn state(offers: Vec<Offer>) -> State {
+fn state(offers: Vec<AdvertisedResource>) -> State {
     let config = r#"{
         "apiVersion": "node.gpuc.dev/v1alpha1",
         "kind": "NodeConfig",
@@ -135,9 +138,9 @@ fn state(offers: Vec<Offer>) -> State {
         kind: NvmlErrorKind::Other,
         message: "not called in this test".to_owned(),
     };
-    let silent = |index| Gpu::Silent {
+    let silent = |index| Gpu::Unresponsive {
         index,
-        last: None,
+        last_info: None,
         error: error.clone(),
     };
     let inventory = Inventory {
@@ -152,34 +155,44 @@ fn state(offers: Vec<Offer>) -> State {
         config: Arc::new(gpuc_runtime::config::parse(config).unwrap()),
         inventory: Arc::new(inventory),
         files: Arc::new(HostFiles::default()),
-        offers,
+        advertised_resources: offers,
         unhealthy: BTreeMap::new(),
     }
 }
 
 /// Grants what is well, and prefers what comes first.
-struct Obedient;
+struct FakeHandler;
 
-impl Answers for Obedient {
-    fn allocate(&self, state: &State, offer: &Offer, ids: &[String]) -> Result<Grant, Refused> {
-        let unknown: Vec<_> = ids.iter().filter(|id| offer.share(id).is_none()).collect();
+impl AllocationHandler for FakeHandler {
+    fn allocate(
+        &self,
+        state: &State,
+        offer: &AdvertisedResource,
+        ids: &[String],
+    ) -> Result<ContainerAllocation, AllocationRejection> {
+        let unknown: Vec<_> = ids.iter().filter(|id| offer.device(id).is_none()).collect();
         if !unknown.is_empty() {
-            return Err(Refused::Invalid(format!("unknown devices: {unknown:?}")));
+            return Err(AllocationRejection::Invalid(format!(
+                "unknown devices: {unknown:?}"
+            )));
         }
-        let mut shares = ids.iter().filter_map(|id| offer.share(id));
-        if let Some(share) = shares.find(|share| state.trouble(share).is_some()) {
-            return Err(Refused::Unusable(format!("{} is not well", share.id)));
+        let mut shares = ids.iter().filter_map(|id| offer.device(id));
+        if let Some(share) = shares.find(|share| state.unhealthy_reason(share).is_some()) {
+            return Err(AllocationRejection::Unusable(format!(
+                "{} is not well",
+                share.id
+            )));
         }
-        Ok(Grant {
+        Ok(ContainerAllocation {
             envs: BTreeMap::from([("NVIDIA_VISIBLE_DEVICES".to_owned(), ids.join(","))]),
-            ..Grant::default()
+            ..ContainerAllocation::default()
         })
     }
 
-    fn preferred(
+    fn preferred_devices(
         &self,
         _: &State,
-        _: &Offer,
+        _: &AdvertisedResource,
         available: &[String],
         _: &[String],
         size: usize,

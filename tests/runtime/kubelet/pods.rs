@@ -1,16 +1,16 @@
 //! Which container has which device.
 
-use gpuc_runtime::kubelet::pod_resources::{PodResourcesError, list};
+use gpuc_runtime::kubelet::pod_resources::{PodResourcesError, list_pod_devices};
 
 use super::GPU;
 use crate::simulated_kubelet::pod_resources::{pod, serve};
 
 #[tokio::test]
-async fn the_kubelet_says_which_container_has_which_device() {
+async fn devices_of_containers_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("kubelet.sock");
     assert!(matches!(
-        list(&socket).await,
+        list_pod_devices(&socket).await,
         Err(PodResourcesError::Unreachable(_))
     ));
     let pods = vec![
@@ -19,7 +19,7 @@ async fn the_kubelet_says_which_container_has_which_device() {
         pod("web-0", "nginx", "example.com/nic", &[]),
     ];
     let server = serve(&socket, pods);
-    let found = list(&socket).await.unwrap();
+    let found = list_pod_devices(&socket).await.unwrap();
     let found: Vec<_> = found
         .iter()
         .map(|it| {
@@ -41,11 +41,11 @@ async fn the_kubelet_says_which_container_has_which_device() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_large_node_is_read() {
+async fn large_response_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("kubelet.sock");
     let long = "x".repeat(5 * 1024 * 1024);
     let server = serve(&socket, vec![pod(&long, "c", GPU, &["GPU-0"])]);
-    assert_eq!(list(&socket).await.unwrap().len(), 1);
+    assert_eq!(list_pod_devices(&socket).await.unwrap().len(), 1);
     server.abort();
 }

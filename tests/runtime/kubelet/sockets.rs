@@ -13,18 +13,18 @@ use crate::simulated_kubelet::{dial, wipe};
 
 /// NVIDIA's plugin never notices that.
 #[tokio::test]
-async fn an_own_socket_that_was_deleted_is_made_again_and_the_list_goes_on() {
+async fn deleted_socket_is_recreated() {
     let mut node = Node::running().await;
     for _ in 0..10 {
         fs::remove_file(node.socket(GPU)).unwrap();
-        node.hear(|event| matches!(event, PluginEvent::SocketLost { .. }))
+        node.wait_for_event(|event| matches!(event, PluginEvent::SocketLost { .. }))
             .await;
-        node.hear(|event| matches!(event, PluginEvent::Bound { .. }))
+        node.wait_for_event(|event| matches!(event, PluginEvent::Bound { .. }))
             .await;
         let mut plugin = dial(&node.socket(GPU)).await.unwrap();
         plugin.get_device_plugin_options(Empty {}).await.unwrap();
     }
-    node.change(|state| {
+    node.modify_state(|state| {
         state
             .unhealthy
             .insert("GPU-1".to_owned(), "XID 48".to_owned());
@@ -36,7 +36,7 @@ async fn an_own_socket_that_was_deleted_is_made_again_and_the_list_goes_on() {
 }
 
 #[tokio::test]
-async fn a_wiped_folder_is_met_once_more() {
+async fn wiped_folder_is_registered_again() {
     let mut node = Node::running().await;
     for life in 2..=6 {
         node.kubelet.kill().await;
@@ -54,12 +54,12 @@ async fn a_wiped_folder_is_met_once_more() {
 }
 
 #[tokio::test]
-async fn files_wiped_out_of_the_folder_change_nothing_for_a_kubelet_that_runs() {
+async fn other_deleted_files_are_ignored() {
     let mut node = Node::running().await;
     for entry in fs::read_dir(&node.folder).unwrap() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
-    node.hear(|event| matches!(event, PluginEvent::SocketLost { .. }))
+    node.wait_for_event(|event| matches!(event, PluginEvent::SocketLost { .. }))
         .await;
     settle().await;
     let seen = node.kubelet.seen();
@@ -71,28 +71,28 @@ async fn files_wiped_out_of_the_folder_change_nothing_for_a_kubelet_that_runs() 
 }
 
 #[tokio::test]
-async fn a_socket_that_an_earlier_daemon_left_is_replaced() {
+async fn stale_socket_is_replaced() {
     let mut node = Node::without_folder();
     fs::create_dir(&node.folder).unwrap();
     drop(UnixListener::bind(node.socket(GPU)));
-    node.hear(|event| matches!(event, PluginEvent::Bound { .. }))
+    node.wait_for_event(|event| matches!(event, PluginEvent::Bound { .. }))
         .await;
     dial(&node.socket(GPU)).await.unwrap();
 }
 
 #[tokio::test]
-async fn two_daemons_do_not_fight_over_a_socket() {
+async fn newest_daemon_keeps_the_socket() {
     let mut node = Node::running().await;
     fs::remove_file(node.socket(GPU)).unwrap();
     let other = UnixListener::bind(node.socket(GPU)).unwrap();
-    node.hear(|event| matches!(event, PluginEvent::SocketTaken { .. }))
+    node.wait_for_event(|event| matches!(event, PluginEvent::SocketTaken { .. }))
         .await;
     settle().await;
     let taken = fs::symlink_metadata(node.socket(GPU)).unwrap();
     // The newer one shuts down, and the older one takes over: it must register with the kubelet.
     drop(other);
     fs::remove_file(node.socket(GPU)).unwrap();
-    node.hear(|event| matches!(event, PluginEvent::Registered { .. }))
+    node.wait_for_event(|event| matches!(event, PluginEvent::Registered { .. }))
         .await;
     let ours = fs::symlink_metadata(node.socket(GPU)).unwrap();
     assert!(ours.ino() != taken.ino() || ours.created().unwrap() != taken.created().unwrap());
@@ -100,14 +100,14 @@ async fn two_daemons_do_not_fight_over_a_socket() {
 }
 
 #[tokio::test]
-async fn what_is_no_socket_is_left_alone_and_named() {
+async fn other_file_at_the_path_is_kept() {
     let mut node = Node::without_folder();
     fs::create_dir(&node.folder).unwrap();
     fs::write(node.socket(GPU), "notes").unwrap();
     let heard = node
-        .hear(|event| matches!(event, PluginEvent::NotBound { .. }))
+        .wait_for_event(|event| matches!(event, PluginEvent::NotBound { .. }))
         .await;
-    let PluginEvent::NotBound { why, .. } = heard else {
+    let PluginEvent::NotBound { error: why, .. } = heard else {
         unreachable!("it was found to be one")
     };
     assert!(why.contains("gpuc-nvidia.com_gpu.sock"), "{why}");
@@ -118,9 +118,9 @@ async fn what_is_no_socket_is_left_alone_and_named() {
 }
 
 #[tokio::test]
-async fn a_shutdown_removes_the_sockets_at_once() {
+async fn shutdown_removes_sockets() {
     let node = Node::running().await;
-    node.change(|state| state.offers.push(offer(SLICE, 7)));
+    node.modify_state(|state| state.advertised_resources.push(offer(SLICE, 7)));
     node.kubelet.met(SLICE).await;
     assert!(node.socket(GPU).exists() && node.socket(SLICE).exists());
     let (gpu, slice) = (node.socket(GPU), node.socket(SLICE));
@@ -134,7 +134,7 @@ async fn a_shutdown_removes_the_sockets_at_once() {
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_clients_that_hang() {
+async fn hanging_clients_do_not_delay_shutdown() {
     let node = Node::running().await;
     let stream = tokio::net::UnixStream::connect(node.socket(GPU)).await;
     let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
@@ -143,7 +143,7 @@ async fn a_shutdown_does_not_wait_for_clients_that_hang() {
 }
 
 #[tokio::test]
-async fn plugins_that_are_dropped_remove_their_sockets() {
+async fn drop_removes_sockets() {
     let node = Node::running().await;
     let socket = node.socket(GPU);
     drop(node.plugins);
@@ -157,10 +157,10 @@ async fn plugins_that_are_dropped_remove_their_sockets() {
 }
 
 #[tokio::test]
-async fn plugins_end_with_whoever_publishes_the_state() {
+async fn closed_state_channel_ends_plugins() {
     let mut node = Node::running().await;
     drop(node.state);
-    let ended = tokio::time::timeout(Duration::from_secs(2), node.plugins.ended()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(2), node.plugins.wait_until_ended()).await;
     ended.expect("it hangs").unwrap();
     assert!(node.above.path().exists());
 }

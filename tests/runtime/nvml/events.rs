@@ -7,13 +7,13 @@ use gpuc_runtime::nvml::{Nvml, NvmlErrorKind, NvmlEvent, NvmlEventKind, Watch};
 use super::H100;
 use crate::fake_driver::FakeDriver;
 
-fn soon(watch: &mut dyn Watch) -> Option<NvmlEvent> {
+fn next_event(watch: &mut dyn Watch) -> Option<NvmlEvent> {
     let event = watch.next(Duration::from_secs(5));
     event.expect("a wait that no event ends is no error")
 }
 
 #[test]
-fn each_kind_of_event_is_told() {
+fn all_kinds_of_events_are_received() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let mut watch = real.watch().unwrap();
@@ -30,19 +30,23 @@ fn each_kind_of_event_is_told() {
         ("5 recovery", Some(5), NvmlEventKind::RecoveryAction),
     ] {
         driver.event(text);
-        assert_eq!(soon(&mut *watch), Some(NvmlEvent { gpu, kind }), "{text}");
+        assert_eq!(
+            next_event(&mut *watch),
+            Some(NvmlEvent { gpu, kind }),
+            "{text}"
+        );
     }
     assert_eq!(watch.next(Duration::from_millis(20)), Ok(None));
 }
 
 /// The daemon waits on a thread of its own, and asks meanwhile.
 #[test]
-fn an_event_ends_a_wait_that_has_begun() {
+fn event_ends_a_wait() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let mut watch = real.watch().unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(move || soon(&mut *watch));
+        let waiting = scope.spawn(move || next_event(&mut *watch));
         while driver.calls("nvmlEventSetWait_v2") == 0 {
             assert!(real.gpu(0).is_ok());
         }
@@ -54,17 +58,17 @@ fn an_event_ends_a_wait_that_has_begun() {
 }
 
 #[test]
-fn a_gpu_that_is_gone_is_known_by_its_event() {
+fn event_of_a_lost_gpu_has_its_index() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let mut watch = real.watch().unwrap();
     driver.set("gpu.3.lost", "1");
     driver.event("3 xid 79");
-    assert_eq!(soon(&mut *watch).and_then(|event| event.gpu), Some(3));
+    assert_eq!(next_event(&mut *watch).and_then(|event| event.gpu), Some(3));
 }
 
 #[test]
-fn a_wait_that_fails_can_be_repeated() {
+fn failed_wait_can_be_repeated() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let mut watch = real.watch().unwrap();
@@ -73,12 +77,12 @@ fn a_wait_that_fails_can_be_repeated() {
     let error = watch.next(Duration::from_secs(5)).unwrap_err();
     assert_eq!(error.kind, NvmlErrorKind::Other);
     assert!(error.message.contains("waiting for events"), "{error}");
-    assert_eq!(soon(&mut *watch).and_then(|event| event.gpu), Some(4));
+    assert_eq!(next_event(&mut *watch).and_then(|event| event.gpu), Some(4));
 }
 
 /// Real GPUs reject a registration with an unsupported event type.
 #[test]
-fn cards_are_asked_for_the_events_they_have() {
+fn only_supported_events_are_registered() {
     let mut driver = FakeDriver::new(
         "gpus = 3
         gpu.0.event_types = 0x9f
@@ -93,7 +97,7 @@ fn cards_are_asked_for_the_events_they_have() {
     assert_eq!(kinds, expected);
     driver.event("0 mig");
     driver.event("0 xid 48");
-    let told = soon(&mut *watch).map(|event| event.kind);
+    let told = next_event(&mut *watch).map(|event| event.kind);
     let xid = NvmlEventKind::Xid {
         xid: 48,
         instance: None,

@@ -1,12 +1,12 @@
 //! What GPUs and MIG devices are, one by one.
 
-use gpuc_runtime::nvml::{Clique, Engines, GpuInfo, MigMode, Nvml, NvmlErrorKind, SliceInfo};
+use gpuc_runtime::nvml::{Clique, Engines, GpuInfo, MigDeviceInfo, MigMode, Nvml, NvmlErrorKind};
 
 use super::H100;
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn a_whole_gpu_is_read() {
+fn full_gpu_is_read() {
     let driver = FakeDriver::new(
         "gpus = 2
         driver = 580.95.05
@@ -49,7 +49,7 @@ fn a_whole_gpu_is_read() {
 }
 
 #[test]
-fn what_a_card_does_not_have_is_left_out() {
+fn unsupported_properties_are_left_out() {
     let driver = FakeDriver::new(
         "gpus = 1
         gpu.model = l4-24gb
@@ -86,7 +86,7 @@ fn mig_devices_are_read() {
         ("2g.20gb", 8, 0, Some((2, 2))),
     ];
     assert_eq!(names, expected);
-    let slice = SliceInfo {
+    let slice = MigDeviceInfo {
         index: 1,
         uuid: "MIG-00000000-0001-0002-5a5a-0123456789ab".to_owned(),
         gi: 1,
@@ -110,7 +110,7 @@ fn mig_devices_are_read() {
 
 /// Only a privileged process may ask where instances lie, and old drivers do not name profiles.
 #[test]
-fn mig_devices_are_read_with_less() {
+fn mig_devices_are_read_without_attributes() {
     let driver = FakeDriver::new(
         "gpus = 1
         gpu.model = a100-sxm4-40gb
@@ -126,7 +126,7 @@ fn mig_devices_are_read_with_less() {
 }
 
 #[test]
-fn a_mig_device_that_is_removed_while_it_is_read_is_none() {
+fn concurrently_removed_mig_device_is_skipped() {
     let mut driver = FakeDriver::new(
         "gpus = 1
         gpu.model = h100-sxm5-80gb
@@ -142,7 +142,7 @@ fn a_mig_device_that_is_removed_while_it_is_read_is_none() {
 }
 
 #[test]
-fn a_lost_gpu_takes_no_other_along() {
+fn lost_gpu_does_not_affect_others() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     assert!(real.gpu(3).is_ok());
@@ -173,7 +173,7 @@ fn a_lost_gpu_takes_no_other_along() {
 }
 
 #[test]
-fn one_call_of_one_gpu_can_fail() {
+fn failed_call_affects_one_gpu() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     for (number, kind) in [

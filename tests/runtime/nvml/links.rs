@@ -1,6 +1,6 @@
 //! How GPUs are joined.
 
-use gpuc_runtime::nvml::{Link, Meet, Nvml};
+use gpuc_runtime::nvml::{CommonAncestor, Link, Nvml};
 
 use super::H100;
 use crate::fake_driver::FakeDriver;
@@ -18,19 +18,19 @@ fn direct_links_are_counted() {
     let real = driver.open().unwrap();
     let link = |meet, nvlinks| Ok(Link { meet, nvlinks });
     for (one, other) in [(0, 1), (1, 0)] {
-        assert_eq!(real.link(one, other), link(Meet::Switch, 2));
+        assert_eq!(real.link(one, other), link(CommonAncestor::Switch, 2));
     }
     // GPU 2 does not see the link that GPU 0 sees.
     for (one, other) in [(0, 2), (2, 0)] {
-        assert_eq!(real.link(one, other), link(Meet::Processor, 1));
+        assert_eq!(real.link(one, other), link(CommonAncestor::Processor, 1));
     }
-    assert_eq!(real.link(1, 2), link(Meet::Processor, 0));
+    assert_eq!(real.link(1, 2), link(CommonAncestor::Processor, 0));
     driver.set("gpu.0.links", "1 off off off");
     driver.set("gpu.1.links", "0 off off off");
     assert!(real.gpu(0).is_ok() && real.gpu(1).is_ok());
     assert_eq!(
         real.link(0, 1),
-        link(Meet::Switch, 1),
+        link(CommonAncestor::Switch, 1),
         "read again with the GPU"
     );
 }
@@ -44,18 +44,18 @@ fn links_through_switches_count() {
     let nvlinks = |one, other| real.link(one, other).unwrap().nvlinks;
     assert_eq!(nvlinks(0, 7), 18);
     assert_eq!(nvlinks(6, 0), 12);
-    assert_eq!(real.link(0, 1).unwrap().meet, Meet::System);
+    assert_eq!(real.link(0, 1).unwrap().meet, CommonAncestor::System);
 }
 
 #[test]
-fn cards_without_links_meet_somewhere() {
+fn gpus_without_nvlink_have_a_common_ancestor() {
     for (level, meet) in [
-        ("0", Meet::Board),
-        ("10", Meet::Switch),
-        ("20", Meet::Switches),
-        ("30", Meet::HostBridge),
-        ("40", Meet::Processor),
-        ("50", Meet::System),
+        ("0", CommonAncestor::Board),
+        ("10", CommonAncestor::Switch),
+        ("20", CommonAncestor::Switches),
+        ("30", CommonAncestor::HostBridge),
+        ("40", CommonAncestor::Processor),
+        ("50", CommonAncestor::System),
     ] {
         let driver = FakeDriver::new(&format!("gpus = 2\ngpu.model = l4-24gb\nlevel = {level}"));
         let real = driver.open().unwrap();
@@ -65,7 +65,7 @@ fn cards_without_links_meet_somewhere() {
 
 /// Sixteen GPUs have 120 pairs with 36 links each; asked one by one that would be ten thousand questions.
 #[test]
-fn links_are_read_once_a_gpu() {
+fn links_are_read_once_per_gpu() {
     let switches = "switch ".repeat(18);
     let driver = FakeDriver::new(&format!("gpus = 16\ngpu.links = {switches}"));
     let real = driver.open().unwrap();

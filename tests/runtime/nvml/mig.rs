@@ -6,7 +6,7 @@ use super::H100;
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn a_gpu_is_cut_and_made_whole() {
+fn gpu_is_partitioned_and_restored() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let on = MigMode {
@@ -18,7 +18,12 @@ fn a_gpu_is_cut_and_made_whole() {
     let profiles = real.mig_profiles(1).unwrap();
     let small = profiles.iter().find(|it| it.name == "1g.10gb").unwrap();
     assert_eq!(
-        (small.id, small.slices, small.memory_mib, small.most),
+        (
+            small.id,
+            small.slices,
+            small.memory_mib,
+            small.max_instances
+        ),
         (19, 1, 9_984, 7)
     );
     let large = real.create_gpu_instance(1, "3g.40gb", (0, 4)).unwrap();
@@ -85,7 +90,7 @@ fn a_gpu_is_cut_and_made_whole() {
 }
 
 #[test]
-fn a_card_that_needs_a_reset_says_so() {
+fn pending_reset_is_reported() {
     let driver = FakeDriver::new("gpus = 1\ngpu.model = a100-sxm4-40gb\ngpu.mig_needs_reset = 1");
     let real = driver.open().unwrap();
     let waits = MigMode {
@@ -97,7 +102,7 @@ fn a_card_that_needs_a_reset_says_so() {
 }
 
 #[test]
-fn cutting_takes_rights_and_a_card_that_can_be_cut() {
+fn partitioning_requires_permission_and_support() {
     let driver = FakeDriver::new(
         "gpus = 2
         gpu.0.model = t4-16gb
@@ -112,7 +117,7 @@ fn cutting_takes_rights_and_a_card_that_can_be_cut() {
 
 /// All kinds of processes count, the way that a real driver says how many there are.
 #[test]
-fn every_process_counts() {
+fn all_processes_are_counted() {
     let driver = FakeDriver::new(
         "gpus = 1
         gpu.processes = 2

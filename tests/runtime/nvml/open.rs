@@ -9,7 +9,7 @@ use gpuc_runtime::nvml::{Nvml, NvmlErrorKind, Real};
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn sixteen_gpus_are_read_with_one_initialisation() {
+fn library_is_initialised_once() {
     let driver = FakeDriver::new("gpus = 16\ngpu.model = h100-sxm5-80gb");
     let real = driver.open().unwrap();
     let gpus: Vec<_> = (0..16).map(|index| real.gpu(index).unwrap()).collect();
@@ -27,7 +27,7 @@ fn sixteen_gpus_are_read_with_one_initialisation() {
 }
 
 #[test]
-fn a_driver_that_comes_later_is_met() {
+fn late_driver_is_opened() {
     let mut driver = FakeDriver::new("");
     let error = driver.open().err().expect("no driver is loaded");
     assert_eq!(error.kind, NvmlErrorKind::NoDriver);
@@ -38,7 +38,7 @@ fn a_driver_that_comes_later_is_met() {
 }
 
 #[test]
-fn a_library_that_is_not_there_is_named() {
+fn missing_library_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = Real::open(folder.path()).err().expect("nothing is there");
     // A machine with NVIDIA's driver has the library where the system looks.
@@ -76,7 +76,7 @@ fn a_file_elsewhere_describes_the_machine() {
 }
 
 #[test]
-fn tegra_boards_are_not_served() {
+fn tegra_boards_are_unsupported() {
     for (name, served) in [
         ("Orin (nvgpu)", false),
         ("NVIDIA Thor", false),
@@ -91,7 +91,7 @@ fn tegra_boards_are_not_served() {
 }
 
 #[test]
-fn slow_drivers_are_waited_for() {
+fn slow_drivers_are_awaited() {
     let driver = FakeDriver::new("gpus = 1\nlatency_us.nvmlDeviceGetUUID = 60000");
     let real = driver.open().unwrap();
     let start = Instant::now();

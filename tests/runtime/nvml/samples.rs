@@ -6,7 +6,7 @@ use super::H100;
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn a_gpus_condition_follows_the_driver() {
+fn condition_follows_the_driver() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     let well = Condition {
@@ -41,7 +41,7 @@ fn a_gpus_condition_follows_the_driver() {
 }
 
 #[test]
-fn a_sample_holds_what_the_card_says() {
+fn sample_has_all_sensors() {
     let mut driver = FakeDriver::new(
         "gpus = 1
         gpu.model = h100-sxm5-80gb
@@ -109,7 +109,7 @@ fn a_sample_holds_what_the_card_says() {
 
 /// A sensor that fails is one number less; a GPU that goes while it is asked is an error.
 #[test]
-fn a_sensor_that_fails_takes_no_other_along() {
+fn failed_sensor_is_left_out() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
     driver.set("gpu.0.error.nvmlDeviceGetTemperature", "999");
@@ -121,7 +121,7 @@ fn a_sensor_that_fails_takes_no_other_along() {
 }
 
 #[test]
-fn a_sample_holds_the_memory_of_slices() {
+fn sample_has_mig_device_memory() {
     let driver = FakeDriver::new(
         "gpus = 1
         gpu.model = h100-sxm5-80gb

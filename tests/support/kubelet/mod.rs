@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io};
 
-use gpuc_runtime::kubelet::SOCKET;
+use gpuc_runtime::kubelet::KUBELET_SOCKET;
 use gpuc_runtime::kubelet::api::v1beta1::device_plugin_client::DevicePluginClient;
 use gpuc_runtime::kubelet::api::v1beta1::{Device, Empty, RegisterRequest};
 use hyper_util::rt::TokioIo;
@@ -140,7 +140,7 @@ impl Kubelet {
             seen.resources.clear();
         });
         let socket = UnixSocket::new_stream().unwrap();
-        socket.bind(self.folder.join(SOCKET)).unwrap();
+        socket.bind(self.folder.join(KUBELET_SOCKET)).unwrap();
         if !gap.is_zero() {
             tokio::time::sleep(gap).await;
         }
@@ -160,7 +160,7 @@ impl Kubelet {
     pub async fn stop(&mut self) {
         self.kill().await;
         // Its folder may have been wiped.
-        let _ = fs::remove_file(self.folder.join(SOCKET));
+        let _ = fs::remove_file(self.folder.join(KUBELET_SOCKET));
     }
 
     /// Stops and leaves its socket, as after a crash.

@@ -44,9 +44,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(allocatable) = &pool.settings.allocatable else {
             continue;
         };
-        let (cpu, memory) = cluster.room(pool);
-        let cpu = cpu.map(|capacity| capacity.whole);
-        let memory = memory.map(|capacity| capacity.whole.saturating_mul(1000));
+        let (cpu, memory) = cluster.node_capacity(pool);
+        let cpu = cpu.map(|capacity| capacity.total);
+        let memory = memory.map(|capacity| capacity.total.saturating_mul(1000));
         check_quantity(pool, allocatable.cpu.as_ref(), cpu, "CPU", report);
         check_quantity(pool, allocatable.memory.as_ref(), memory, "memory", report);
     }
@@ -94,7 +94,7 @@ fn check_quantity(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn invalid_and_excessive_quantities_are_reported() {
@@ -120,7 +120,7 @@ mod tests {
                   - {{name: gpu, machine: g6.xlarge, nodes: {{count: 1}}, allocatable: {{{keys}}}}}
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2205"), expected, "{keys}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2205"), expected, "{keys}");
         }
     }
 }

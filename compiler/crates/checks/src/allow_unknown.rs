@@ -32,30 +32,30 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let codes = (cluster.registry.codes)();
-    for word in &cluster.config.allow {
-        let is_named = |code: &&&Code| code.is_called(&word.value);
+    for entry in &cluster.config.allow {
+        let is_named = |code: &&&Code| code.is_called(&entry.value);
         let found = codes.iter().find(is_named);
         if found.is_some_and(|code| code.severity == Severity::Warning) {
             continue;
         }
         if let Some(code) = found {
-            let message = format!("`{word}` is an error, not a warning: {}", code.summary);
+            let message = format!("`{entry}` is an error, not a warning: {}", code.summary);
             let help = "fix the error, and remove the entry: errors cannot be allowed";
             report
-                .diagnostic(&RULE.code, word.span, message)
+                .diagnostic(&RULE.code, entry.span, message)
                 .help(help)
                 .emit();
             continue;
         }
         let warnings = codes.iter().copied();
         let warnings = warnings.filter(|code| code.severity == Severity::Warning);
-        let closest = closest_name(word, warnings);
-        let message = format!("unknown warning `{word}`");
-        let builder = report.diagnostic(&RULE.code, word.span, message);
+        let closest = closest_name(entry, warnings);
+        let message = format!("unknown warning `{entry}`");
+        let builder = report.diagnostic(&RULE.code, entry.span, message);
         let builder = match closest {
             Some(closest) => builder
                 .help(format!("did you mean `{closest}`?"))
-                .replace(word.span, closest),
+                .replace(entry.span, closest),
             None => builder.help("remove the entry, or write the name of a warning"),
         };
         builder.emit();
@@ -65,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 #[cfg(test)]
 mod tests {
     use super::super::pool_name_invalid;
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn names_and_ids_of_warnings_are_valid() {
@@ -76,7 +76,7 @@ mod tests {
             nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
             ";
         assert_eq!(
-            messages(yaml, "GPUC2044"),
+            messages_with_id(yaml, "GPUC2044"),
             [
                 "unknown warning `scale-from-nil`".to_owned(),
                 format!("`GPUC2001` is an error, not a warning: {summary}"),

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Autoscaler;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,7 +43,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .autoscalers
         .iter()
         .find(|autoscaler| **autoscaler != Autoscaler::None)
-        .map(word);
+        .map(keyword);
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| !nodes.is_fixed()) else {
             continue;

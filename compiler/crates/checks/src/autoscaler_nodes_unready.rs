@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, Autoscaler};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::GPU;
+use super::queries::GPU_RESOURCE;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,10 +48,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.allocation.value == Allocation::Dra {
             continue;
         }
-        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.offers.get()) else {
+        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.advertised.get()) else {
             continue;
         };
-        let becomes_ready = offers.iter().any(|offer| offer.resource == GPU);
+        let becomes_ready = offers.iter().any(|offer| offer.resource == GPU_RESOURCE);
         if nodes.is_fixed() || becomes_ready {
             continue;
         }
@@ -62,7 +62,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         report
             .diagnostic(&RULE.code, pool.sharing_span, message)
-            .primary_label(format!("the nodes advertise `{name}`, not `{GPU}`"))
+            .primary_label(format!(
+                "the nodes advertise `{name}`, not `{GPU_RESOURCE}`"
+            ))
             .label(
                 nodes.max_span,
                 "the autoscaler adds nodes up to this number",

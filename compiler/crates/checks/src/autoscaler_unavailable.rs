@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{one_of, word};
+use super::messages::{keyword, one_of_help};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,13 +43,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let message = format!(
         "{} does not support the autoscaler `{}`",
         facts.name,
-        word(&autoscaler)
+        keyword(&autoscaler)
     );
     let builder = report
         .diagnostic(&RULE.code, autoscaler.span, message)
-        .help(one_of(facts.autoscalers));
+        .help(one_of_help(facts.autoscalers));
     match facts.autoscalers {
-        [only] => builder.replace(autoscaler.span, word(only)).emit(),
+        [only] => builder.replace(autoscaler.span, keyword(only)).emit(),
         _ => builder.emit(),
     };
 }

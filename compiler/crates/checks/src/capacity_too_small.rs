@@ -4,7 +4,7 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -51,8 +51,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!(
             "pool `{}` can have {}, but only {} {} reserved",
             pool.name,
-            words::counted(nodes.max, "node"),
-            words::counted(reserved.value, "machine"),
+            phrases::pluralize(nodes.max, "node"),
+            phrases::pluralize(reserved.value, "machine"),
             if reserved.value == 1 { "is" } else { "are" },
         );
         let help = format!("write {reserved} here, or correct `count` if more are reserved");

@@ -4,7 +4,7 @@ use gpuc_schema::config::Capacity;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in &cluster.pools {
         let capacity = &pool.settings.capacity;
-        let kind = kind(capacity);
+        let kind = capacity_kind(capacity);
         // `onDemand` is the default, also where the cloud has no kinds.
         if facts.capacities.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {
             continue;
@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         let help = match facts.capacities {
             [] => "remove `capacity`".to_owned(),
-            kinds => format!("supported kinds: {}", words::some(kinds, 4)),
+            kinds => format!("supported kinds: {}", phrases::quoted_list(kinds, 4)),
         };
         report
             .diagnostic(&RULE.code, capacity.span, message)
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The key of a kind of capacity in the file.
-fn kind(capacity: &Capacity) -> &'static str {
+fn capacity_kind(capacity: &Capacity) -> &'static str {
     match capacity {
         Capacity::OnDemand => "onDemand",
         Capacity::Spot(_) => "spot",

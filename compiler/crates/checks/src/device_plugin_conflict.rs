@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, DevicePlugin};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "the DRA driver would allocate the same GPUs again".to_owned(),
             )
         } else {
-            let second = format!("`{}` would advertise them a second time", word(&plugin));
+            let second = format!("`{}` would advertise them a second time", keyword(&plugin));
             (plugin.span, second)
         };
         let builder = report
@@ -80,7 +80,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let builder = builder.help("set `devicePlugin: cloud` in the pool's `stack`");
         // A setting in the cluster's `stack` may be correct for other pools.
         match cluster.pool_in_file(pool).stack.device_plugin {
-            Some(own) => builder.replace(own.span, "cloud").emit(),
+            Some(written_plugin) => builder.replace(written_plugin.span, "cloud").emit(),
             None => builder.emit(),
         };
     }

@@ -1,6 +1,6 @@
 //! An entry of `digests` is not an image with a tag, or not a digest.
 
-use gpuc_kubernetes::names::image;
+use gpuc_kubernetes::names::parse_image;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -37,7 +37,7 @@ digests: {"registry.k8s.io/kueue/kueue:v0.19.2": "sha256:0123"}
 fn run(cluster: &Cluster, report: &mut Report) {
     for (name, digest) in &cluster.config.digests {
         let is_tagged =
-            image(name).is_ok_and(|image| image.tag.is_some() && image.digest.is_none());
+            parse_image(name).is_ok_and(|image| image.tag.is_some() && image.digest.is_none());
         if !is_tagged {
             let message = format!("`{name}` is not an image with a tag");
             report
@@ -61,12 +61,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn keys_are_images_and_values_digests() {
         let digest = format!("sha256:{}", "A".repeat(64));
-        let found = messages(
+        let found = messages_with_id(
             &format!(
                 "
                 cloud: {{onPrem: {{context: demo}}}}

@@ -38,10 +38,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let disk = pool.settings.disk_gib;
-        let (nearest, why) = if disk.value < range.least {
-            (range.least, range.smaller)
-        } else if disk.value > range.most {
-            (range.most, range.larger)
+        let (nearest, why) = if disk.value < range.min_gib {
+            (range.min_gib, range.min_reason)
+        } else if disk.value > range.max_gib {
+            (range.max_gib, range.max_reason)
         } else {
             continue;
         };
@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .primary_label(why)
             .help(format!(
                 "write {} to {}, or remove `diskGiB` for 100",
-                range.least, range.most
+                range.min_gib, range.max_gib
             ))
             .replace(disk.span, nearest.to_string())
             .emit();
@@ -63,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::messages;
+    use super::super::testing::messages_with_id;
 
     const CLOUDS: [(&str, &str); 3] = [
         (
@@ -87,7 +87,7 @@ mod tests {
             "cloud: {{{cloud}}}\n{more}\nnodePools:\n  \
              - {{name: a, machine: {machine}, nodes: {{min: 0, max: 2}}, diskGiB: {size}}}\n"
         );
-        !messages(&yaml, "GPUC2122").is_empty()
+        !messages_with_id(&yaml, "GPUC2122").is_empty()
     }
 
     #[test]

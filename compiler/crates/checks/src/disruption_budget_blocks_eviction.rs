@@ -76,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn budgets_are_checked_at_the_minimum() {
@@ -141,8 +141,16 @@ mod tests {
                 workloads: [{{name: a, deployment: {{image: 'a:1', cpu: 1, {scale}, disruptionBudget: {{{budget}}}}}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2191"), warned, "{scale} {budget}");
-            assert_eq!(messages(&yaml, "GPUC2186"), refused, "{scale} {budget}");
+            assert_eq!(
+                messages_with_id(&yaml, "GPUC2191"),
+                warned,
+                "{scale} {budget}"
+            );
+            assert_eq!(
+                messages_with_id(&yaml, "GPUC2186"),
+                refused,
+                "{scale} {budget}"
+            );
         }
     }
 }

@@ -52,7 +52,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let root = |pool: &Pool| cluster.cloud.driver_root(pool);
-    let mut pools = cluster.pools_claimed();
+    let mut pools = cluster.dra_pools();
     let Some((first, first_root)) = pools.find_map(|pool| Some((pool, root(pool)?))) else {
         return;
     };

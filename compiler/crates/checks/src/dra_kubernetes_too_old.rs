@@ -36,8 +36,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(version) = cluster.kubernetes.get() else {
         return;
     };
-    let first = KubernetesVersion::FIRST_WITH_CLAIMS;
-    let Some(pool) = cluster.pools_claimed().next() else {
+    let first = KubernetesVersion::FIRST_WITH_DRA;
+    let Some(pool) = cluster.dra_pools().next() else {
         return;
     };
     if version.value >= first {

@@ -37,7 +37,7 @@ nodePools:
 
 /// Source: kubernetes-sigs/dra-driver-nvidia-gpu `pkg/featuregates/featuregates.go`, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in cluster.pools_claimed() {
+    for pool in cluster.dra_pools() {
         let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
         if !is_mig || pool.is_existing() || cluster.cloud.partitions_gpus(pool) {
             continue;

@@ -38,7 +38,7 @@ nodePools:
 
 /// Source: kubernetes-sigs/dra-driver-nvidia-gpu `templates/mps-control-daemon.tmpl.yaml`, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in cluster.pools_claimed() {
+    for pool in cluster.dra_pools() {
         if !matches!(pool.sharing.get(), Some(Sharing::Mps { .. })) {
             continue;
         }

@@ -45,7 +45,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in cluster.pools_claimed() {
+    for pool in cluster.dra_pools() {
         let (span, message, help) = match &cluster.pool_in_file(pool).sharing.value {
             Sharing::TimeSlicing(slicing) => (
                 slicing.replicas.span,
@@ -73,7 +73,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn rename_is_not_supported() {
@@ -85,7 +85,7 @@ mod tests {
                 nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}, sharing: {sharing}}}]
                 "
             );
-            messages(&yaml, "GPUC2115").len()
+            messages_with_id(&yaml, "GPUC2115").len()
         };
         assert_eq!(pool("{mps: {replicas: 4, rename: true}}"), 1);
         assert_eq!(pool("{mps: {replicas: 4, rename: false}}"), 0);

@@ -37,7 +37,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if cluster.autoscaler.value != Autoscaler::Managed {
         return;
     }
-    for pool in cluster.pools_claimed().filter(|pool| !pool.is_existing()) {
+    for pool in cluster.dra_pools().filter(|pool| !pool.is_existing()) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| nodes.min == 0) else {
             continue;
         };

@@ -6,7 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, DevicePlugin};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -37,8 +37,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let mut dra_pools = cluster.pools_claimed().peekable();
-    let all_dra = cluster.gpu_pools().count() == cluster.pools_claimed().count()
+    let mut dra_pools = cluster.dra_pools().peekable();
+    let all_dra = cluster.gpu_pools().count() == cluster.dra_pools().count()
         && cluster.pools.iter().all(|pool| !pool.gpus.is_unresolved());
     if let (Some(pool), Some(plugin), true) = (
         dra_pools.peek(),
@@ -58,11 +58,14 @@ fn reject(pool: &Pool, plugin: Spanned<DevicePlugin>, report: &mut Report) {
     let message = format!("no device plugin runs on pool `{}`", pool.name);
     report
         .diagnostic(&RULE.code, plugin.span, message)
-        .primary_label(format!("`{}` would allocate the same GPUs", word(&plugin)))
+        .primary_label(format!(
+            "`{}` would allocate the same GPUs",
+            keyword(&plugin)
+        ))
         .label(pool.allocation.span, "the GPUs are allocated through DRA")
         .help(format!(
             "remove `devicePlugin`, or write `allocation: {}`",
-            word(&Allocation::DevicePlugin)
+            keyword(&Allocation::DevicePlugin)
         ))
         .emit();
 }

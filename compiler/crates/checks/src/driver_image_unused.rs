@@ -5,8 +5,8 @@ use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::DriverOwner;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
-use super::queries::unused;
+use super::messages::keyword;
+use super::queries::unused_settings;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,9 +40,12 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let runs = |pool: &Pool| pool.driver.value == DriverOwner::DaemonSet;
-    for unused in unused(cluster, |stack| stack.driver_image.as_ref(), runs) {
+    for unused in unused_settings(cluster, |stack| stack.driver_image.as_ref(), runs) {
         let message = "`driverImage` has no effect: no DaemonSet installs the driver";
-        let owner = format!("the driver is installed by `{}`", word(&unused.pool.driver));
+        let owner = format!(
+            "the driver is installed by `{}`",
+            keyword(&unused.pool.driver)
+        );
         report
             .diagnostic(&RULE.code, unused.written.span, message)
             .label(unused.pool.driver.span, owner)

@@ -6,7 +6,7 @@ use gpuc_model::cloud::OsFacts;
 use gpuc_schema::config::DriverOwner;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{word, words};
+use super::messages::{keyword, keyword_list};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if os.has_driver || pool.driver.value != DriverOwner::Preinstalled {
             continue;
         }
-        let family = word(&os.family);
+        let family = keyword(&os.family);
         let message = format!("the nodes of pool `{}` would have no driver", pool.name);
         let span = [pool.os.span, pool.driver.span]
             .into_iter()
@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .iter()
             .filter(|os| os.has_driver)
             .filter(is_supported);
-        let images = words(with_driver.map(|os| &os.family));
+        let images = keyword_list(with_driver.map(|os| &os.family));
         let operator = facts.drivers.contains(&DriverOwner::Operator) && os.operator.driver.is_ok();
         let alternative = match (facts.driver_daemon_set, operator) {
             (true, _) => "; or write `driver: daemonSet`",

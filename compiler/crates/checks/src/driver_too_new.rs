@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::driver_versions;
+use super::queries::installed_driver_versions;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (pool, gpus, written, version) in driver_versions(cluster) {
+    for (pool, gpus, written, version) in installed_driver_versions(cluster) {
         let model = gpus.model;
         let Some(last) = model
             .max_driver_branch
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let help = format!("write {last}, the last branch for {}", model.architecture);
         report
             .diagnostic(&RULE.code, written.span, message)
-            .label(gpus.chosen, "the GPU model is set here")
+            .label(gpus.span, "the GPU model is set here")
             .help(help)
             .replace(written.span, format!("\"{last}\""))
             .emit();

@@ -4,8 +4,8 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{one_of, word};
-use super::queries::{Once, drivers};
+use super::messages::{keyword, one_of_help};
+use super::queries::{ReportedSpans, supported_drivers};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,22 +36,22 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
-    let mut once = Once::default();
+    let mut reported = ReportedSpans::default();
     for (pool, _) in cluster.gpu_pools() {
         let driver = pool.driver;
-        if facts.drivers.contains(&driver.value) || !once.is_new(driver.span) {
+        if facts.drivers.contains(&driver.value) || !reported.insert(driver.span) {
             continue;
         }
         let message = format!(
             "{} does not support `driver: {}`",
             facts.name,
-            word(&driver)
+            keyword(&driver)
         );
         let builder = report.diagnostic(&RULE.code, driver.span, message);
-        let supported = drivers(facts);
-        let builder = builder.help(one_of(supported.iter().copied()));
+        let supported = supported_drivers(facts);
+        let builder = builder.help(one_of_help(supported.iter().copied()));
         match supported.as_slice() {
-            [only] => builder.replace(driver.span, word(only)).emit(),
+            [only] => builder.replace(driver.span, keyword(only)).emit(),
             _ => builder.emit(),
         };
     }

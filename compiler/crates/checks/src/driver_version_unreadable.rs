@@ -3,9 +3,9 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::gpu::cuda::DriverVersion;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use super::queries::stacks;
+use super::queries::configured_stacks;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,7 +36,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let keywords = cluster.cloud.facts().driver_words;
-    for written in stacks(cluster).filter_map(|stack| stack.driver_version.as_ref()) {
+    for written in configured_stacks(cluster).filter_map(|stack| stack.driver_version.as_ref()) {
         if DriverVersion::parse(written).is_some() || keywords.contains(&written.as_str()) {
             continue;
         }
@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let help = "write a branch or a version, in quotes: \"580\" or \"580.95.05\"";
         let help = match keywords {
             [] => help.to_owned(),
-            keywords => format!("{help}; or {}", words::some(keywords, 4)),
+            keywords => format!("{help}; or {}", phrases::quoted_list(keywords, 4)),
         };
         report
             .diagnostic(&RULE.code, written.span, message)

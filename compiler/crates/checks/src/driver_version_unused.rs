@@ -5,7 +5,7 @@ use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::DriverOwner;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::unused;
+use super::queries::unused_settings;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,7 +38,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     // A cloud that installs a selected driver version has its own rule.
     let is_selectable = !cluster.cloud.facts().driver_words.is_empty();
     let installs = |pool: &Pool| is_selectable || pool.driver.value != DriverOwner::Preinstalled;
-    for unused in unused(cluster, |stack| stack.driver_version.as_ref(), installs) {
+    for unused in unused_settings(cluster, |stack| stack.driver_version.as_ref(), installs) {
         let message = format!("no component installs driver {}", unused.written);
         report
             .diagnostic(&RULE.code, unused.written.span, message)

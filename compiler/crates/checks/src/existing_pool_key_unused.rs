@@ -86,10 +86,10 @@ fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
 /// even then, the settings for requesting the nodes have no effect.
 fn unused_capacity(pool: &Pool) -> Option<Span> {
     let capacity = &pool.settings.capacity;
-    let taints = pool.taints.iter().any(|taint| taint.span == capacity.span);
+    let is_tainted = pool.taints.iter().any(|taint| taint.span == capacity.span);
     match &capacity.value {
         Capacity::OnDemand => None,
-        Capacity::Spot(spot) if taints => {
+        Capacity::Spot(spot) if is_tainted => {
             let eviction = spot.eviction.map(|eviction| eviction.span);
             eviction.or(spot.max_price.map(|price| price.span))
         }
@@ -99,7 +99,7 @@ fn unused_capacity(pool: &Pool) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn spot_is_valid_where_the_cloud_taints_its_nodes() {
@@ -112,7 +112,7 @@ mod tests {
             } else {
                 "{aws: {account: '123456789012', region: us-east-1, cluster: {existing: {}}}}"
             };
-            messages(
+            messages_with_id(
                 &format!("cloud: {section}\nnodePools: [{pool}]\n"),
                 "GPUC2042",
             )

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::{Allocation, DevicePlugin, Exporter};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         ),
         Allocation::DevicePlugin => (
             pool.plugin.span,
-            format!("`{}` advertises its GPUs", word(&pool.plugin)),
+            format!("`{}` advertises its GPUs", keyword(&pool.plugin)),
             "write `exporter: dcgm`, or `devicePlugin: gpuc` for the pool",
         ),
     };
@@ -76,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn dra_pools_are_reported() {
@@ -89,7 +89,7 @@ mod tests {
                 nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]
                 "
             );
-            messages(&yaml, "GPUC2070").len()
+            messages_with_id(&yaml, "GPUC2070").len()
         };
         assert_eq!(count("allocation: dra"), 1);
         assert_eq!(count("runtimeImage: 'r.example.com/gpuc-runtime:0.1.0'"), 0);

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{word, words};
+use super::messages::{keyword, keyword_list};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,12 +46,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.plugin.value != DevicePlugin::Cloud {
             continue;
         }
-        let extras = words(pool.extras.iter().map(|extra| &extra.value));
+        let extras = keyword_list(pool.extras.iter().map(|extra| &extra.value));
         let message = format!(
             "the device plugin of pool `{}` does not support {extras}",
             pool.name
         );
-        let plugin = format!("`{}` only allocates GPUs", word(&pool.plugin));
+        let plugin = format!("`{}` only allocates GPUs", keyword(&pool.plugin));
         report
             .diagnostic(&RULE.code, first.span, message)
             .label(pool.plugin.span, plugin)
@@ -62,11 +62,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn each_pool_has_its_own_extras() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
             stack: {devicePlugin: cloud, extras: [gdrcopy, gds]}

@@ -1,11 +1,11 @@
 //! The tag of an image can move to another image.
 
-use gpuc_kubernetes::names::{floats, image};
+use gpuc_kubernetes::names::{floating_tag_problem, parse_image};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::images;
+use super::queries::configured_images;
 
 /// The tag of an image can move to another image.
 pub(crate) static RULE: Rule = Rule {
@@ -35,11 +35,11 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in images(cluster) {
-        let Ok(image) = image(text) else {
+    for text in configured_images(cluster) {
+        let Ok(image) = parse_image(text) else {
             continue;
         };
-        let Some(problem) = floats(&image) else {
+        let Some(problem) = floating_tag_problem(&image) else {
             continue;
         };
         let message = format!("image `{text}` {problem}");
@@ -55,7 +55,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn images_of_pools_are_checked_and_digests_pass() {
@@ -72,7 +72,7 @@ mod tests {
             "
         );
         assert_eq!(
-            messages(&yaml, "GPUC2026"),
+            messages_with_id(&yaml, "GPUC2026"),
             [
                 "image `r.example.com:5000/runtime` has no tag",
                 "image `driver:latest` has the tag `latest`"

@@ -36,7 +36,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let branch = gitops.branch();
-    if !is_branch(branch) {
+    if !is_branch_name(branch) {
         let message = format!("invalid Git branch name `{}`", branch.value);
         let help = "write the name as `git branch` prints it, such as `main`";
         report
@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Whether a name is valid for a Git branch: <https://git-scm.com/docs/git-check-ref-format>, read 2026-11-21.
-fn is_branch(name: &str) -> bool {
+fn is_branch_name(name: &str) -> bool {
     let is_forbidden =
         |c: char| c.is_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     let is_part = |part: &str| {
@@ -65,19 +65,19 @@ fn is_branch(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_branch;
+    use super::is_branch_name;
 
     #[test]
     fn names_are_valid_as_in_git() {
         // Results of `git check-ref-format --branch` of Git 2.47.
         for name in ["main", "release/1.2", "a-b_c", "é", "$x", "a@b", "a.b"] {
-            assert!(is_branch(name), "{name}");
+            assert!(is_branch_name(name), "{name}");
         }
         for name in [
             "", "a b", "a..b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "-a",
             "a@{b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "HEAD",
         ] {
-            assert!(!is_branch(name), "{name}");
+            assert!(!is_branch_name(name), "{name}");
         }
     }
 }

@@ -76,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     const REST: &str = "
             cloud: {onPrem: {context: demo}}
@@ -87,7 +87,7 @@ mod tests {
     fn every_name_is_checked() {
         let flux = "gitops: {flux: {repository: r, branch: b, path: p, namespace: a.b, secret: A, \
                     chartSecret: b_}}";
-        let found = messages(&format!("{REST}{flux}"), "GPUC2083");
+        let found = messages_with_id(&format!("{REST}{flux}"), "GPUC2083");
         assert_eq!(
             found,
             [
@@ -97,7 +97,7 @@ mod tests {
             ]
         );
         let argocd = "gitops: {argocd: {repository: r, branch: b, path: p, cluster: ' '}}";
-        let found = messages(&format!("{REST}{argocd}"), "GPUC2083");
+        let found = messages_with_id(&format!("{REST}{argocd}"), "GPUC2083");
         assert_eq!(found, ["invalid cluster name ` `"]);
     }
 }

@@ -38,7 +38,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let path = gitops.path();
-    let Some(problem) = problem(path) else {
+    let Some(problem) = path_problem(path) else {
         return;
     };
     let help = "write a path relative to the root of the repository, such as `clusters/ml-prod`, or `.` for the root";
@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Validates a path; `None` if it is valid.
-pub(super) fn problem(path: &str) -> Option<String> {
+pub(super) fn path_problem(path: &str) -> Option<String> {
     let is_forbidden =
         |c: char| c.is_whitespace() || matches!(c, '\\' | '$' | '*' | '?' | '[' | '"' | '\'');
     if path.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn problem(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::path_problem;
 
     #[test]
     fn paths_are_inside_the_repository() {
@@ -81,12 +81,12 @@ mod tests {
             "_x/y.z",
             "é",
         ] {
-            assert_eq!(problem(path), None, "{path}");
+            assert_eq!(path_problem(path), None, "{path}");
         }
         for path in [
             "", "/", "/a", "..", "../a", "a/../b", "a/..", "~/a", "a\\b", "a b", "${a}", "a*",
         ] {
-            assert!(problem(path).is_some(), "{path}");
+            assert!(path_problem(path).is_some(), "{path}");
         }
     }
 }

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let path = gitops.path();
-    if gitops_path_invalid::problem(path).is_some() {
+    if gitops_path_invalid::path_problem(path).is_some() {
         return;
     }
     let mut parts: Vec<_> = path
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn only_the_last_directory_counts() {
@@ -77,7 +77,7 @@ mod tests {
             nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a], nodes: {count: 1}}]
             ";
             let gitops = format!("gitops: {{argocd: {{repository: r, branch: b, path: {path}}}}}");
-            messages(&format!("{rest}{gitops}"), "GPUC2084").len()
+            messages_with_id(&format!("{rest}{gitops}"), "GPUC2084").len()
         };
         for path in [".", "./", "demo", "a/demo/", "./a//demo/."] {
             assert_eq!(found(path), 0, "{path}");

@@ -43,7 +43,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     let repository = gitops.repository();
     let allows_short = matches!(gitops.value, Gitops::Argocd(_));
-    let Some((message, help)) = problem(repository, allows_short) else {
+    let Some((message, help)) = repository_problem(repository, allows_short) else {
         return;
     };
     report
@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The message and the help for an invalid URL. `allows_short` is set if Git's short form of SSH URLs is supported.
-fn problem(url: &str, allows_short: bool) -> Option<(String, String)> {
+fn repository_problem(url: &str, allows_short: bool) -> Option<(String, String)> {
     let is_forbidden = |c: char| {
         matches!(c, '$' | '\\' | '"' | '\'' | '<' | '>') || c.is_whitespace() || c.is_control()
     };
@@ -113,7 +113,7 @@ fn full_url_help() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::repository_problem;
 
     #[test]
     fn valid_urls_pass() {
@@ -124,15 +124,18 @@ mod tests {
             "ssh://git@git.example.com/acme/gitops.git",
             "ssh://git@git.example.com:2222/acme/gitops.git",
         ] {
-            assert_eq!(problem(url, false), None, "{url}");
-            assert_eq!(problem(url, true), None, "{url}");
+            assert_eq!(repository_problem(url, false), None, "{url}");
+            assert_eq!(repository_problem(url, true), None, "{url}");
         }
-        assert_eq!(problem("git@git.example.com:acme/gitops.git", true), None);
+        assert_eq!(
+            repository_problem("git@git.example.com:acme/gitops.git", true),
+            None
+        );
     }
 
     #[test]
     fn invalid_urls_are_rejected_with_a_help() {
-        let help = |url, short| problem(url, short).unwrap_or_default().1;
+        let help = |url, short| repository_problem(url, short).unwrap_or_default().1;
         let short = "git@git.example.com:acme/gitops.git";
         assert_eq!(
             help(short, false),
@@ -170,8 +173,8 @@ mod tests {
             "git@git.example.com:",
             "./a:b",
         ] {
-            assert!(problem(url, false).is_some(), "{url}");
-            assert!(problem(url, true).is_some(), "{url}");
+            assert!(repository_problem(url, false).is_some(), "{url}");
+            assert!(repository_problem(url, true).is_some(), "{url}");
         }
     }
 }

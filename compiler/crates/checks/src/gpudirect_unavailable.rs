@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(Ok(_)) => continue,
             Some(Err(refusal)) => refusal,
             None => NoRdma {
-                why: format!(
+                reason: format!(
                     "{} has no networks for GPUDirect",
                     cluster.cloud.facts().name
                 ),
@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("gpuc cannot set up GPUDirect for pool `{}`", pool.name);
         let builder = report
             .diagnostic(&RULE.code, written.span, message)
-            .primary_label(refusal.why);
+            .primary_label(refusal.reason);
         let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn only_machines_with_gpu_interfaces_pass() {
@@ -81,7 +81,7 @@ mod tests {
                     network: {{gpudirect: {{interfaces: [{{network: a, subnetwork: a}}]}}}}}}]
                 "
             );
-            messages(&yaml, "GPUC2190").len()
+            messages_with_id(&yaml, "GPUC2190").len()
         };
         let google = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
         assert_eq!(found(google, "a3-megagpu-8g"), 0);

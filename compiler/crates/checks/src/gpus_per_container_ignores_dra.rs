@@ -39,7 +39,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if cluster
         .pools
         .iter()
-        .any(|pool| pool.gpus.is_unresolved() || pool.offers.is_unresolved())
+        .any(|pool| pool.gpus.is_unresolved() || pool.advertised.is_unresolved())
     {
         return;
     }
@@ -52,7 +52,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let has_quota_of = |pool: &Pool| team.grants().any(|grant| grant.pool == pool.index);
         let mut dra_pools = cluster
-            .pools_claimed()
+            .dra_pools()
             .filter(|pool| team.grants.is_empty() || has_quota_of(pool));
         if let Some(pool) = dra_pools.next() {
             let message = "`gpusPerContainer` does not count GPUs that are allocated through DRA";
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             builder
                 .help("remove `gpusPerContainer`, and limit claims with the team's quota")
                 .emit();
-        } else if cluster.resources_of(team).is_empty() {
+        } else if cluster.requestable_resources(team).is_empty() {
             let message = format!(
                 "`gpusPerContainer` has no effect: team `{}` may use no GPUs",
                 team.name
@@ -84,7 +84,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn dra_pools_and_teams_without_gpus_are_reported() {
@@ -115,7 +115,7 @@ mod tests {
                 teams: [{{name: t, limits: {{gpusPerContainer: 1}}, {quota}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2204"), expected, "{yaml}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2204"), expected, "{yaml}");
         }
     }
 }

@@ -42,7 +42,7 @@ admission: {guard: enforce}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.ranges_hold_gpus() || cluster.config.admission.is_some() {
+    if cluster.can_limit_range_gpus() || cluster.config.admission.is_some() {
         return;
     }
     let queueing = &cluster.config.queueing;
@@ -78,7 +78,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn a_limit_range_or_the_guard_enforces_it() {
@@ -116,7 +116,7 @@ mod tests {
             {rest}
             "
             );
-            assert_eq!(messages(&yaml, "GPUC2203"), expected, "{yaml}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2203"), expected, "{yaml}");
         }
     }
 }

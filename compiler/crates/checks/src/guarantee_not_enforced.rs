@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Promise, Team};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_model::{Cluster, QuotaTotal, Team};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,9 +45,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if cluster.has_queues() {
         return;
     }
-    for quota in cluster.promises() {
+    for quota in cluster.quota_totals() {
         let pool = &cluster.pools[quota.pool];
-        let max = quota.most();
+        let max = quota.max_total();
         // Excessive guarantees are reported separately.
         if quota.guaranteed() > max || pool.settings.overcommit.value {
             continue;
@@ -71,7 +71,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 team.name,
                 quota.resource,
                 pool.name,
-                words::all(&names, "and")
+                phrases::quoted_conjunction(&names, "and")
             );
             let mut builder = report.diagnostic(&RULE.code, grant.limit.span, message);
             for (_, other) in others {
@@ -90,7 +90,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Whether the other teams can use so much within their limits that the guarantee of a team does not fit.
-fn is_at_risk(quota: &Promise<'_>, team: &Team) -> bool {
+fn is_at_risk(quota: &QuotaTotal<'_>, team: &Team) -> bool {
     let used = quota.grants.iter().map(|(other, grant)| {
         let is_own = other.index == team.index;
         let used = if is_own {
@@ -100,12 +100,12 @@ fn is_at_risk(quota: &Promise<'_>, team: &Team) -> bool {
         };
         u64::from(used.value)
     });
-    used.sum::<u64>() > quota.most()
+    used.sum::<u64>() > quota.max_total()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     const POOLS: &str = "
 cloud: {onPrem: {context: demo}}
@@ -117,7 +117,7 @@ nodePools:
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
         let yaml = format!("{POOLS}\n{teams}\n");
-        assert_eq!(messages(&yaml, "GPUC2164"), expected, "{teams}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2164"), expected, "{teams}");
     }
 
     #[test]
@@ -154,7 +154,7 @@ nodePools:
             let reversed: Vec<_> = teams.iter().rev().cloned().collect();
             for teams in [teams, &reversed] {
                 let yaml = format!("{POOLS}\nteams: [{}]\n", teams.join(", "));
-                let mut found = messages(&yaml, "GPUC2164");
+                let mut found = messages_with_id(&yaml, "GPUC2164");
                 found.sort();
                 assert_eq!(found, expected, "{teams:?}");
             }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{Load, What, contention, excesses};
-use gpuc_model::{Cluster, Devices, Promise};
+use gpuc_model::scheduling::{QuotaResource, RunningWorkload, contention, find_oversubscriptions};
+use gpuc_model::{Cluster, ExtendedResourceRequest, QuotaTotal};
 use gpuc_schema::Span;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::queries::notebooks_on_pools;
 
@@ -48,26 +48,29 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let totals = cluster.promises();
+    let totals = cluster.quota_totals();
     // Keyed by pool and resource.
     let unallocated: BTreeMap<_, _> = totals
         .iter()
-        .filter_map(|it| unallocated(cluster, it))
+        .filter_map(|it| unallocated_gpus(cluster, it))
         .collect();
     if unallocated.is_empty() {
         return;
     }
-    let mut loads = contention::loads(cluster);
+    let mut loads = contention::running_workloads(cluster);
     loads.retain(|load| {
-        let of_team = load.namespace.and_then(|it| cluster.team_of(it)).is_some();
-        load.team.is_none() && !of_team && !load.shares_a_claim()
+        let is_of_team = load
+            .namespace
+            .and_then(|it| cluster.team_of_namespace(it))
+            .is_some();
+        load.team.is_none() && !is_of_team && !load.shares_a_claim()
     });
     // The loads that were reported, by index and device.
     let mut reported = BTreeSet::new();
     for (index, load) in loads.iter().enumerate() {
         for device in load.devices() {
             let pools: Vec<_> = load.pools.iter().map(|pool| pool.index).collect();
-            let count = load.asks(&What::Device(device.clone()));
+            let count = load.requested(&QuotaResource::Device(device.clone()));
             let requested = Requested {
                 title: &load.title,
                 device: &device,
@@ -82,7 +85,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     report_concurrent(cluster, &unallocated, &loads, reported, report);
     for (profile, named, pool) in notebooks_on_pools(cluster) {
-        if let Some(Devices { resource, count }) = Devices::of(profile, pool) {
+        if let Some(ExtendedResourceRequest { resource, count }) =
+            ExtendedResourceRequest::for_notebook(profile, pool)
+        {
             let title = format!("notebook `{}`", profile.name);
             let requested = Requested {
                 title: &title,
@@ -97,7 +102,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The location of a workload's GPU count.
-fn gpus_span(load: &Load<'_>) -> Span {
+fn gpus_span(load: &RunningWorkload<'_>) -> Span {
     let task = load.workload.and_then(|it| it.task());
     let gpus = task.and_then(gpuc_schema::config::Task::gpus);
     let span = gpus.map(|it| it.span).filter(|it| it.is_written());
@@ -108,43 +113,45 @@ fn gpus_span(load: &Load<'_>) -> Span {
 /// services, and each job in addition to them.
 fn report_concurrent(
     cluster: &Cluster,
-    unallocated: &BTreeMap<(usize, &str), Unallocated>,
-    loads: &[Load<'_>],
+    unallocated: &BTreeMap<(usize, &str), UnallocatedGpus>,
+    loads: &[RunningWorkload<'_>],
     mut reported: BTreeSet<(usize, String)>,
     report: &mut Report,
 ) {
-    let devices: BTreeSet<String> = loads.iter().flat_map(Load::devices).collect();
-    let jobs = (0..loads.len()).filter(|it| !loads[*it].lasts).map(Some);
+    let devices: BTreeSet<String> = loads.iter().flat_map(RunningWorkload::devices).collect();
+    let jobs = (0..loads.len())
+        .filter(|it| !loads[*it].is_long_running)
+        .map(Some);
     for job in [None].into_iter().chain(jobs) {
         for device in &devices {
             let requests = loads.iter().enumerate().map(|(index, load)| {
                 let pools: BTreeSet<_> = load.pools.iter().map(|it| it.index).collect();
-                let is_counted = (load.lasts || job == Some(index))
+                let is_counted = (load.is_long_running || job == Some(index))
                     && !reported.contains(&(index, device.clone()));
-                let count = load.asks(&What::Device(device.clone()));
+                let count = load.requested(&QuotaResource::Device(device.clone()));
                 (pools, if is_counted { count } else { 0 })
             });
             let requests: Vec<_> = requests.collect();
-            let has = |pool: usize| Some(unallocated.get(&(pool, device.as_str()))?.0);
-            for excess in excesses(&requests, has) {
+            let available = |pool: usize| Some(unallocated.get(&(pool, device.as_str()))?.0);
+            for excess in find_oversubscriptions(&requests, available) {
                 // The services' own excess is reported without the job.
-                if job.is_some_and(|job| !excess.things.contains(&job)) {
+                if job.is_some_and(|job| !excess.items.contains(&job)) {
                     continue;
                 }
-                let names = excess.things.iter().filter_map(|it| loads[*it].workload);
+                let names = excess.items.iter().filter_map(|it| loads[*it].workload);
                 let names: Vec<_> = names.map(|it| it.name.as_str()).collect();
                 let message = format!(
                     "workloads {} have no team, and together take `{device}` that teams are guaranteed",
-                    words::all(&names, "and")
+                    phrases::quoted_conjunction(&names, "and")
                 );
-                let mut spans = excess.things.iter().map(|it| gpus_span(&loads[*it]));
+                let mut spans = excess.items.iter().map(|it| gpus_span(&loads[*it]));
                 let Some(first) = spans.next() else { continue };
                 let mut builder =
                     report
                         .diagnostic(&RULE.code, first, message)
                         .primary_label(format!(
                             "they request {}, and {} are not guaranteed to a team",
-                            excess.asked, excess.has
+                            excess.requested, excess.capacity
                         ));
                 for span in spans {
                     builder = builder.label(span, "together with this");
@@ -161,7 +168,7 @@ fn report_concurrent(
                     )
                     .emit();
                 if job.is_none() {
-                    let requests = excess.things.iter();
+                    let requests = excess.items.iter();
                     reported.extend(requests.map(|it| (*it, device.clone())));
                 }
             }
@@ -170,14 +177,14 @@ fn report_concurrent(
 }
 
 /// The number of devices of a pool that are not guaranteed, and the location of the largest guarantee.
-type Unallocated = (u64, Span);
+type UnallocatedGpus = (u64, Span);
 
 /// The devices of a pool at its maximum node count that are not guaranteed. Another rule reports excessive guarantees.
-fn unallocated<'p>(
+fn unallocated_gpus<'p>(
     cluster: &Cluster,
-    total: &Promise<'p>,
-) -> Option<((usize, &'p str), Unallocated)> {
-    let (max, guaranteed) = (total.most(), total.guaranteed());
+    total: &QuotaTotal<'p>,
+) -> Option<((usize, &'p str), UnallocatedGpus)> {
+    let (max, guaranteed) = (total.max_total(), total.guaranteed());
     if cluster.pools[total.pool].settings.overcommit.value || guaranteed > max || guaranteed == 0 {
         return None;
     }
@@ -203,7 +210,7 @@ struct Requested<'r> {
 /// Reports a request that exceeds the devices that are not guaranteed.
 fn report_load(
     cluster: &Cluster,
-    unallocated: &BTreeMap<(usize, &str), Unallocated>,
+    unallocated: &BTreeMap<(usize, &str), UnallocatedGpus>,
     requested: &Requested<'_>,
     report: &mut Report,
 ) -> bool {
@@ -249,7 +256,7 @@ fn report_load(
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(guaranteed: u32, workload: &str, expected: &[&str]) {
@@ -264,7 +271,7 @@ mod tests {
             "
         );
         assert_eq!(
-            messages(&yaml, "GPUC2132"),
+            messages_with_id(&yaml, "GPUC2132"),
             expected,
             "{guaranteed} {workload}"
         );

@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn exempting_every_namespace_is_reported() {
@@ -66,7 +66,11 @@ mod tests {
                 admission: {{exempt: [{exempt}]}}
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2193"), expected, "{teams} {exempt}");
+            assert_eq!(
+                messages_with_id(&yaml, "GPUC2193"),
+                expected,
+                "{teams} {exempt}"
+            );
         };
         let all = "the guard has no effect: every namespace of the teams is exempt";
         let two = "{name: a}, {name: b, namespaces: [b, c]}";

@@ -5,7 +5,7 @@ use gpuc_schema::Spanned;
 use gpuc_kubernetes::names::is_dns_label;
 use gpuc_model::check::Rule;
 use gpuc_model::{CHART_NAMESPACES, Cluster};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::source::Span;
 
 pub(super) static RULE: Rule = Rule {
@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (message, first, help) = if let Some(first) = first {
             let message = format!("duplicate namespace `{name}` in `exempt`");
             (message, first.span, "remove one of them".to_owned())
-        } else if let Some((message, help)) = problem(cluster, name) {
+        } else if let Some((message, help)) = exemption_problem(cluster, name) {
             (message, Span::NONE, help)
         } else {
             continue;
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The message and the help for a namespace that the guard does not apply to.
-fn problem(cluster: &Cluster, name: &str) -> Option<(String, String)> {
+fn exemption_problem(cluster: &Cluster, name: &str) -> Option<(String, String)> {
     if !is_dns_label(name) {
         let message = format!("invalid namespace name `{name}`");
         let help = "use lower-case letters, digits and `-`; at most 63 characters";
@@ -83,7 +83,7 @@ fn problem(cluster: &Cluster, name: &str) -> Option<(String, String)> {
     if namespaces.contains(&name) {
         return None;
     }
-    let help = match words::nearest(name, namespaces.iter().copied()) {
+    let help = match phrases::closest_match(name, namespaces.iter().copied()) {
         Some(closest) => format!("write `{closest}`, or remove the entry"),
         None => "remove the entry".to_owned(),
     };

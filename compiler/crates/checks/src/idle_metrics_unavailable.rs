@@ -54,7 +54,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     for (pool, _) in cluster.gpu_pools() {
-        if !pool.sharing.get().is_some_and(Sharing::cuts_every_gpu) {
+        if !pool
+            .sharing
+            .get()
+            .is_some_and(Sharing::partitions_every_gpu)
+        {
             continue;
         }
         let message = format!("pool `{}` has no alert `GpuIdle`", pool.name);
@@ -72,7 +76,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn pools_with_an_unpartitioned_gpu_pass() {
@@ -90,7 +94,7 @@ mod tests {
                     sharing: {{mig: {{strategy: mixed, perGpu: [{layouts}]}}}}
                 "
             );
-            messages(&yaml, "GPUC2086").len()
+            messages_with_id(&yaml, "GPUC2086").len()
         };
         let one = "{gpus: '0', layout: [{profile: 1g.6gb, count: 4}]}";
         let all = "{layout: [{profile: 1g.6gb, count: 4}]}";

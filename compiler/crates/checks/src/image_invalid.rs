@@ -1,11 +1,11 @@
 //! An image is not a valid image reference.
 
-use gpuc_kubernetes::names::image;
+use gpuc_kubernetes::names::parse_image;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::images;
+use super::queries::configured_images;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,8 +36,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in images(cluster) {
-        if let Err(problem) = image(text) {
+    for text in configured_images(cluster) {
+        if let Err(problem) = parse_image(text) {
             let message = format!("invalid image reference `{text}`");
             report
                 .diagnostic(&RULE.code, text.span, message)

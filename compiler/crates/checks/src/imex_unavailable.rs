@@ -1,11 +1,11 @@
 //! IMEX channels are requested for a GPU model without multi-node NVLink.
 
 use gpuc_schema::config::Extra;
-use gpuc_schema::gpu::NVLINK_RACKS;
+use gpuc_schema::gpu::MULTI_NODE_NVLINK_MODELS;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -42,21 +42,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(imex) = extras.find(|extra| extra.value == Extra::Imex) else {
             continue;
         };
-        if gpus.model.spans_nodes() {
+        if gpus.model.has_multi_node_nvlink() {
             continue;
         }
         let message = format!(
             "the nodes of pool `{}` have no IMEX channels: {} has no multi-node NVLink",
             pool.name, gpus.model.key
         );
-        let models: Vec<_> = NVLINK_RACKS.iter().map(|model| model.key).collect();
+        let models: Vec<_> = MULTI_NODE_NVLINK_MODELS
+            .iter()
+            .map(|model| model.key)
+            .collect();
         let help = format!(
             "remove `imex` from the `extras` of this pool; GPU models with IMEX channels: {}",
-            words::some(&models, 12)
+            phrases::quoted_list(&models, 12)
         );
         report
             .diagnostic(&RULE.code, imex.span, message)
-            .label(gpus.chosen, "the GPU model is set here")
+            .label(gpus.span, "the GPU model is set here")
             .help(help)
             .emit();
     }
@@ -64,11 +67,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn only_rack_systems_have_channels() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {onPrem: {context: demo}}
             stack: {extras: [imex]}

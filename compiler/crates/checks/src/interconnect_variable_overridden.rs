@@ -4,7 +4,7 @@ use gpuc_schema::config::Task;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::holding;
+use gpuc_model::scheduling::fitting_pools;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -37,13 +37,13 @@ workloads:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for workload in &cluster.config.workloads {
-        let several = |it: &gpuc_schema::Spanned<u32>| it.value > 1;
+        let is_multi_node = |it: &gpuc_schema::Spanned<u32>| it.value > 1;
         let task = workload.task();
-        let task = task.filter(|task| task.nodes().is_some_and(several));
+        let task = task.filter(|task| task.nodes().is_some_and(is_multi_node));
         let Some(pods) = task.and_then(Task::pods) else {
             continue;
         };
-        let pools = holding(cluster, workload);
+        let pools = fitting_pools(cluster, workload);
         let Some(pool) = pools.first() else {
             continue;
         };
@@ -78,7 +78,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn overridden_interconnect_variables_are_found() {
@@ -102,7 +102,11 @@ mod tests {
                 workloads: [{{name: a, trainJob: {{image: 'a:1', nodes: {nodes}, gpusPerNode: 8, {env}}}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2208"), expected, "{nodes} {env}");
+            assert_eq!(
+                messages_with_id(&yaml, "GPUC2208"),
+                expected,
+                "{nodes} {env}"
+            );
         }
     }
 }

@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     // Reported once, because a cluster has one network.
-    let Some(span) = cluster.isolation().next() else {
+    let Some(span) = cluster.isolation_spans().next() else {
         return;
     };
     let message = "it is unknown whether this cluster's network enforces network policies";
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn only_existing_clusters_are_reported() {
@@ -68,7 +68,7 @@ mod tests {
                 teams: [{{name: a, network: {network}}}, {{name: b, network: {network}}}]
                 "
             );
-            messages(&yaml, "GPUC2167").len()
+            messages_with_id(&yaml, "GPUC2167").len()
         };
         assert_eq!(found("{existing: {}}", "isolated"), 1);
         assert_eq!(found("{existing: {}}", "open"), 0);

@@ -2,7 +2,7 @@
 
 use gpuc_schema::Spanned;
 
-use gpuc_kubernetes::names::{key_problem, value_problem};
+use gpuc_kubernetes::names::{label_key_problem, label_value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -44,14 +44,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .iter()
             .flat_map(|existing| &existing.selector);
         for (key, value) in pool.user_labels.iter().chain(selector) {
-            reject(key, "key", key_problem(key), report);
-            reject(value, "value", value_problem(value), report);
+            reject(key, "key", label_key_problem(key), report);
+            reject(value, "value", label_value_problem(value), report);
         }
         if let Some(team) = &pool.settings.dedicated_to {
             let problem = if team.is_empty() {
                 Some("write whom the pool is dedicated to".to_owned())
             } else {
-                value_problem(team)
+                label_value_problem(team)
             };
             reject(team, "value", problem, report);
         }
@@ -70,11 +70,11 @@ fn reject(text: &Spanned<String>, part: &str, problem: Option<String>, report: &
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn keys_selectors_and_dedications_are_checked() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {onPrem: {context: demo}}
             nodePools:

@@ -53,11 +53,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn labels_of_kubelet_and_cloud_are_reserved() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {onPrem: {context: demo}}
             nodePools:
@@ -73,7 +73,7 @@ mod tests {
             found,
             expected.map(|key| format!("the label `{key}` is reserved"))
         );
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}}
             nodePools:
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn prefixes_of_the_cloud_are_reserved() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {azure: {subscription: s, resourceGroup: g, location: eastus, cluster: {existing: {}}}}
             nodePools:

@@ -134,7 +134,7 @@ mod region_unknown;
 mod replicas_out_of_range;
 mod reservation_exceeded;
 mod reservation_shared;
-mod reserved;
+mod shared_reservations;
 mod surge_exceeds_reservation;
 
 mod runtime_image_missing;

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{one_of, word};
+use super::messages::{keyword, one_of_help};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -52,10 +52,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             (
                 format!(
                     "`localDisks: {}` is not supported in pool `{}`",
-                    word(&disks.value),
+                    keyword(&disks.value),
                     pool.name
                 ),
-                one_of(choices),
+                one_of_help(choices),
             )
         };
         report

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::machines;
+use super::queries::catalog_machines;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,7 +36,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (_, machine, span) in machines(cluster) {
+    for (_, machine, span) in catalog_machines(cluster) {
         if machine.status == Status::Preview {
             let message = format!("machine type `{}` is in preview", machine.name);
             let help = "sign up for the preview with the cloud, or choose another machine type";

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::machines;
+use super::queries::catalog_machines;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (_, machine, span) in machines(cluster) {
+    for (_, machine, span) in catalog_machines(cluster) {
         if machine.status == Status::PreviousGeneration {
             let message = format!(
                 "machine type `{}` belongs to a previous generation",

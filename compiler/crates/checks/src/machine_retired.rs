@@ -3,9 +3,9 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::machine::Status;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use super::queries::machines;
+use super::queries::catalog_machines;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (_, machine, span) in machines(cluster) {
+    for (_, machine, span) in catalog_machines(cluster) {
         let Status::Retired { since, use_instead } = machine.status else {
             continue;
         };
@@ -47,7 +47,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("run `gpuc catalog machines`, and choose an available one")
                 .emit(),
             [replacement, ..] => {
-                let help = format!("use one of these instead: {}", words::some(use_instead, 4));
+                let help = format!(
+                    "use one of these instead: {}",
+                    phrases::quoted_list(use_instead, 4)
+                );
                 builder.help(help).replace(span, *replacement).emit()
             }
         };

@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             );
             report
                 .diagnostic(&RULE.code, pool.sharing_span, message)
-                .label(gpus.chosen, "this machine has a fraction of a GPU")
+                .label(gpus.span, "this machine has a fraction of a GPU")
                 .help("choose a machine with full GPUs, or use `timeSlicing`")
                 .emit();
         }

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         if strategy.value == MigStrategy::Single
-            && let Some(message) = difference(gpus)
+            && let Some(message) = describe_difference(gpus)
         {
             report
                 .diagnostic(&RULE.code, strategy.span, message)
@@ -56,16 +56,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Describes the first difference between the GPUs of a node.
-fn difference(gpus: &[MigGpu]) -> Option<String> {
-    if let Some(full) = gpus.iter().find(|gpu| gpu.slices.is_empty()) {
+fn describe_difference(gpus: &[MigGpu]) -> Option<String> {
+    if let Some(full) = gpus.iter().find(|gpu| gpu.placements.is_empty()) {
         return Some(format!(
             "GPU {} is not partitioned, but other GPUs are",
             full.index
         ));
     }
-    let mut devices = gpus
-        .iter()
-        .flat_map(|gpu| gpu.slices.iter().map(|slice| (gpu.index, slice.profile)));
+    let mut devices = gpus.iter().flat_map(|gpu| {
+        gpu.placements
+            .iter()
+            .map(|slice| (gpu.index, slice.profile))
+    });
     let (first, profile) = devices.next()?;
     let (other, other_profile) = devices.find(|(_, other)| *other != profile)?;
     Some(if first == other {
@@ -77,7 +79,7 @@ fn difference(gpus: &[MigGpu]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(per_gpu: &str, expected: &[&str]) {
@@ -92,7 +94,7 @@ mod tests {
                 sharing: {{mig: {{strategy: single, perGpu: {per_gpu}}}}}
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2023"), expected);
+        assert_eq!(messages_with_id(&yaml, "GPUC2023"), expected);
     }
 
     #[test]

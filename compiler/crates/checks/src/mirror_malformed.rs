@@ -1,6 +1,6 @@
 //! The registry in `mirror.images` is invalid.
 
-use gpuc_kubernetes::names::image;
+use gpuc_kubernetes::names::parse_image;
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -41,13 +41,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let host = path.split('/').next().unwrap_or_default();
     let is_host = host.contains(['.', ':']) || host == "localhost";
     let name = format!("{path}/name:tag");
-    if is_host && image(&name).is_ok() {
+    if is_host && parse_image(&name).is_ok() {
         return;
     }
     let message = format!("invalid image registry `{registry}`");
     let builder = report.diagnostic(&RULE.code, registry.span, message);
     let without_scheme = path.split_once("://").map(|(_, rest)| rest);
-    match without_scheme.filter(|rest| image(&format!("{rest}/name:tag")).is_ok()) {
+    match without_scheme.filter(|rest| parse_image(&format!("{rest}/name:tag")).is_ok()) {
         Some(rest) => builder
             .help("remove the scheme")
             .replace(registry.span, rest)
@@ -60,9 +60,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
-    fn found(registry: &str) -> usize {
+    fn count_findings(registry: &str) -> usize {
         let yaml = format!(
             "
             cloud: {{onPrem: {{context: demo}}}}
@@ -70,7 +70,7 @@ mod tests {
             mirror: {{images: '{registry}'}}
             "
         );
-        messages(&yaml, "GPUC2121").len()
+        messages_with_id(&yaml, "GPUC2121").len()
     }
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
             "r:5000/a/b",
             "registry.acme.dev/mirror/",
         ] {
-            assert_eq!(found(valid), 0, "{valid}");
+            assert_eq!(count_findings(valid), 0, "{valid}");
         }
         for invalid in [
             "https://r.io",
@@ -91,7 +91,7 @@ mod tests {
             "r.io//a",
             "",
         ] {
-            assert_eq!(found(invalid), 1, "{invalid}");
+            assert_eq!(count_findings(invalid), 1, "{invalid}");
         }
     }
 }

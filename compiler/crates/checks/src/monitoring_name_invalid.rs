@@ -3,7 +3,7 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Prometheus;
 
-use gpuc_kubernetes::names::{is_dns_subdomain, value_problem};
+use gpuc_kubernetes::names::{is_dns_subdomain, label_value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -46,7 +46,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let release = &existing.release;
             let problem = match release.value.as_str() {
                 "" => Some("it is empty".to_owned()),
-                value => value_problem(value),
+                value => label_value_problem(value),
             };
             if let Some(problem) = problem {
                 let message = format!("invalid label value `{release}`: {problem}");

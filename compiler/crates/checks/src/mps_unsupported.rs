@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::config;
+    use crate::testing::parse_config;
     use gpuc_model::MPS_CAPABLE;
     use gpuc_model::resolve::{Choices, resolve};
     use gpuc_syntax::diag::Report;
@@ -80,7 +80,7 @@ mod tests {
                  nodePools: [{{name: gpu, gpu: {{model: L4, perNode: 1}}, hosts: [a], nodes: {{count: 1}}, \
                  stack: {{devicePlugin: {plugin}}}, sharing: {sharing}}}]\n"
             );
-            let config = config(&yaml);
+            let config = parse_config(&yaml);
             let cluster = resolve(
                 config,
                 &crate::testing::REGISTRY,

@@ -44,7 +44,7 @@ charts: {jupyterhub: {values: {hub: {config: {JupyterHub: {authenticator_class: 
 /// The names of the dummy authenticator: its entry point and its classes.
 ///
 /// Source: <https://jupyterhub.readthedocs.io/en/stable/reference/authenticators.html>, read 2026-11-21.
-const DUMMY: &[&str] = &[
+const DUMMY_AUTHENTICATORS: &[&str] = &[
     "dummy",
     "jupyterhub.auth.DummyAuthenticator",
     "dummyauthenticator.DummyAuthenticator",
@@ -58,10 +58,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let key = ["hub", "config", "JupyterHub", "authenticator_class"];
-    let Some(class) = values.at(&key) else {
+    let Some(class) = values.get_path(&key) else {
         return;
     };
-    if matches!(&class.value, Fragment::Text(name) if DUMMY.contains(&name.as_str())) {
+    if matches!(&class.value, Fragment::Text(name) if DUMMY_AUTHENTICATORS.contains(&name.as_str()))
+    {
         let message = "the dummy authenticator accepts a login under any name";
         let help = "write another authenticator, such as `github` or `generic-oauth`";
         report

@@ -67,16 +67,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn chooses_authenticator(values: &Fragment) -> bool {
     let key = ["hub", "config", "JupyterHub", "authenticator_class"];
     let mut is_in_python = false;
-    if let Some(python) = values.at(&["hub", "extraConfig"]) {
+    if let Some(python) = values.get_path(&["hub", "extraConfig"]) {
         let mut visit = |text: &str, _| is_in_python |= text.contains("authenticator_class");
-        python.value.texts(&mut visit, python.span);
+        python.value.visit_strings(&mut visit, python.span);
     }
-    values.at(&key).is_some() || is_in_python
+    values.get_path(&key).is_some() || is_in_python
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(values: &str, is_missing: bool) {
@@ -88,7 +88,7 @@ mod tests {
             charts: {{jupyterhub: {{values: {values}}}}}
             "
         );
-        let found = messages(&yaml, "GPUC2144");
+        let found = messages_with_id(&yaml, "GPUC2144");
         assert_eq!(!found.is_empty(), is_missing, "{values}");
     }
 

@@ -75,7 +75,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(sharing: &str, profile: &str, expected: &[&str]) {
@@ -92,7 +92,7 @@ mod tests {
             "
         );
         assert_eq!(
-            messages(&yaml, "GPUC2142"),
+            messages_with_id(&yaml, "GPUC2142"),
             expected,
             "{sharing}: {profile}"
         );

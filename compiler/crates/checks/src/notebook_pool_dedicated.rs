@@ -66,7 +66,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn pool_dedicated_to_a_team_is_found() {
@@ -81,7 +81,7 @@ mod tests {
                 notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: {pool}, gpus: 1}}]}}}}
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2213"), expected, "{pool}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2213"), expected, "{pool}");
         };
         check("use", &[]);
         let dedicated = "notebook profile `a` opens pool `team` of team `t` to every user";

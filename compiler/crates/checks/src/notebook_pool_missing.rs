@@ -3,10 +3,10 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::NotebookProfile;
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -59,11 +59,12 @@ fn check_profile(cluster: &Cluster, profile: &NotebookProfile, report: &mut Repo
         if cluster.pool(name).is_none() {
             let message = format!("unknown pool `{name}`");
             let mut builder = report.diagnostic(&RULE.code, name.span, message);
-            let similar = nearest(name, names.iter().copied()).and_then(|name| cluster.pool(name));
+            let similar =
+                closest_match(name, names.iter().copied()).and_then(|name| cluster.pool(name));
             if let Some(similar) = similar {
                 builder = builder.label(similar.name.span, "a pool with a similar name");
             }
-            builder.help(one_of(&names)).emit();
+            builder.help(one_of_help(&names)).emit();
         }
         return;
     }
@@ -80,7 +81,7 @@ fn check_profile(cluster: &Cluster, profile: &NotebookProfile, report: &mut Repo
         let names: Vec<_> = pools.map(|(pool, _)| pool.name.as_str()).collect();
         let help = match names[..] {
             [] => "remove this key: no pool has GPUs".to_owned(),
-            _ => format!("add `pool`: {}", one_of(&names)),
+            _ => format!("add `pool`: {}", one_of_help(&names)),
         };
         builder.help(help).emit();
     } else if profile.cpu.is_none() && profile.memory.is_none() {

@@ -1,12 +1,12 @@
 //! A notebook requests resources that its pool does not advertise.
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Devices, Offer, Pool, Sharing};
+use gpuc_model::{AdvertisedResource, Cluster, ExtendedResourceRequest, Pool, Sharing};
 use gpuc_schema::Span;
 use gpuc_schema::config::{Allocation, MigStrategy, NotebookProfile};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 use super::queries::notebooks_on_pools;
 
 pub(super) static RULE: Rule = Rule {
@@ -53,33 +53,34 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .profile
             .as_ref()
             .map(|profile_name| profile_name.span));
-        let misfit = match pool.gpus.get() {
+        let mismatch = match pool.gpus.get() {
             None => None,
-            Some(None) => requested.map(|_| Misfit::new(pool, "has no GPUs", pool.name.span)),
-            Some(Some(_)) if pool.allocation.value == Allocation::Dra => {
-                Some(allocated_through_dra(pool))
-            }
-            Some(Some(_)) => misfit(profile, pool),
+            Some(None) => requested.map(|_| Mismatch::new(pool, "has no GPUs", pool.name.span)),
+            Some(Some(_)) if pool.allocation.value == Allocation::Dra => Some(dra_mismatch(pool)),
+            Some(Some(_)) => find_mismatch(profile, pool),
         };
-        if let Some(misfit) = misfit {
+        if let Some(mismatch) = mismatch {
             let span = requested.unwrap_or(name.span);
             report
-                .diagnostic(&RULE.code, span, misfit.message)
-                .label(misfit.place, "the advertised resources follow from this")
-                .help(misfit.help)
+                .diagnostic(&RULE.code, span, mismatch.message)
+                .label(
+                    mismatch.label_span,
+                    "the advertised resources follow from this",
+                )
+                .help(mismatch.help)
                 .emit();
         }
     }
 }
 
 /// A request that a pool cannot satisfy.
-struct Misfit {
+struct Mismatch {
     message: String,
-    place: Span,
+    label_span: Span,
     help: String,
 }
 
-impl Misfit {
+impl Mismatch {
     fn new(pool: &Pool, problem: &str, place: Span) -> Self {
         let written = if place.is_written() {
             place
@@ -88,12 +89,12 @@ impl Misfit {
         };
         Self {
             message: format!("pool `{}` {problem}", pool.name),
-            place: written,
+            label_span: written,
             help: "remove `gpus` and `profile`, or name another pool".to_owned(),
         }
     }
 
-    fn help(self, help: impl Into<String>) -> Self {
+    fn with_help(self, help: impl Into<String>) -> Self {
         Self {
             help: help.into(),
             ..self
@@ -101,34 +102,34 @@ impl Misfit {
     }
 }
 
-fn allocated_through_dra(pool: &Pool) -> Misfit {
+fn dra_mismatch(pool: &Pool) -> Mismatch {
     let problem = "allocates its GPUs through DRA, which notebooks do not support";
-    let misfit = Misfit::new(pool, problem, pool.allocation.span);
-    misfit.help("write `stack: {allocation: devicePlugin}` in the pool, or name another pool")
+    let misfit = Mismatch::new(pool, problem, pool.allocation.span);
+    misfit.with_help("write `stack: {allocation: devicePlugin}` in the pool, or name another pool")
 }
 
-fn misfit(profile: &NotebookProfile, pool: &Pool) -> Option<Misfit> {
-    let offers = pool.offers.get()?;
+fn find_mismatch(profile: &NotebookProfile, pool: &Pool) -> Option<Mismatch> {
+    let offers = pool.advertised.get()?;
     let sharing = pool.sharing_span;
-    let profiles = profiles(offers);
+    let profiles = advertised_mig_profiles(offers);
     let is_mixed = matches!(
         pool.sharing.get()?,
         Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Mixed
     );
     if profile.profile.is_some() && !is_mixed {
-        let misfit = Misfit::new(pool, "does not advertise MIG devices by profile", sharing);
+        let misfit = Mismatch::new(pool, "does not advertise MIG devices by profile", sharing);
         let help = "remove `profile`, or set `sharing.mig.strategy: mixed` in the pool";
-        return Some(misfit.help(help));
+        return Some(misfit.with_help(help));
     }
-    let Some(devices) = Devices::of(profile, pool) else {
-        let misfit = Misfit::new(pool, "advertises only MIG devices", sharing);
-        return Some(misfit.help(format!("add `profile`: {}", one_of(&profiles))));
+    let Some(devices) = ExtendedResourceRequest::for_notebook(profile, pool) else {
+        let misfit = Mismatch::new(pool, "advertises only MIG devices", sharing);
+        return Some(misfit.with_help(format!("add `profile`: {}", one_of_help(&profiles))));
     };
     let offer = offers.iter().find(|it| it.resource == devices.resource);
     match (offer, &profile.profile) {
         (None, Some(profile_name)) => {
             let problem = format!("does not advertise MIG profile `{profile_name}`");
-            Some(Misfit::new(pool, &problem, sharing).help(one_of(&profiles)))
+            Some(Mismatch::new(pool, &problem, sharing).with_help(one_of_help(&profiles)))
         }
         (Some(offer), _) if offer.per_node < devices.count => {
             let (max, resource) = (offer.per_node, &offer.resource);
@@ -136,16 +137,16 @@ fn misfit(profile: &NotebookProfile, pool: &Pool) -> Option<Misfit> {
                 "advertises only {max} of `{resource}` per node, not {}",
                 devices.count
             );
-            let chosen = pool.gpus.get()?.as_ref()?.chosen;
+            let chosen = pool.gpus.get()?.as_ref()?.span;
             let help = format!("write at most {max}");
-            Some(Misfit::new(pool, &problem, chosen).help(help))
+            Some(Mismatch::new(pool, &problem, chosen).with_help(help))
         }
         _ => None,
     }
 }
 
 /// The MIG profiles that a node advertises, as `profile` names them.
-fn profiles(offers: &[Offer]) -> Vec<String> {
+fn advertised_mig_profiles(offers: &[AdvertisedResource]) -> Vec<String> {
     let names = offers
         .iter()
         .filter_map(|offer| offer.resource.strip_prefix("nvidia.com/mig-"));
@@ -154,7 +155,7 @@ fn profiles(offers: &[Offer]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(pool: &str, profile: &str, expected: &[&str]) {
@@ -166,7 +167,11 @@ mod tests {
             notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: p, {profile}}}]}}}}
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2141"), expected, "{pool}: {profile}");
+        assert_eq!(
+            messages_with_id(&yaml, "GPUC2141"),
+            expected,
+            "{pool}: {profile}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{Fragment, Gitops};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::queries::chart_values;
 
@@ -76,14 +76,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     }
     let values = chart_values(cluster, "jupyterhub");
-    let has = |path: &str| {
+    let is_set = |path: &str| {
         let parts: Vec<_> = path.split('.').collect();
-        let value = values.and_then(|values| values.at(&parts));
+        let value = values.and_then(|values| values.get_path(&parts));
         value.is_some_and(|value| is_filled(value))
     };
     let unset = SECRETS
         .iter()
-        .filter(|(path, alternative)| !has(path) && !has(alternative))
+        .filter(|(path, alternative)| !is_set(path) && !is_set(alternative))
         .map(|(path, _)| (*path).to_owned());
     let missing: Vec<_> = unset
         .chain(values.into_iter().flat_map(missing_tokens))
@@ -98,7 +98,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         "Argo CD renders charts without access to the cluster",
     );
     let missing: Vec<_> = missing.iter().map(String::as_str).collect();
-    let all = words::all(&missing, "and");
+    let all = phrases::quoted_conjunction(&missing, "and");
     let help = format!("set {all} in `charts.jupyterhub.values`, each from `openssl rand -hex 32`");
     builder.help(help).emit();
 }
@@ -115,24 +115,25 @@ fn is_filled(value: &Fragment) -> bool {
 
 /// The paths of the API tokens that services lack.
 fn missing_tokens(values: &Fragment) -> Vec<String> {
-    let services = values.at(&["hub", "services"]).map(|it| &it.value);
+    let services = values.get_path(&["hub", "services"]).map(|it| &it.value);
     let Some(Fragment::Map(services)) = services else {
         return Vec::new();
     };
-    let has = |service: &Fragment, key| service.at(&[key]).is_some_and(|it| is_filled(it));
+    let has_token =
+        |service: &Fragment, key| service.get_path(&[key]).is_some_and(|it| is_filled(it));
     // Helm removes an entry that is `null`.
     let services = services
         .iter()
         .filter(|(_, service)| **service != Fragment::Null);
     services
-        .filter(|(_, service)| !has(service, "apiToken") && !has(service, "api_token"))
+        .filter(|(_, service)| !has_token(service, "apiToken") && !has_token(service, "api_token"))
         .map(|(name, _)| format!("hub.services.{name}.apiToken"))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(values: &str, gitops: &str, is_random: bool) {
@@ -145,7 +146,7 @@ mod tests {
             gitops: {{{gitops}: {{repository: 'https://a.example.com/b.git', branch: main, path: c}}}}
             "
         );
-        let found = messages(&yaml, "GPUC2146");
+        let found = messages_with_id(&yaml, "GPUC2146");
         assert_eq!(!found.is_empty(), is_random, "{values}: {gitops}");
     }
 

@@ -3,7 +3,7 @@
 use gpuc_schema::config::{NotebookProfile, TaintEffect};
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{Answer, Demand, verdict};
+use gpuc_model::scheduling::{Demand, Feasibility, check_pool};
 use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
@@ -46,17 +46,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     let pools = cluster.pools.iter();
     let is_unresolved = |it: &Pool| {
-        it.offers.is_unresolved() || it.gpus.is_unresolved() || it.nodes.is_unresolved()
+        it.advertised.is_unresolved() || it.gpus.is_unresolved() || it.nodes.is_unresolved()
     };
     if pools.clone().any(is_unresolved) {
         return;
     }
     for profile in &hub.profiles {
-        let named = profile.pool.as_ref();
+        let pool_name = profile.pool.as_ref();
         let pools = pools.clone();
         // A notebook that names no pool tolerates no taint.
         let has_untainted = pools.clone().any(is_untainted);
-        let is_candidate = |pool: &&Pool| match named {
+        let is_candidate = |pool: &&Pool| match pool_name {
             Some(name) => *name == pool.name,
             None => !has_untainted || is_untainted(pool),
         };
@@ -68,7 +68,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let name = &profile.name;
-        let message = match named {
+        let message = match pool_name {
             Some(pool) => format!("notebook `{name}` does not fit on pool `{pool}`"),
             None => format!("notebook `{name}` does not fit on any pool"),
         };
@@ -94,16 +94,16 @@ fn is_untainted(pool: &Pool) -> bool {
 
 /// The reason why the nodes of a pool have too little CPU or memory for the notebook.
 fn shortage(cluster: &Cluster, profile: &NotebookProfile, pool: &Pool) -> Option<String> {
-    let demand = Demand::of_notebook(profile, pool);
-    let verdict = verdict(&demand, cluster, pool);
+    let demand = Demand::for_notebook(profile, pool);
+    let verdict = check_pool(&demand, cluster, pool);
     let mut reasons = verdict.reasons.iter();
-    let reason = reasons.find(|reason| reason.answer == Answer::No)?;
+    let reason = reasons.find(|reason| reason.feasibility == Feasibility::DoesNotFit)?;
     Some(reason.to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn profiles_too_large_for_the_nodes_are_found() {
@@ -117,7 +117,7 @@ mod tests {
                 notebooks: {{jupyterHub: {{profiles: [{{name: a, {profile}}}]}}}}
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2192"), expected, "{profile}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2192"), expected, "{profile}");
         };
         let named = "notebook `a` does not fit on pool `gpu`";
         check("pool: gpu, cpu: 12, memory: 48Gi", &[]);
@@ -143,7 +143,7 @@ mod tests {
                 notebooks: {{jupyterHub: {{profiles: [{{name: a, cpu: {cpu}}}]}}}}
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2192"), expected, "{cpu}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2192"), expected, "{cpu}");
         };
         check(2, &[]);
         check(12, &["notebook `a` does not fit on any pool"]);

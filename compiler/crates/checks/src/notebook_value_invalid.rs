@@ -60,12 +60,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .help(help)
             .emit();
     }
-    check_range("idleMinutes", &hub.idle_minutes, IDLE, report);
+    check_range("idleMinutes", &hub.idle_minutes, IDLE_MINUTES, report);
     if let Some(storage) = &hub.storage {
-        check_range("sizeGiB", &storage.size_gib, SIZES, report);
+        check_range("sizeGiB", &storage.size_gib, STORAGE_SIZES_GIB, report);
     }
     for (index, profile) in hub.profiles.iter().enumerate() {
-        check_name(profile, &hub.profiles[..index], report);
+        check_profile_name(profile, &hub.profiles[..index], report);
         check_quantity(
             "CPU cores",
             "`4`, `0.5` or `500m`",
@@ -85,10 +85,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The range of `idleMinutes`, as in the JSON schema.
-const IDLE: RangeInclusive<u32> = 5..=10080;
+const IDLE_MINUTES: RangeInclusive<u32> = 5..=10080;
 
 /// The range of `sizeGiB`, the volume of one user, as in the JSON schema.
-const SIZES: RangeInclusive<u32> = 1..=65536;
+const STORAGE_SIZES_GIB: RangeInclusive<u32> = 1..=65536;
 
 fn check_range(key: &str, number: &Spanned<u32>, range: RangeInclusive<u32>, report: &mut Report) {
     if range.contains(&number.value) {
@@ -102,16 +102,20 @@ fn check_range(key: &str, number: &Spanned<u32>, range: RangeInclusive<u32>, rep
         .emit();
 }
 
-fn check_name(profile: &NotebookProfile, before: &[Spanned<NotebookProfile>], report: &mut Report) {
-    let (name, own) = (&profile.name, slug(&profile.name));
-    if own.is_empty() {
+fn check_profile_name(
+    profile: &NotebookProfile,
+    previous: &[Spanned<NotebookProfile>],
+    report: &mut Report,
+) {
+    let (name, profile_slug) = (&profile.name, slug(&profile.name));
+    if profile_slug.is_empty() {
         let message = format!("profile name `{name}` contains neither letters nor digits");
         report
             .diagnostic(&RULE.code, name.span, message)
             .help("write a name such as `One A100`")
             .emit();
-    } else if let Some(other) = before.iter().find(|it| slug(&it.name) == own) {
-        let message = format!("the hub identifies two profiles as `{own}`");
+    } else if let Some(other) = previous.iter().find(|it| slug(&it.name) == profile_slug) {
+        let message = format!("the hub identifies two profiles as `{profile_slug}`");
         let help = "choose a name that differs in letters or digits, ignoring case";
         report
             .diagnostic(&RULE.code, name.span, message)
@@ -123,7 +127,7 @@ fn check_name(profile: &NotebookProfile, before: &[Spanned<NotebookProfile>], re
 
 /// Reports a quantity that [`Quantity::thousandths`] cannot parse, or that is zero.
 fn check_quantity(
-    what: &str,
+    resource: &str,
     examples: &str,
     quantity: Option<&Spanned<Quantity>>,
     report: &mut Report,
@@ -132,7 +136,7 @@ fn check_quantity(
     else {
         return;
     };
-    let message = format!("invalid quantity `{}` for {what}", quantity.value.0);
+    let message = format!("invalid quantity `{}` for {resource}", quantity.value.0);
     report
         .diagnostic(&RULE.code, quantity.span, message)
         .help(format!("write a quantity such as {examples}"))

@@ -6,7 +6,7 @@ use gpuc_model::cloud::Injection;
 use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,7 +38,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
-        let Some(access) = cluster.access(pool) else {
+        let Some(access) = cluster.driver_access(pool) else {
             continue;
         };
         if !matches!(access.injection, Injection::DeviceNodes { .. }) {
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "containers of pool `{}` would have no access to a GPU",
             pool.name
         );
-        let family = word(&pool.os);
+        let family = keyword(&pool.os);
         let name = cluster.cloud.facts().name;
         report
             .diagnostic(&RULE.code, pool.plugin.span, message)

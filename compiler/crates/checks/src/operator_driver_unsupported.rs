@@ -6,8 +6,8 @@ use gpuc_model::cloud::OsFacts;
 use gpuc_schema::config::DriverOwner;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{one_of, word, words};
-use super::queries::drivers;
+use super::messages::{keyword, keyword_list, one_of_help};
+use super::queries::supported_drivers;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(Err(reason)) = os.map(|os| os.operator.driver) else {
             continue;
         };
-        let family = word(&pool.os);
+        let family = keyword(&pool.os);
         let message = format!(
             "the GPU Operator cannot install the driver of pool `{}`",
             pool.name
@@ -56,15 +56,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let spans = [pool.driver.span, pool.os.span, pool.name.span];
         let primary = spans.into_iter().find(|span| span.is_written());
         let usable = facts.os.iter().filter(|os| os.operator.driver.is_ok());
-        let usable = words(usable.filter(is_current).map(|os| &os.family));
-        let others = one_of(
-            drivers(facts)
+        let usable = keyword_list(usable.filter(is_current).map(|os| &os.family));
+        let other_drivers = one_of_help(
+            supported_drivers(facts)
                 .into_iter()
                 .filter(|driver| **driver != DriverOwner::Operator),
         );
         let help = match usable.as_str() {
-            "" => format!("`{family}` {reason}: for `driver`, {others}"),
-            usable => format!("`{family}` {reason}: choose {usable}, or for `driver` {others}"),
+            "" => format!("`{family}` {reason}: for `driver`, {other_drivers}"),
+            usable => {
+                format!("`{family}` {reason}: choose {usable}, or for `driver` {other_drivers}")
+            }
         };
         report
             .diagnostic(&RULE.code, primary.unwrap_or(pool.name.span), message)

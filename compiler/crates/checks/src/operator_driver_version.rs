@@ -6,7 +6,7 @@ use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::Once;
+use super::queries::ReportedSpans;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,7 +36,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let keywords = cluster.cloud.facts().driver_words;
-    let mut once = Once::default();
+    let mut reported = ReportedSpans::default();
     for (pool, _) in cluster.gpu_pools() {
         let Some(version) = &pool.driver_version else {
             continue;
@@ -47,7 +47,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(_) => version.split('.').count() == 3,
             None => !is_keyword,
         };
-        if is_valid || pool.driver.value != DriverOwner::Operator || !once.is_new(version.span) {
+        if is_valid || pool.driver.value != DriverOwner::Operator || !reported.insert(version.span)
+        {
             continue;
         }
         let message = format!("no driver container exists for version `{version}`");

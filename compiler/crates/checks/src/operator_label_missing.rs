@@ -53,14 +53,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(existing) = &pool.settings.existing else {
             continue;
         };
-        let wanted = operator::labels(cluster.cloud, pool);
-        let has = |label: &Label| {
+        let required = operator::operand_labels(cluster.cloud, pool);
+        let is_selected = |label: &Label| {
             let mut selector = pool.selector.iter();
             selector.any(|own| own.key == label.key && own.value == label.value)
         };
-        let missing: Vec<_> = wanted
+        let missing: Vec<_> = required
             .iter()
-            .filter(|label| !has(label))
+            .filter(|label| !is_selected(label))
             .map(|label| format!("`{}={}`", label.key, label.value))
             .collect();
         if missing.is_empty() {

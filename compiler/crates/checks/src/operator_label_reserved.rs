@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
         for key in pool.user_labels.keys() {
-            if !operator::is_operators(key) {
+            if !operator::is_operator_label(key) {
                 continue;
             }
             report

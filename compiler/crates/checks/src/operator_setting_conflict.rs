@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Operands, Pool, operator};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -41,10 +41,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some((first, operands)) = pools.next() else {
         return;
     };
-    let wanted = settings(cluster, first, operands);
+    let first_settings = operator_settings(cluster, first, operands);
     for (pool, operands) in pools {
-        let other = settings(cluster, pool, operands);
-        let Some((one, two)) = difference(wanted, other) else {
+        let other = operator_settings(cluster, pool, operands);
+        let Some((one, two)) = conflicting_settings(first_settings, other) else {
             continue;
         };
         let message = format!(
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .label(driver_span(cluster, first), one)
             .help(format!(
                 "write the same `driver` for both, or give one of them a `devicePlugin` other than `{}`",
-                word(&pool.plugin)
+                keyword(&pool.plugin)
             ))
             .emit();
     }
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 ///
 /// Source: NVIDIA/gpu-operator `controllers/object_controls.go`, `TransformDevicePlugin`, read 2026-11-21: with its own
 /// toolkit the operator configures every device plugin with the toolkit's hook in its directory.
-fn settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> Settings {
+fn operator_settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> OperatorSettings {
     let os = cluster.cloud.os(pool.os.value);
     let directory = os.and_then(|os| os.operator.driver_dir);
     let directory = directory.filter(|_| !operands.driver);
@@ -79,14 +79,14 @@ fn settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> Settings {
     (directory.unwrap_or(operator::DRIVER_DIR), toolkit)
 }
 
-type Settings = (&'static str, &'static str);
+type OperatorSettings = (&'static str, &'static str);
 
 /// The first setting in which two pools differ, described for each.
-fn difference(one: Settings, two: Settings) -> Option<(String, String)> {
+fn conflicting_settings(one: OperatorSettings, two: OperatorSettings) -> Option<(String, String)> {
     if one.1 != two.1 {
         return Some((one.1.to_owned(), two.1.to_owned()));
     }
-    let directory = |settings: Settings| format!("the driver is in {}", settings.0);
+    let directory = |settings: OperatorSettings| format!("the driver is in {}", settings.0);
     (one.0 != two.0).then(|| (directory(one), directory(two)))
 }
 

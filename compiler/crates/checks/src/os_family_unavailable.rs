@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{word, words};
+use super::messages::{keyword, keyword_list};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,7 +43,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!(
             "{} has no node image of the family `{}`",
             facts.name,
-            word(&family)
+            keyword(&family)
         );
         let builder = report.diagnostic(&RULE.code, family.span, message);
         // A family that ended before the oldest supported version would only cause the next diagnostic.
@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .os
             .iter()
             .filter(|os| os.kubernetes.end() >= SUPPORTED.start());
-        let families = words(current.map(|os| &os.family));
+        let families = keyword_list(current.map(|os| &os.family));
         builder.help(format!("choose one of {families}")).emit();
     }
 }

@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{word, words};
+use super::messages::{keyword, keyword_list};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         } else {
             format!("for {first} to {last}")
         };
-        let family = word(&os.family);
+        let family = keyword(&os.family);
         let message = format!(
             "{} has no node image `{family}` for Kubernetes {version}",
             facts.name
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .os
             .iter()
             .filter(|os| os.kubernetes.contains(&version.value));
-        let available = words(available.map(|os| &os.family));
+        let available = keyword_list(available.map(|os| &os.family));
         if last < SUPPORTED.start() {
             // No supported version has this image.
             let help = format!(

@@ -37,7 +37,7 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let totals = cluster.promises();
+    let totals = cluster.quota_totals();
     let has_unresolved = cluster
         .teams
         .iter()
@@ -50,11 +50,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let is_needed = totals
             .iter()
             .filter(|it| it.pool == pool.index)
-            .any(|it| it.limit() > it.most());
+            .any(|it| it.limit() > it.max_total());
         if !is_needed
             && !has_unresolved
             && !pool.nodes.is_unresolved()
-            && !pool.offers.is_unresolved()
+            && !pool.advertised.is_unresolved()
         {
             let message = format!(
                 "the quotas of pool `{}` do not exceed its capacity",
@@ -71,7 +71,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(quota: &str, expected: &[&str]) {
@@ -83,8 +83,8 @@ mod tests {
             teams: [{{name: a, quota: {{gpus: [{{pool: train, {quota}}}]}}}}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2165"), expected, "{quota}");
-        assert_eq!(messages(&yaml, "GPUC2162"), [""; 0], "{quota}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2165"), expected, "{quota}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2162"), [""; 0], "{quota}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A value is still a placeholder of a starter file.
 
-use gpuc_schema::config::texts;
+use gpuc_schema::config::all_texts;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
@@ -32,15 +32,15 @@ nodePools:
 };
 
 /// The placeholder that starter files contain where the value must be a name.
-const MARK: &str = "replace-me";
+const PLACEHOLDER: &str = "replace-me";
 
 /// The length of the shortest id that is recognized: an AWS account.
-const SHORTEST_ID: usize = 12;
+const MIN_ID_LENGTH: usize = 12;
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in texts(&cluster.config) {
+    for text in all_texts(&cluster.config) {
         let written = text.written;
-        if written.contains(MARK) || is_all_zeros(written) {
+        if written.contains(PLACEHOLDER) || is_all_zeros(written) {
             report
                 .diagnostic(
                     &RULE.code,
@@ -56,16 +56,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// Whether an account or an id contains no digit other than 0.
 fn is_all_zeros(text: &str) -> bool {
-    text.len() >= SHORTEST_ID && text.chars().all(|c| matches!(c, '0' | '-'))
+    text.len() >= MIN_ID_LENGTH && text.chars().all(|c| matches!(c, '0' | '-'))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn placeholders_are_found() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {azure: {subscription: 00000000-0000-0000-0000-000000000000, resourceGroup: g, location: eastus,
               cluster: {existing: {}}}}

@@ -37,7 +37,7 @@ nodePools:
 
 // Source: <https://docs.cloud.google.com/kubernetes-engine/docs/how-to/compact-placement>, read 2026-11-22.
 /// The label of a node's zone. A pool without it may be in any zone.
-const ZONE: &str = "topology.kubernetes.io/zone";
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 fn run(cluster: &Cluster, report: &mut Report) {
     if !cluster.cloud.facts().places_compactly {
@@ -53,8 +53,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let labels = cluster.cloud.own_labels(cluster, pool);
-        let zones = labels.iter().find(|label| label.key == ZONE);
-        if zones.is_some_and(|zones| !zones.begins && zones.values.len() == 1) {
+        let zones = labels.iter().find(|label| label.key == ZONE_LABEL);
+        if zones.is_some_and(|zones| !zones.is_prefix && zones.values.len() == 1) {
             continue;
         }
         let message = format!(
@@ -79,7 +79,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn compact_placement_needs_one_zone() {
@@ -115,7 +115,7 @@ mod tests {
                 "
             );
             assert_eq!(
-                messages(&yaml, "GPUC2212"),
+                messages_with_id(&yaml, "GPUC2212"),
                 expected,
                 "{location} {zones} {network}"
             );

@@ -4,8 +4,8 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{one_of, word};
-use super::queries::Once;
+use super::messages::{keyword, one_of_help};
+use super::queries::ReportedSpans;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -36,20 +36,20 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
-    let mut once = Once::default();
+    let mut reported = ReportedSpans::default();
     for (pool, _) in cluster.gpu_pools() {
         let plugin = pool.plugin;
-        if facts.plugins.contains(&plugin.value) || !once.is_new(plugin.span) {
+        if facts.plugins.contains(&plugin.value) || !reported.insert(plugin.span) {
             continue;
         }
         let message = format!(
             "the device plugin `{}` is not available on {}",
-            word(&plugin),
+            keyword(&plugin),
             facts.name
         );
         report
             .diagnostic(&RULE.code, plugin.span, message)
-            .help(one_of(facts.plugins))
+            .help(one_of_help(facts.plugins))
             .emit();
     }
 }

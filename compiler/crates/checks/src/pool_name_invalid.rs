@@ -1,6 +1,6 @@
 //! A pool name is invalid.
 
-use gpuc_kubernetes::names::{LONGEST_RELEASE, is_dns_label};
+use gpuc_kubernetes::names::{MAX_RELEASE_NAME, is_dns_label};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::cloud::NameRule;
@@ -36,28 +36,28 @@ nodePools:
 };
 
 /// The longest prefix of a Helm release that is named after a pool. The names of other objects may be longer.
-const PREFIX: &str = "nvidia-device-plugin-";
+const LONGEST_RELEASE_PREFIX: &str = "nvidia-device-plugin-";
 
 /// The maximum length of a pool name in the name of a Helm release.
-const MAX_IN_OBJECTS: usize = LONGEST_RELEASE - PREFIX.len();
+const MAX_LENGTH_IN_RELEASES: usize = MAX_RELEASE_NAME - LONGEST_RELEASE_PREFIX.len();
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let facts = cluster.cloud.facts();
         let rule = &facts.pool_name;
         let name = &pool.name;
-        let (platform, charset, max) = if !pool.is_existing() && !fits(rule, name) {
+        let (platform, charset, max) = if !pool.is_existing() && !is_valid_in_cloud(rule, name) {
             (facts.name, rule.words, rule.max)
-        } else if !is_valid_in_objects(name) {
+        } else if !is_valid_in_releases(name) {
             let charset =
                 "lower-case letters, digits and -, starting and ending with a letter or a digit";
-            ("Kubernetes", charset, MAX_IN_OBJECTS)
+            ("Kubernetes", charset, MAX_LENGTH_IN_RELEASES)
         } else {
             continue;
         };
         let message = format!("invalid name `{name}` for a node pool");
         let rules = format!("{platform} allows {charset}; at most {max} characters");
-        let help = match suggestion(rule, name) {
+        let help = match suggest_name(rule, name) {
             Some(valid) => format!("rename it to `{valid}`: {rules}"),
             None => rules,
         };
@@ -68,23 +68,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn fits(rule: &NameRule, name: &str) -> bool {
+fn is_valid_in_cloud(rule: &NameRule, name: &str) -> bool {
     !name.is_empty() && name.len() <= rule.max && (rule.allows)(name)
 }
 
-fn is_valid_in_objects(name: &str) -> bool {
-    is_dns_label(name) && name.len() <= MAX_IN_OBJECTS
+fn is_valid_in_releases(name: &str) -> bool {
+    is_dns_label(name) && name.len() <= MAX_LENGTH_IN_RELEASES
 }
 
 /// A similar valid name: in lower case, with `-` (or nothing, if `-` is not allowed) for each invalid character.
-fn suggestion(rule: &NameRule, name: &str) -> Option<String> {
+fn suggest_name(rule: &NameRule, name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let lower = name.to_lowercase();
     let words: Vec<_> = lower
         .split(|c| !plain(c))
         .filter(|word| !word.is_empty())
         .collect();
-    let max = rule.max.min(MAX_IN_OBJECTS);
+    let max = rule.max.min(MAX_LENGTH_IN_RELEASES);
     let candidates = [words.join("-"), words.concat()]
         .into_iter()
         .flat_map(|name| {
@@ -94,7 +94,7 @@ fn suggestion(rule: &NameRule, name: &str) -> Option<String> {
     candidates
         .map(|name| name.chars().take(max).collect::<String>())
         .map(|name| name.trim_end_matches('-').to_owned())
-        .find(|name| fits(rule, name) && is_valid_in_objects(name))
+        .find(|name| is_valid_in_cloud(rule, name) && is_valid_in_releases(name))
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
             allows,
             source: "",
         };
-        assert_eq!(suggestion(&rule, name).as_deref(), better);
+        assert_eq!(suggest_name(&rule, name).as_deref(), better);
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn maximum_length_matches_the_explanation() {
-        assert_eq!(MAX_IN_OBJECTS, 32);
+        assert_eq!(MAX_LENGTH_IN_RELEASES, 32);
         assert!(RULE.code.explanation().contains("at most 32."));
-        assert!(is_valid_in_objects(&"a".repeat(32)) && !is_valid_in_objects(&"a".repeat(33)));
+        assert!(is_valid_in_releases(&"a".repeat(32)) && !is_valid_in_releases(&"a".repeat(33)));
     }
 }

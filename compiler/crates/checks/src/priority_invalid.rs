@@ -39,12 +39,12 @@ priorities: [{name: production, value: 2000000000}]
 ///
 /// Source: `HighestUserDefinablePriority` in kubernetes `pkg/apis/scheduling/types.go` (from memory);
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/>.
-const HIGHEST: i32 = 1_000_000_000;
+const MAX_PRIORITY: i32 = 1_000_000_000;
 
 /// `maxLength` of the description of Kueue's class of the same name. The class of Kubernetes has no limit.
 ///
 /// Source: kubernetes-sigs/kueue@v0.19.2, the definition of `WorkloadPriorityClass`.
-const LONGEST: usize = 2048;
+const MAX_DESCRIPTION_LENGTH: usize = 2048;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let classes = &cluster.config.priorities;
@@ -73,23 +73,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
         }
         let class = &class.value;
-        if class.value.value > HIGHEST {
+        if class.value.value > MAX_PRIORITY {
             let message = format!(
-                "the priority {} exceeds the maximum of {HIGHEST}",
+                "the priority {} exceeds the maximum of {MAX_PRIORITY}",
                 class.value
             );
             report
                 .diagnostic(&RULE.code, class.value.span, message)
-                .help(format!("write at most {HIGHEST}"))
+                .help(format!("write at most {MAX_PRIORITY}"))
                 .emit();
         }
         if let Some(description) = &class.description
-            && description.chars().count() > LONGEST
+            && description.chars().count() > MAX_DESCRIPTION_LENGTH
         {
             let count = description.chars().count();
-            let message =
-                format!("the description has {count} characters, and the limit is {LONGEST}");
-            let help = format!("shorten it to at most {LONGEST} characters");
+            let message = format!(
+                "the description has {count} characters, and the limit is {MAX_DESCRIPTION_LENGTH}"
+            );
+            let help = format!("shorten it to at most {MAX_DESCRIPTION_LENGTH} characters");
             report
                 .diagnostic(&RULE.code, description.span, message)
                 .help(help)

@@ -9,10 +9,12 @@ use gpuc_model::cloud::machine::Machine;
 use gpuc_model::{Cluster, MachineType, Pool, PoolGpus};
 
 /// The only GPU resource that autoscalers know.
-pub(super) const GPU: &str = "nvidia.com/gpu";
+pub(super) const GPU_RESOURCE: &str = "nvidia.com/gpu";
 
 /// The machines of the catalog that gpuc creates, each with the location of its name.
-pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'static Machine, Span)> {
+pub(super) fn catalog_machines(
+    cluster: &Cluster,
+) -> impl Iterator<Item = (&Pool, &'static Machine, Span)> {
     let created = cluster.pools.iter().filter(|pool| !pool.is_existing());
     created.filter_map(|pool| match pool.machine.get()? {
         MachineType::Catalog(machine) => {
@@ -25,9 +27,9 @@ pub(super) fn machines(cluster: &Cluster) -> impl Iterator<Item = (&Pool, &'stat
 }
 
 /// The images in the configuration: those of the cluster, the pools, the notebooks and the workloads.
-pub(super) fn images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
-    let of_stacks =
-        stacks(cluster).flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
+pub(super) fn configured_images(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let of_stacks = configured_stacks(cluster)
+        .flat_map(|stack| stack.runtime_image.iter().chain(&stack.driver_image));
     let of_notebooks = cluster.jupyter_hub().into_iter().flat_map(|hub| {
         let profiles = hub.profiles.iter();
         hub.image.iter().chain(profiles.flat_map(|it| &it.image))
@@ -58,7 +60,7 @@ pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c 
 }
 
 /// The values of `driver` that a cloud supports.
-pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+pub(super) fn supported_drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
     let drivers = facts.drivers.iter();
     drivers
         .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
@@ -66,7 +68,7 @@ pub(super) fn drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
 }
 
 /// The `stack` sections of the cluster and of each pool.
-pub(super) fn stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
+pub(super) fn configured_stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
     let pools = cluster
         .pools
         .iter()
@@ -75,7 +77,7 @@ pub(super) fn stacks(cluster: &Cluster) -> impl Iterator<Item = &Stack> {
 }
 
 /// The driver versions that gpuc installs, by pool. Another rule reports a version that cannot be parsed.
-pub(super) fn driver_versions(
+pub(super) fn installed_driver_versions(
     cluster: &Cluster,
 ) -> impl Iterator<Item = (&Pool, &PoolGpus, &Spanned<String>, DriverVersion)> {
     cluster.gpu_pools().filter_map(|(pool, gpus)| {
@@ -87,7 +89,7 @@ pub(super) fn driver_versions(
 }
 
 /// A setting in `stack` that has no effect.
-pub(super) struct Unused<'c, T> {
+pub(super) struct UnusedSetting<'c, T> {
     /// The setting.
     pub(super) written: &'c Spanned<T>,
     /// A pool that does not use the setting.
@@ -96,34 +98,35 @@ pub(super) struct Unused<'c, T> {
 
 /// The settings in `stack` that pools with GPUs do not use: in the pool's own `stack`, or in the cluster's if no pool
 /// uses it. In a cluster without GPUs, the cluster's settings are defaults for future pools.
-pub(super) fn unused<T>(
+pub(super) fn unused_settings<T>(
     cluster: &Cluster,
-    pick: fn(&Stack) -> Option<&Spanned<T>>,
+    setting_of: fn(&Stack) -> Option<&Spanned<T>>,
     is_used: impl Fn(&Pool) -> bool,
-) -> Vec<Unused<'_, T>> {
-    let idle: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
+) -> Vec<UnusedSetting<'_, T>> {
+    let ignoring: Vec<_> = (cluster.gpu_pools().map(|(pool, _)| pool))
         .filter(|pool| !is_used(pool))
         .collect();
     let is_known = |pool: &Pool| !pool.gpus.is_unresolved();
-    let all_idle = idle.len() == cluster.gpu_pools().count() && cluster.pools.iter().all(is_known);
-    let of_cluster = pick(&cluster.config.stack).filter(|_| all_idle);
-    let of_cluster = of_cluster.zip(idle.first().copied());
-    let of_pools =
-        (idle.iter()).filter_map(|pool| Some((pick(&cluster.pool_in_file(pool).stack)?, *pool)));
+    let all_ignore =
+        ignoring.len() == cluster.gpu_pools().count() && cluster.pools.iter().all(is_known);
+    let of_cluster = setting_of(&cluster.config.stack).filter(|_| all_ignore);
+    let of_cluster = of_cluster.zip(ignoring.first().copied());
+    let of_pools = (ignoring.iter())
+        .filter_map(|pool| Some((setting_of(&cluster.pool_in_file(pool).stack)?, *pool)));
     (of_cluster.into_iter().chain(of_pools))
-        .map(|(written, pool)| Unused { written, pool })
+        .map(|(written, pool)| UnusedSetting { written, pool })
         .collect()
 }
 
 /// Deduplicates diagnostics by location: a setting that applies to many pools is reported once.
 #[derive(Default)]
-pub(super) struct Once {
+pub(super) struct ReportedSpans {
     seen: Vec<Span>,
 }
 
-impl Once {
+impl ReportedSpans {
     /// Whether the location has not been reported yet. A location that is not in the file is always new.
-    pub(super) fn is_new(&mut self, span: Span) -> bool {
+    pub(super) fn insert(&mut self, span: Span) -> bool {
         let is_new = !span.is_written() || !self.seen.contains(&span);
         self.seen.push(span);
         is_new
@@ -141,9 +144,9 @@ mod tests {
             start,
             end: 9,
         };
-        let mut once = Once::default();
-        assert!(once.is_new(span(1)) && once.is_new(span(2)));
-        assert!(!once.is_new(span(1)));
-        assert!(once.is_new(Span::NONE) && once.is_new(Span::NONE));
+        let mut once = ReportedSpans::default();
+        assert!(once.insert(span(1)) && once.insert(span(2)));
+        assert!(!once.insert(span(1)));
+        assert!(once.insert(Span::NONE) && once.insert(Span::NONE));
     }
 }

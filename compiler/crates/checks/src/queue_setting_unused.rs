@@ -5,10 +5,10 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// The setting that enables queues.
-const QUEUES: &str = "queueing: kueue";
+const ENABLE_QUEUES: &str = "queueing: kueue";
 
 /// The setting that enables weights.
-const FAIR: &str = "kueue: {fairSharing: true}";
+const ENABLE_FAIR_SHARING: &str = "kueue: {fairSharing: true}";
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,15 +45,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let is_fair = settings.is_some_and(|it| it.fair_sharing.value);
     let mut unused = Vec::new();
     if let Some(settings) = settings.filter(|_| !has_queues) {
-        unused.push(("kueue", settings.span, QUEUES));
+        unused.push(("kueue", settings.span, ENABLE_QUEUES));
     }
     for team in &cluster.teams {
         let lent = team
             .grants()
             .filter_map(|grant| grant.lend.filter(|_| !has_queues));
-        unused.extend(lent.map(|lend| ("lend", lend.span, QUEUES)));
+        unused.extend(lent.map(|lend| ("lend", lend.span, ENABLE_QUEUES)));
         if let Some(weight) = team.settings.weight.as_ref().filter(|_| !is_fair) {
-            unused.push(("weight", weight.span, FAIR));
+            unused.push(("weight", weight.span, ENABLE_FAIR_SHARING));
         }
     }
     for (key, span, required) in unused {

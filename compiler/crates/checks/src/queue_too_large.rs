@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Grant, Team, groups};
+use gpuc_model::{Cluster, Grant, Team, resource_groups};
 use gpuc_syntax::diag::{Code, Correction, Report, Reported, Severity};
 
 /// `maxItems` of `resourceGroups`.
-const GROUPS: usize = 16;
+const MAX_GROUPS: usize = 16;
 
 /// `maxItems` of `flavors`.
-const FLAVORS: usize = 64;
+const MAX_FLAVORS: usize = 64;
 
 /// `maxItems` of `coveredResources`.
-const RESOURCES: usize = 64;
+const MAX_RESOURCES: usize = 64;
 
 /// `maxItems` of a flavor's `tolerations`.
-const TAINTS: usize = 8;
+const MAX_TAINTS: usize = 8;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -74,10 +74,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .map(|it| it.pool)
         .collect();
     for pool in pools.into_iter().map(|index| &cluster.pools[index]) {
-        if let Some(ninth) = pool.tolerations.get(TAINTS) {
+        if let Some(ninth) = pool.tolerations.get(MAX_TAINTS) {
             let count = pool.tolerations.len();
             let message = format!(
-                "pool `{}` has {count} taints, and Kueue accepts {TAINTS}",
+                "pool `{}` has {count} taints, and Kueue accepts {MAX_TAINTS}",
                 pool.name
             );
             let span = ninth
@@ -103,14 +103,17 @@ fn check_team(team: &Team, report: &mut Report) -> Option<Reported> {
 fn check_grants(grants: &[&Grant], owner: &str, report: &mut Report) -> Option<Reported> {
     for (index, grant) in grants.iter().enumerate() {
         let so_far = grants[..=index].iter();
-        let groups = groups(so_far.map(|it| (it.pool, it.resource.as_str())));
+        let groups = resource_groups(so_far.map(|it| (it.pool, it.resource.as_str())));
         // CPU and memory form a separate group.
-        let excess = if groups.len() + 1 > GROUPS {
-            format!("more than {} resource groups", GROUPS - 1)
-        } else if groups.iter().any(|group| group.pools.len() > FLAVORS) {
-            format!("quotas of more than {FLAVORS} pools in one resource group")
-        } else if groups.iter().any(|group| group.resources.len() > RESOURCES) {
-            format!("quotas of more than {RESOURCES} resources in one resource group")
+        let excess = if groups.len() + 1 > MAX_GROUPS {
+            format!("more than {} resource groups", MAX_GROUPS - 1)
+        } else if groups.iter().any(|group| group.pools.len() > MAX_FLAVORS) {
+            format!("quotas of more than {MAX_FLAVORS} pools in one resource group")
+        } else if groups
+            .iter()
+            .any(|group| group.resources.len() > MAX_RESOURCES)
+        {
+            format!("quotas of more than {MAX_RESOURCES} resources in one resource group")
         } else {
             continue;
         };

@@ -1,19 +1,19 @@
 //! A pool cannot be used with Topology Aware Scheduling.
 
-use gpuc_kubernetes::names::key_problem;
+use gpuc_kubernetes::names::label_key_problem;
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::QueueTopology;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 /// `maxItems` of a Topology's `levels`.
-const LEVELS: usize = 16;
+const MAX_LEVELS: usize = 16;
 
 /// The label of the narrowest level that Kueue accepts.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -77,7 +77,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             check_pool(cluster, topology, name, report);
         }
     }
-    let counted = cluster.teams.iter().flat_map(Team::counted_anywhere);
+    let counted = cluster.teams.iter().flat_map(Team::unpinned_resources);
     for (name, _, span) in counted.filter(|(name, _, _)| *name != "pods") {
         let message = format!("a quota of `{name}` prevents topology-aware placement of jobs");
         report
@@ -90,17 +90,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let levels = &topology.levels;
     for (index, level) in levels.iter().enumerate() {
-        let message = if key_problem(level).is_some() {
+        let message = if label_key_problem(level).is_some() {
             format!("invalid label key `{level}` for a topology level")
-        } else if index == LEVELS {
+        } else if index == MAX_LEVELS {
             format!(
-                "`levels` has {} entries, and Kueue accepts {LEVELS}",
+                "`levels` has {} entries, and Kueue accepts {MAX_LEVELS}",
                 levels.len()
             )
         } else if levels[..index].contains(level) {
             format!("duplicate topology level `{level}`")
-        } else if level.value == HOSTNAME && index + 1 < levels.len() {
-            format!("`{HOSTNAME}` must be the last topology level")
+        } else if level.value == HOSTNAME_LABEL && index + 1 < levels.len() {
+            format!("`{HOSTNAME_LABEL}` must be the last topology level")
         } else {
             continue;
         };
@@ -126,7 +126,7 @@ fn check_pool(
         let message = format!("unknown pool `{name}`");
         report
             .diagnostic(&RULE.code, name.span, message)
-            .help(one_of(&names))
+            .help(one_of_help(&names))
             .emit();
         return;
     };

@@ -7,7 +7,7 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 /// The range of weights, as in the JSON schema.
-const WEIGHTS: RangeInclusive<u32> = 1..=1000;
+const WEIGHT_RANGE: RangeInclusive<u32> = 1..=1000;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -41,10 +41,10 @@ teams:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for weight in cluster.teams.iter().filter_map(|team| team.settings.weight) {
-        if !WEIGHTS.contains(&weight.value) {
+        if !WEIGHT_RANGE.contains(&weight.value) {
             let message = format!("the weight {weight} is out of range");
             let builder = report.diagnostic(&RULE.code, weight.span, message);
-            let (min, max) = (WEIGHTS.start(), WEIGHTS.end());
+            let (min, max) = (WEIGHT_RANGE.start(), WEIGHT_RANGE.end());
             builder
                 .help(format!("write a number between {min} and {max}"))
                 .emit();

@@ -80,14 +80,14 @@ fn check_team_quota(cluster: &Cluster, team: &Team, report: &mut Report) {
 
 fn check_namespace_quotas(cluster: &Cluster, team: &Team, report: &mut Report) {
     let quotas = &team.namespace_quotas;
-    for (index, own) in quotas.iter().enumerate() {
-        let name = &own.namespace;
+    for (index, entry) in quotas.iter().enumerate() {
+        let name = &entry.namespace;
         let team_quota = team.quota.as_ref().filter(|_| team.namespaces.len() == 1);
         let first = quotas[..index].iter().find(|it| it.namespace == *name);
         let first = first
             .map(|it| it.quota.span)
             .or(team_quota.map(|it| it.span));
-        let queued = job_quota_spans(&own.quota)
+        let queued = job_quota_spans(&entry.quota)
             .next()
             .filter(|_| cluster.has_queues());
         if let Some(first) = first {

@@ -36,9 +36,9 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for total in cluster.promises() {
+    for total in cluster.quota_totals() {
         let pool = &cluster.pools[total.pool];
-        let max = total.most();
+        let max = total.max_total();
         for (team, grant) in &total.grants {
             let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
             // Another rule reports guarantees beyond the capacity.
@@ -64,7 +64,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     .emit();
                 continue;
             }
-            let reachable = cluster.reachable(team, grant);
+            let reachable = cluster.max_reachable(team, grant);
             if reachable < limit.into() {
                 let message = format!(
                     "team `{}` cannot reach its limit of {limit} `{}` in pool `{}`",

@@ -2,7 +2,7 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Grant};
-use gpuc_syntax::diag::words::counted;
+use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -38,9 +38,9 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for total in cluster.promises() {
+    for total in cluster.quota_totals() {
         let pool = &cluster.pools[total.pool];
-        let (sum, max) = (total.guaranteed(), total.most());
+        let (sum, max) = (total.guaranteed(), total.max_total());
         if sum <= max || pool.settings.overcommit.value {
             continue;
         }
@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let message = format!(
             "teams are guaranteed {sum} {} `{}` of pool `{}`, which has at most {max}",
-            total.unit.words(),
+            total.unit.plural(),
             total.resource,
             pool.name
         );
@@ -66,7 +66,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let per_node = format!(
             "{} on each of {}",
             grant.per_node,
-            counted(nodes.max, "node")
+            pluralize(nodes.max, "node")
         );
         builder = builder.label(nodes.max_span, per_node);
         let others = total.grants.iter();
@@ -104,7 +104,7 @@ mod tests {
             "teams: [{name: a, quota: {gpus: [{pool: turns, shares: 3}]}}, {name: b, quota: {gpus: [{pool: turns, shares: 2}]}}]",
             &[&format!(
                 "teams are guaranteed 5 {} `nvidia.com/gpu.shared` of pool `turns`, which has at most 4",
-                Unit::Share.words()
+                Unit::Replica.plural()
             )],
         );
         check(

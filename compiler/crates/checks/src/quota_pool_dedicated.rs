@@ -68,7 +68,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn quota_of_another_teams_pool_is_found() {
@@ -80,7 +80,7 @@ mod tests {
                 teams: {teams}
                 "
             );
-            messages(&yaml, "GPUC2168")
+            messages_with_id(&yaml, "GPUC2168")
         };
         assert!(found("[{name: a, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}]").is_empty());
         assert!(found("[{name: b, quota: {gpus: [{pool: gpu, guaranteed: 0}]}}]").is_empty());

@@ -74,12 +74,12 @@ fn check_grant(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Repor
                 && cluster.are_counted_together(it, grant)
         })
     };
-    let others: Vec<_> = cluster
+    let uncovered_pools: Vec<_> = cluster
         .pools
         .iter()
-        .filter(|pool| cluster.is_counted_with(grant, pool) && !has_quota_of(pool.index))
+        .filter(|pool| cluster.counts_devices_of(grant, pool) && !has_quota_of(pool.index))
         .collect();
-    let Some(first) = others.first() else {
+    let Some(first) = uncovered_pools.first() else {
         return;
     };
     let pool = &cluster.pools[grant.pool];
@@ -93,7 +93,7 @@ fn check_grant(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Repor
         pool.name.span,
         format!("this pool advertises `{}`", grant.resource),
     );
-    for other in &others {
+    for other in &uncovered_pools {
         let text = if is_dra {
             format!(
                 "a ResourceClaim for `{}` may get GPUs of this pool",
@@ -104,13 +104,13 @@ fn check_grant(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Repor
         };
         builder = builder.label(other.name.span, text);
     }
-    let otherwise = if is_dra {
+    let alternative = if is_dra {
         "set `allocation: devicePlugin` and `queueing: kueue`"
     } else {
         "set `queueing: kueue`, or rename one pool's resource with `sharing`"
     };
     let help = format!(
-        "add an entry for `{}` if the team may use it; otherwise {otherwise}",
+        "add an entry for `{}` if the team may use it; otherwise {alternative}",
         first.name
     );
     builder.help(help).emit();
@@ -118,7 +118,7 @@ fn check_grant(cluster: &Cluster, team: &Team, grant: &Grant, report: &mut Repor
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{TEAMS, check_in, messages};
+    use crate::testing::{TEAMS, check_in, messages_with_id};
 
     #[track_caller]
     fn check(teams: &str, expected: &[&str]) {
@@ -158,7 +158,7 @@ mod tests {
                 teams: [{{name: a, quota: {{gpus: {teams}}}}}]
                 "
             );
-            messages(&yaml, "GPUC2160")
+            messages_with_id(&yaml, "GPUC2160")
         };
         assert_eq!(
             alike("[{pool: one, guaranteed: 1}]"),

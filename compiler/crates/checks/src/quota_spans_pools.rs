@@ -71,7 +71,7 @@ fn report_sum(cluster: &Cluster, team: &Team, counted_together: &[&Grant], repor
     let message = format!(
         "the quota of team `{}` is {sum} of `{resource}` in any of {}",
         team.name,
-        gpuc_syntax::diag::words::all(&names, "and")
+        gpuc_syntax::diag::phrases::quoted_conjunction(&names, "and")
     );
     let mut builder = report.diagnostic(&RULE.code, counted_together[0].span, message);
     for grant in counted_together {

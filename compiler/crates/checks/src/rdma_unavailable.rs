@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         let builder = report.diagnostic(&RULE.code, rdma.span, message);
-        let builder = builder.primary_label(refusal.why);
+        let builder = builder.primary_label(refusal.reason);
         let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn machines_without_rdma_are_found() {
@@ -73,7 +73,7 @@ mod tests {
                 nodePools: [{{{pool}, network: {{rdma: {{{rdma}: {{}}}}}}}}]
                 "
             );
-            messages(&yaml, "GPUC2119").len()
+            messages_with_id(&yaml, "GPUC2119").len()
         };
         assert_eq!(found("Standard_ND96isr_H100_v5", "infiniband"), 0);
         assert_eq!(found("Standard_HB176rs_v4", "infiniband"), 0);

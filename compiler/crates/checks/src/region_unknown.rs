@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     };
     let message = format!("unknown {} region `{region}`", facts.name);
     let builder = report.diagnostic(&RULE.code, location.span, message);
-    match words::nearest(region, facts.regions.iter().copied()) {
+    match phrases::closest_match(region, facts.regions.iter().copied()) {
         Some(similar) => {
             // A zone keeps its suffix.
             let corrected = location.replacen(region, similar, 1);
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
     use gpuc_clouds::CLOUDS;
 
     const POOL: &str = "nodePools: [{name: gpu, nodes: {count: 1}, gpu: {model: L4, perNode: 1}}]";
@@ -82,7 +82,7 @@ mod tests {
                 "esatus",
             ),
         ] {
-            let found = messages(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
+            let found = messages_with_id(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
             assert_eq!(found.len(), 1, "{cloud}");
             assert!(
                 found[0].ends_with(&format!("region `{region}`")),
@@ -100,7 +100,7 @@ mod tests {
             "azure: {subscription: s, resourceGroup: g, location: East US, cluster: {existing: {}}}",
             "onPrem: {context: us-esat-1}",
         ] {
-            let found = messages(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
+            let found = messages_with_id(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
             assert_eq!(found, [""; 0], "{cloud}");
         }
     }

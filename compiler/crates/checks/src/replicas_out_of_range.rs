@@ -37,13 +37,13 @@ nodePools:
 
 /// The maximum number of time-sliced replicas. The driver has no limit; more leave each replica little memory. Google
 /// has the same limit (GKE, "Share GPUs with multiple workloads using GPU time-sharing", 2026-11-21).
-const TIME_SLICES: u32 = 48;
+const MAX_TIME_SLICES: u32 = 48;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
         let (replicas, max, sharing_mode) = match pool.sharing.get() {
             Some(Sharing::TimeSlicing { replicas, .. }) => {
-                (replicas, TIME_SLICES, "with time-slicing".to_owned())
+                (replicas, MAX_TIME_SLICES, "with time-slicing".to_owned())
             }
             Some(Sharing::Mps { replicas, .. }) if uses_nvidia_plugin(pool) => {
                 let max = gpus.model.mps_clients_nvidia_plugin();
@@ -64,7 +64,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let message = format!("a GPU cannot have {replicas} replicas");
         let builder = report.diagnostic(&RULE.code, replicas.span, message);
-        let builder = builder.label(gpus.chosen, "the GPU model");
+        let builder = builder.label(gpus.span, "the GPU model");
         let builder = builder.help(format!(
             "write a number from 2 to {max}, the maximum {sharing_mode}"
         ));
@@ -86,7 +86,7 @@ fn uses_nvidia_plugin(pool: &Pool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(model: &str, plugin: &str, sharing: &str, wrong: bool) {
@@ -103,7 +103,7 @@ mod tests {
             "
         );
         assert_eq!(
-            messages(&yaml, "GPUC2022").len(),
+            messages_with_id(&yaml, "GPUC2022").len(),
             usize::from(wrong),
             "{model} {sharing}"
         );

@@ -2,9 +2,9 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use super::reserved;
+use super::shared_reservations;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,8 +46,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for shared in reserved::all(cluster) {
-        let needed = shared.sum(|nodes| nodes.min);
+    for shared in shared_reservations::find_shared_reservations(cluster) {
+        let needed = shared.sum_nodes(|nodes| nodes.min);
         let count = shared.count;
         let last = shared.pools.iter().rfind(|(_, nodes)| nodes.min > 0);
         let Some((pool, nodes)) = last.filter(|_| needed > u64::from(count.value)) else {
@@ -56,14 +56,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!(
             "reservation `{}` contains {}, but its pools need {needed}",
             shared.id,
-            words::counted(count.value, "machine"),
+            phrases::pluralize(count.value, "machine"),
         );
         let help = "lower `nodes` of one of the pools, or correct `count`, the size of the whole reservation";
         report
             .diagnostic(&RULE.code, nodes.min_span, message)
             .primary_label(format!(
                 "in addition to the nodes of {}",
-                shared.others(pool)
+                shared.other_pool_names(pool)
             ))
             .label(count.span, "the size of the reservation")
             .help(help)
@@ -73,23 +73,23 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
-    const SERVE: &str = "  - {name: serve, machine: p5.48xlarge, nodes: {count: 2}, zones: [us-east-1a], \
+    const SERVE_POOL: &str = "  - {name: serve, machine: p5.48xlarge, nodes: {count: 2}, zones: [us-east-1a], \
                          capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 3}}}\n";
 
-    fn found(second: &str) -> Vec<String> {
+    fn overfilled_messages(second: &str) -> Vec<String> {
         let head = "cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\
                     autoscaler: clusterAutoscaler\nnodePools:\n";
-        let first = SERVE.replace("name: serve", "name: train");
-        messages(&format!("{head}{first}{second}"), "GPUC2126")
+        let first = SERVE_POOL.replace("name: serve", "name: train");
+        messages_with_id(&format!("{head}{first}{second}"), "GPUC2126")
     }
 
     /// One name refers to a separate reservation for each machine type and zone. The largest `count` applies.
     #[test]
     fn pools_share_by_id_machine_type_and_zone() {
         assert_eq!(
-            found(SERVE),
+            overfilled_messages(SERVE_POOL),
             ["reservation `cr-0123456789abcdef0` contains 3 machines, but its pools need 4"]
         );
         for (from, to) in [
@@ -99,8 +99,12 @@ mod tests {
             ("count: 3}", "count: 4}"),
             ("nodes: {count: 2}", "nodes: {min: 0, max: 2}"),
         ] {
-            let other = SERVE.replace(from, to);
-            assert!(found(&other).is_empty(), "{to}: {:?}", found(&other));
+            let other = SERVE_POOL.replace(from, to);
+            assert!(
+                overfilled_messages(&other).is_empty(),
+                "{to}: {:?}",
+                overfilled_messages(&other)
+            );
         }
     }
 }

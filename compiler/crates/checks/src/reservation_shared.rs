@@ -2,9 +2,9 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use super::reserved;
+use super::shared_reservations;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,8 +48,11 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for shared in reserved::all(cluster) {
-        let (min, max) = (shared.sum(|nodes| nodes.min), shared.sum(|nodes| nodes.max));
+    for shared in shared_reservations::find_shared_reservations(cluster) {
+        let (min, max) = (
+            shared.sum_nodes(|nodes| nodes.min),
+            shared.sum_nodes(|nodes| nodes.max),
+        );
         let size = shared.count;
         let count = u64::from(size.value);
         let Some((pool, nodes)) = shared.pools.last().filter(|_| min <= count && max > count)
@@ -59,13 +62,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!(
             "reservation `{}` contains {}, but its pools may grow to {max}",
             shared.id,
-            words::counted(size.value, "machine"),
+            phrases::pluralize(size.value, "machine"),
         );
         let builder = report.diagnostic(&RULE.code, nodes.max_span, message);
         let builder = builder
             .primary_label(format!(
                 "in addition to the nodes of {}",
-                shared.others(pool)
+                shared.other_pool_names(pool)
             ))
             .label(size.span, "the size of the reservation");
         let help =

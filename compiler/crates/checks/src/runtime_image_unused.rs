@@ -5,8 +5,8 @@ use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::{Allocation, DevicePlugin};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
-use super::queries::unused;
+use super::messages::keyword;
+use super::queries::unused_settings;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,7 +35,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let runs = |pool: &Pool| pool.is_advertised_by(DevicePlugin::Gpuc);
-    for unused in unused(cluster, |stack| stack.runtime_image.as_ref(), runs) {
+    for unused in unused_settings(cluster, |stack| stack.runtime_image.as_ref(), runs) {
         let message = "`runtimeImage` has no effect: gpuc-runtime is not used here";
         let builder = report.diagnostic(&RULE.code, unused.written.span, message);
         let builder = match unused.pool.allocation.value {
@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "the GPUs are allocated through DRA",
             ),
             Allocation::DevicePlugin => {
-                let plugin = format!("`{}` advertises the GPUs", word(&unused.pool.plugin));
+                let plugin = format!("`{}` advertises the GPUs", keyword(&unused.pool.plugin));
                 builder.label(unused.pool.plugin.span, plugin)
             }
         };

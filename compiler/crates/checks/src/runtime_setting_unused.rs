@@ -6,8 +6,8 @@ use gpuc_schema::Span;
 use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
-use super::queries::unused;
+use super::messages::keyword;
+use super::queries::unused_settings;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,14 +47,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report_unused(pool, "placement", placement.span, report);
         }
     }
-    for unused in unused(cluster, |stack| stack.node_labels.as_ref(), runs) {
+    for unused in unused_settings(cluster, |stack| stack.node_labels.as_ref(), runs) {
         report_unused(unused.pool, "nodeLabels", unused.written.span, report);
     }
 }
 
 fn report_unused(pool: &Pool, key: &str, span: Span, report: &mut Report) {
     let message = format!("`{key}` has no effect: gpuc-runtime is not used here");
-    let plugin = format!("`{}` advertises the GPUs", word(&pool.plugin));
+    let plugin = format!("`{}` advertises the GPUs", keyword(&pool.plugin));
     report
         .diagnostic(&RULE.code, span, message)
         .label(pool.plugin.span, plugin)
@@ -64,7 +64,7 @@ fn report_unused(pool: &Pool, key: &str, span: Span, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn cluster_setting_is_unused_without_gpuc_runtime() {
@@ -82,7 +82,7 @@ mod tests {
                   - {{name: b, gpu: {{model: L4, perNode: 1}}, hosts: [b], nodes: {{count: 1}}, stack: {{devicePlugin: {plugin}}}}}
                 "
             );
-            messages(&yaml, "GPUC2065")
+            messages_with_id(&yaml, "GPUC2065")
         };
         let placement = "`placement` has no effect: gpuc-runtime is not used here";
         assert_eq!(

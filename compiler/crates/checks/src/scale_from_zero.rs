@@ -1,11 +1,11 @@
 //! The autoscaler cannot predict the resources of an empty pool's nodes.
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Offer};
+use gpuc_model::{AdvertisedResource, Cluster};
 use gpuc_schema::config::{Autoscaler, DevicePlugin};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::GPU;
+use super::queries::GPU_RESOURCE;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         // If the cloud both advertises and scales, its autoscaler knows the resources.
         let is_cloud_managed = pool.plugin.value == DevicePlugin::Cloud
             && cluster.autoscaler.value == Autoscaler::Managed;
-        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.offers.get()) else {
+        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.advertised.get()) else {
             continue;
         };
         if is_cloud_managed || nodes.min > 0 {
@@ -67,7 +67,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, nodes.min_span, message)
             .primary_label(misprediction)
             .label(pool.sharing_span, "this shares the GPUs")
-            .label(gpus.chosen, "the machine type")
+            .label(gpus.span, "the machine type")
             .help("write `min: 1`")
             .replace(nodes.min_span, "1")
             .emit();
@@ -75,13 +75,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The first resource of a new node that the autoscaler predicts incorrectly, described.
-fn misprediction(offers: &[Offer], reported: u32) -> Option<String> {
-    let is_mispredicted = |offer: &&Offer| offer.resource != GPU || offer.per_node != reported;
+fn misprediction(offers: &[AdvertisedResource], reported: u32) -> Option<String> {
+    let is_mispredicted =
+        |offer: &&AdvertisedResource| offer.resource != GPU_RESOURCE || offer.per_node != reported;
     let offer = offers.iter().find(is_mispredicted)?;
-    let Offer {
+    let AdvertisedResource {
         resource, per_node, ..
     } = offer;
-    Some(if resource != GPU || reported == 0 {
+    Some(if resource != GPU_RESOURCE || reported == 0 {
         format!(
             "the autoscaler predicts that a new node has no `{resource}`: it never adds the first"
         )
@@ -98,7 +99,7 @@ mod tests {
     use gpuc_syntax::node::Origin;
 
     fn check(offers: &[(&str, u32)], reported: u32, expected: Option<&str>) {
-        let offer = |(resource, per_node): &(&str, u32)| Offer {
+        let offer = |(resource, per_node): &(&str, u32)| AdvertisedResource {
             resource: (*resource).to_owned(),
             per_node: *per_node,
             origin: Origin::Inherited,

@@ -2,11 +2,11 @@
 
 use gpuc_schema::config::{Deployment, Task, Workload};
 
-use gpuc_kubernetes::rolling_update::{Usual, needs_room};
+use gpuc_kubernetes::rolling_update::{RollingUpdateDefaults, needs_extra_capacity};
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::contention::loads;
-use gpuc_model::scheduling::{Load, crowded, spent};
-use gpuc_model::{Cluster, GpuAsk};
+use gpuc_model::scheduling::contention::running_workloads;
+use gpuc_model::scheduling::{RunningWorkload, exceeded_quotas, find_over_capacity};
+use gpuc_model::{Cluster, PodGpuRequest};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
@@ -51,7 +51,9 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let services = loads(cluster).into_iter().filter(|load| load.lasts);
+    let services = running_workloads(cluster)
+        .into_iter()
+        .filter(|load| load.is_long_running);
     let services: Vec<_> = services.collect();
     for (index, load) in services.iter().enumerate() {
         let Some(workload) = load.workload else {
@@ -60,14 +62,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(Task::Deployment(deployment)) = workload.task() else {
             continue;
         };
-        if !surges_only(workload, deployment) {
+        if !surges_without_deleting(workload, deployment) {
             continue;
         }
         let mut rolling = services.clone();
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
-        let Some((span, reason)) = exhausted(cluster, &services, &rolling, index) else {
+        let Some((span, reason)) = exhausted_capacity(cluster, &services, &rolling, index) else {
             continue;
         };
         let name = &workload.name;
@@ -82,56 +84,56 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The quota or pool that is exhausted by one more pod of a service, although all services fit without it.
-fn exhausted(
+fn exhausted_capacity(
     cluster: &Cluster,
-    services: &[Load<'_>],
-    rolling: &[Load<'_>],
+    services: &[RunningWorkload<'_>],
+    rolling: &[RunningWorkload<'_>],
     index: usize,
 ) -> Option<(Span, String)> {
     let team = services[index].team;
     if let Some(team) = team.and_then(|name| cluster.team(name)) {
         let contains_service = |loads: &[usize]| loads.contains(&index);
-        let is_of_team = |load: &Load<'_>| load.team == Some(team.name.as_str());
+        let is_of_team = |load: &RunningWorkload<'_>| load.team == Some(team.name.as_str());
         // The service with all others of its team, and alone: the usage of several excludes that of one alone.
-        let several = (0..services.len()).filter(|other| is_of_team(&services[*other]));
-        for group in [several.collect(), vec![index]] {
-            let exceeded = |loads: &[Load<'_>]| {
+        let services_of_team = (0..services.len()).filter(|other| is_of_team(&services[*other]));
+        for group in [services_of_team.collect(), vec![index]] {
+            let exceeded = |loads: &[RunningWorkload<'_>]| {
                 let loads: Vec<_> = group.iter().map(|index| &loads[*index]).collect();
-                let mut found = spent(cluster, team, &loads);
+                let mut found = exceeded_quotas(cluster, team, &loads);
                 for spent in &mut found {
-                    spent.loads = spent.loads.iter().map(|index| group[*index]).collect();
+                    spent.workloads = spent.workloads.iter().map(|index| group[*index]).collect();
                 }
-                found.retain(|spent| contains_service(&spent.loads));
+                found.retain(|spent| contains_service(&spent.workloads));
                 found
             };
             if !exceeded(services).is_empty() {
                 return None;
             }
             if let Some(spent) = exceeded(rolling).first() {
-                let span = spent.places.first().copied().unwrap_or(team.name.span);
+                let span = spent.spans.first().copied().unwrap_or(team.name.span);
                 let reason = format!(
                     "the team's services use all of this quota: {}",
-                    spent.what.words(spent.has)
+                    spent.resource.format_amount(spent.limit)
                 );
                 return Some((span, reason));
             }
         }
     }
-    if !crowded(cluster, services).is_empty() {
+    if !find_over_capacity(cluster, services).is_empty() {
         return None;
     }
-    let over_capacity = crowded(cluster, rolling);
-    let crowd = over_capacity
+    let over_capacity = find_over_capacity(cluster, rolling);
+    let overload = over_capacity
         .iter()
-        .find(|crowd| crowd.loads.contains(&index))?;
-    let pool = crowd.pools.first()?;
+        .find(|crowd| crowd.workloads.contains(&index))?;
+    let pool = overload.pools.first()?;
     let reason = "the services use all nodes of this pool".to_owned();
     Some((pool.name.span, reason))
 }
 
 /// Whether a rolling update of the deployment only creates new pods before it deletes old ones.
-fn surges_only(workload: &Workload, it: &Deployment) -> bool {
-    let patch = Node::passed(&workload.patch);
+fn surges_without_deleting(workload: &Workload, it: &Deployment) -> bool {
+    let patch = Node::from_fragment(&workload.patch);
     let spec = patch.get("spec");
     let strategy = spec.and_then(|spec| spec.get("strategy"));
     let pods = match &it.autoscaling {
@@ -139,20 +141,20 @@ fn surges_only(workload: &Workload, it: &Deployment) -> bool {
         None => it.replicas.value,
     };
     // With GPUs, gpuc sets `maxSurge` 0 and `maxUnavailable` 1.
-    let usual = if GpuAsk::of(Task::Deployment(it)).is_some() {
-        Usual {
-            surges: false,
-            may_lack: true,
+    let usual = if PodGpuRequest::for_task(Task::Deployment(it)).is_some() {
+        RollingUpdateDefaults {
+            allows_surge: false,
+            allows_unavailable: true,
         }
     } else {
-        Usual::of_kubernetes(pods.into())
+        RollingUpdateDefaults::kubernetes_defaults(pods.into())
     };
-    needs_room(strategy, pods, &usual)
+    needs_extra_capacity(strategy, pods, &usual)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(quota: &str, workloads: &str, expected: &[&str]) {
@@ -166,7 +168,11 @@ mod tests {
             workloads: [{workloads}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2209"), expected, "{quota} {workloads}");
+        assert_eq!(
+            messages_with_id(&yaml, "GPUC2209"),
+            expected,
+            "{quota} {workloads}"
+        );
     }
 
     fn service(name: &str, keys: &str, patch: &str) -> String {

@@ -1,7 +1,7 @@
 //! The services on a pool need more nodes than its maximum.
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{contention, crowded};
+use gpuc_model::scheduling::{contention, find_over_capacity};
 use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
@@ -41,14 +41,17 @@ workloads:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     // Pods that do not fit here may fit on a pool with unresolved resources.
-    let is_unresolved = |pool: &Pool| pool.gpus.is_unresolved() || pool.offers.is_unresolved();
+    let is_unresolved = |pool: &Pool| pool.gpus.is_unresolved() || pool.advertised.is_unresolved();
     if cluster.pools.iter().any(is_unresolved) {
         return;
     }
-    let loads = contention::loads(cluster);
-    let services: Vec<_> = loads.into_iter().filter(|load| load.lasts).collect();
-    for over_capacity in crowded(cluster, &services) {
-        contention::diagnostic(&over_capacity, &RULE.code, &services, report).emit();
+    let loads = contention::running_workloads(cluster);
+    let services: Vec<_> = loads
+        .into_iter()
+        .filter(|load| load.is_long_running)
+        .collect();
+    for over_capacity in find_over_capacity(cluster, &services) {
+        contention::over_capacity_diagnostic(&over_capacity, &RULE.code, &services, report).emit();
     }
 }
 

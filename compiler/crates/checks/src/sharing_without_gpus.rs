@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::cloud::shares;
+use gpuc_model::cloud::has_sharing_setting;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -40,7 +40,9 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        if !shares(cluster.pool_in_file(pool)) || !matches!(pool.gpus.get(), Some(None)) {
+        if !has_sharing_setting(cluster.pool_in_file(pool))
+            || !matches!(pool.gpus.get(), Some(None))
+        {
             continue;
         }
         let message = format!("pool `{}` has no GPUs to share", pool.name);

@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if !matches!(pool.gpus.get(), Some(None)) {
             continue;
         }
-        let Some(span) = first_key(&cluster.pool_in_file(pool).stack) else {
+        let Some(span) = first_key_span(&cluster.pool_in_file(pool).stack) else {
             continue;
         };
         let message = format!("`stack` has no effect: pool `{}` has no GPUs", pool.name);
@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The location of the first setting in a `stack`.
-fn first_key(stack: &Stack) -> Option<Span> {
+fn first_key_span(stack: &Stack) -> Option<Span> {
     let extras = stack.extras.iter().flatten();
     let first_extra = extras.map(|extra| extra.span).next();
     let text = |written: &Option<Spanned<String>>| written.as_ref().map(|text| text.span);

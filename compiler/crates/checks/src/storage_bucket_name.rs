@@ -34,7 +34,7 @@ nodePools:
 
 /// Whether a bucket name consists of lower-case letters, digits, `-`, `_` and `.`:
 /// <https://cloud.google.com/storage/docs/buckets#naming> (from memory).
-fn is_bucket(name: &str) -> bool {
+fn is_bucket_name(name: &str) -> bool {
     let plain =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     (3..=222).contains(&name.len()) && name.bytes().all(plain)
@@ -57,15 +57,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     .emit();
             }
         }
-        if !is_bucket(&bucket.bucket) {
+        if !is_bucket_name(&bucket.bucket) {
             let message = format!("invalid bucket name `{}`", bucket.bucket);
             report
                 .diagnostic(&RULE.code, bucket.bucket.span, message)
                 .help("write only the name of the bucket, such as `acme-datasets`")
                 .emit();
         }
-        let mut before = storage.buckets[..index].iter();
-        if let Some(first) = before.find(|it| it.name.value == bucket.name.value) {
+        let mut previous = storage.buckets[..index].iter();
+        if let Some(first) = previous.find(|it| it.name.value == bucket.name.value) {
             let message = format!("duplicate volume name `{}`", bucket.name);
             report
                 .diagnostic(&RULE.code, bucket.name.span, message)

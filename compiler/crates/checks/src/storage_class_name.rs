@@ -42,15 +42,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let built_in = facts.storage.map_or(&[][..], |storage| storage.classes);
     for (index, class) in storage.classes.iter().enumerate() {
         let name = &class.name;
-        let mut before = storage.classes[..index].iter();
-        let (message, first) = if !is_subdomain(name) {
+        let mut previous = storage.classes[..index].iter();
+        let (message, first) = if !is_class_name(name) {
             (format!("invalid storage class name `{name}`"), None)
         } else if built_in.contains(&name.as_str()) {
             (
                 format!("{} already has a storage class `{name}`", facts.name),
                 None,
             )
-        } else if let Some(other) = before.find(|other| other.name.value == name.value) {
+        } else if let Some(other) = previous.find(|other| other.name.value == name.value) {
             (
                 format!("duplicate storage class name `{name}`"),
                 Some(other.name.span),
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Source: <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>, RFC 1123 subdomains, 2026-11-21.
-fn is_subdomain(name: &str) -> bool {
+fn is_class_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let bytes = label.as_bytes();
@@ -87,10 +87,10 @@ mod tests {
     #[test]
     fn subdomains() {
         for name in ["fast", "a.b-c", "0"] {
-            assert!(is_subdomain(name), "{name}");
+            assert!(is_class_name(name), "{name}");
         }
         for name in ["", "Fast", "-a", "a-", "a..b", "a_b", "a b"] {
-            assert!(!is_subdomain(name), "{name}");
+            assert!(!is_class_name(name), "{name}");
         }
     }
 }

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -52,7 +52,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("unknown storage class `{default}`");
         report
             .diagnostic(&RULE.code, default.span, message)
-            .help(one_of(&names))
+            .help(one_of_help(&names))
             .emit();
     }
 }

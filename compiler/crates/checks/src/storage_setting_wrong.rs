@@ -49,16 +49,21 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .iter()
         .flat_map(|storage| &storage.classes)
     {
-        let Some(volumes) = facts.volumes(&class.volumes.value) else {
+        let Some(volumes) = facts.volume_type(&class.volumes.value) else {
             continue;
         };
-        for (key, parameter, written) in settings(class, volumes) {
+        for (key, parameter, written) in volume_settings(class, volumes) {
             let (message, help) = match (parameter, written) {
                 (None, Some(_)) => (
                     format!("volumes of type `{}` do not support `{key}`", volumes.name),
                     format!("remove `{key}`"),
                 ),
-                (Some(Parameter { needed: true, .. }), None) => (
+                (
+                    Some(Parameter {
+                        is_required: true, ..
+                    }),
+                    None,
+                ) => (
                     format!("volumes of type `{}` require `{key}`", volumes.name),
                     format!("set `{key}`"),
                 ),
@@ -74,7 +79,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Each setting with the type's parameter and the location in the file.
-fn settings(
+fn volume_settings(
     class: &StorageClass,
     volumes: &VolumeType,
 ) -> Vec<(&'static str, Option<Parameter>, Option<Span>)> {

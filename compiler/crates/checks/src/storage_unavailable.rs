@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Volumes;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     for class in &storage.classes {
-        if volumes.volumes(&class.volumes.value).is_some() {
+        if volumes.volume_type(&class.volumes.value).is_some() {
             continue;
         }
         let (category, types, kind) = match &class.volumes.value {
@@ -63,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let types: Vec<_> = types.iter().map(|it| it.name).collect();
         report
             .diagnostic(&RULE.code, kind.span, message)
-            .help(one_of(&types))
+            .help(one_of_help(&types))
             .emit();
     }
 }

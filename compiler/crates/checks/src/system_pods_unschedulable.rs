@@ -57,9 +57,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .copied()
         .filter_map(repelling_taint)
         .collect();
-    let by_user = taints.iter().any(|taint| taint.set_by == SetBy::Gpuc);
+    let has_gpuc_taint = taints.iter().any(|taint| taint.set_by == SetBy::Gpuc);
     // A rule of the cloud reports pools whose only taints are set by the cloud.
-    if taints.len() < initial_pools.len() || !by_user {
+    if taints.len() < initial_pools.len() || !has_gpuc_taint {
         return;
     }
     let message = if karpenter_pools.is_empty() {
@@ -98,7 +98,7 @@ fn repelling_taint(pool: &Pool) -> Option<&PoolTaint> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::messages;
+    use super::super::testing::messages_with_id;
 
     #[test]
     fn karpenter_pool_does_not_count() {
@@ -112,7 +112,7 @@ mod tests {
                   - {{name: batch, machine: m7i.large, nodes: {{min: 0, max: 4}}}}
                 "#
             );
-            messages(&yaml, "GPUC2047")
+            messages_with_id(&yaml, "GPUC2047")
         };
         let taint = "{key: a, effect: NoSchedule}";
         let addons = "{key: CriticalAddonsOnly, effect: NoSchedule}";

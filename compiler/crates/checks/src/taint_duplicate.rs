@@ -5,7 +5,7 @@ use gpuc_model::{Cluster, DEDICATED_TO};
 use gpuc_schema::config::TaintEffect;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::word;
+use super::messages::keyword;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,8 +43,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         for (index, taint) in pool.user_taints.iter().enumerate() {
             let (key, effect) = (&taint.value.key, taint.value.effect.value);
-            let mut before = pool.user_taints[..index].iter().map(|taint| &taint.value);
-            let same = before.find(|other| other.key == *key && other.effect.value == effect);
+            let mut previous = pool.user_taints[..index].iter().map(|taint| &taint.value);
+            let same = previous.find(|other| other.key == *key && other.effect.value == effect);
             let dedicated = pool
                 .settings
                 .dedicated_to
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 }
                 (None, None) => continue,
             };
-            let effect = word(&effect);
+            let effect = keyword(&effect);
             let message = format!(
                 "duplicate taint `{key}` with effect `{effect}` in pool `{}`",
                 pool.name
@@ -73,11 +73,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn taints_with_the_same_key_and_effect_are_found() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {onPrem: {context: demo}}
             nodePools:

@@ -1,6 +1,6 @@
 //! A taint is invalid.
 
-use gpuc_kubernetes::names::{key_problem, value_problem};
+use gpuc_kubernetes::names::{label_key_problem, label_value_problem};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -35,8 +35,9 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for taint in cluster.pools.iter().flat_map(|pool| &pool.user_taints) {
         let taint = &taint.value;
-        let key = key_problem(&taint.key).map(|problem| (&taint.key, "key", problem));
-        let value = value_problem(&taint.value).map(|problem| (&taint.value, "value", problem));
+        let key = label_key_problem(&taint.key).map(|problem| (&taint.key, "key", problem));
+        let value =
+            label_value_problem(&taint.value).map(|problem| (&taint.value, "value", problem));
         for (text, part, problem) in key.into_iter().chain(value) {
             let message = format!("invalid taint {part} `{text}`");
             report

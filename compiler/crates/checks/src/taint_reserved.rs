@@ -39,7 +39,7 @@ nodePools:
 
 /// Taints of the node lifecycle and of cloud controllers:
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
-const RESERVED: &[&str] = &[
+const RESERVED_KEYS: &[&str] = &[
     "node.cloudprovider.kubernetes.io/shutdown",
     "node.cloudprovider.kubernetes.io/uninitialized",
     "node.kubernetes.io/disk-pressure",
@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let key = &taint.value.key;
             let manager = match key.as_str() {
                 STARTUP_TAINT => "gpuc",
-                key if RESERVED.contains(&key) => "the control plane",
+                key if RESERVED_KEYS.contains(&key) => "the control plane",
                 _ => continue,
             };
             let message = format!("the taint `{key}` is managed by {manager}");
@@ -72,11 +72,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn only_managed_taints_are_found() {
-        let found = messages(
+        let found = messages_with_id(
             "
             cloud: {onPrem: {context: demo}}
             nodePools:

@@ -41,10 +41,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let of_namespaces = team.namespace_quotas.iter().map(|it| &it.quota);
         for quota in of_team.chain(of_namespaces) {
             let written = [&quota.cpu, &quota.memory, &quota.storage];
-            for (what, written) in ["CPU cores", "memory", "storage"].into_iter().zip(written) {
+            for (resource, written) in ["CPU cores", "memory", "storage"].into_iter().zip(written) {
                 // A quota of 0 is valid.
                 let nonzero = written.as_ref().filter(|it| it.thousandths() != Some(0));
-                check_quantity(what, nonzero, report);
+                check_quantity(resource, nonzero, report);
             }
         }
         if let Some(limits) = &team.limits {
@@ -61,11 +61,11 @@ fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
     let requests = cpu_and_memory(Some(&team.default_request));
     let defaults = cpu_and_memory(limits.default.as_ref());
     let max = cpu_and_memory(limits.max.as_ref());
-    for (index, what) in ["CPU cores", "memory"].into_iter().enumerate() {
+    for (index, resource) in ["CPU cores", "memory"].into_iter().enumerate() {
         let all = [&requests[index], &defaults[index], &max[index]];
         let mut is_valid = true;
         for written in all.into_iter().flatten() {
-            is_valid &= check_quantity(what, Some(written), report);
+            is_valid &= check_quantity(resource, Some(written), report);
         }
         let names = ["defaultRequest", "default", "max"];
         let pairs = if all[1].is_some() {
@@ -77,12 +77,12 @@ fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
             .as_ref()
             .filter(|it| is_valid && it.span.is_written())
         {
-            check_against_quotas(team, what, request, report);
+            check_against_quotas(team, resource, request, report);
         }
-        for (less, more) in pairs.iter().filter(|_| is_valid) {
-            if let (Some(lower), Some(upper)) = (all[*less], all[*more]) {
-                let lower = Setting::new(names[*less], lower);
-                check_order(&lower, &Setting::new(names[*more], upper), report);
+        for (lower_index, upper_index) in pairs.iter().filter(|_| is_valid) {
+            if let (Some(lower), Some(upper)) = (all[*lower_index], all[*upper_index]) {
+                let lower = Setting::new(names[*lower_index], lower);
+                check_order(&lower, &Setting::new(names[*upper_index], upper), report);
             }
         }
     }
@@ -90,7 +90,7 @@ fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
 
 /// Reports a default request that exceeds the quota of a namespace: a container without requests must fit into it.
 fn check_against_quotas(team: &Team, what: &str, request: &Quantity, report: &mut Report) {
-    let quotas = (0..team.namespaces.len()).filter_map(|index| team.quota_of(index));
+    let quotas = (0..team.namespaces.len()).filter_map(|index| team.namespace_quota(index));
     let of_team = team.quota.as_ref();
     for quota in quotas.chain(of_team) {
         let limit = match what {

@@ -1,7 +1,7 @@
 //! A team's default container requests do not fit on any node.
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::What;
+use gpuc_model::scheduling::QuotaResource;
 use gpuc_model::{Amounts, Cluster, Pool, Quantity};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
@@ -39,8 +39,10 @@ teams:
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
         let Amounts { cpu, memory } = &team.default_request;
-        let allocatable_cpu = |pool: &Pool| cluster.room(pool).0.map(|room| room.left);
-        let allocatable_memory = |pool: &Pool| cluster.room(pool).1.map(|room| room.left);
+        let allocatable_cpu =
+            |pool: &Pool| cluster.node_capacity(pool).0.map(|room| room.allocatable);
+        let allocatable_memory =
+            |pool: &Pool| cluster.node_capacity(pool).1.map(|room| room.allocatable);
         let default = |what, quantity, unit| DefaultRequest {
             team: &team.name,
             what,
@@ -48,11 +50,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             unit,
         };
         if let Some(cpu) = cpu {
-            let default = default(What::Cpu, cpu, 1);
+            let default = default(QuotaResource::Cpu, cpu, 1);
             check_resource(cluster, &default, allocatable_cpu, report);
         }
         if let Some(memory) = memory {
-            let default = default(What::Memory, memory, 1000);
+            let default = default(QuotaResource::Memory, memory, 1000);
             check_resource(cluster, &default, allocatable_memory, report);
         }
     }
@@ -63,7 +65,7 @@ struct DefaultRequest<'t> {
     /// The name of the team.
     team: &'t str,
     /// The resource.
-    what: What,
+    what: QuotaResource,
     /// The requested quantity.
     quantity: &'t Quantity,
     /// The unit of allocatable amounts, in thousandths of the quantity's unit.
@@ -99,23 +101,23 @@ fn check_resource(
     }
     let message = format!(
         "the default request of team `{team}` does not fit on any node: {}",
-        what.words(requested)
+        what.format_amount(requested)
     );
-    let has = format!(
+    let label = format!(
         "a node of pool `{}` has {} allocatable",
         pool.name,
-        what.words(max)
+        what.format_amount(max)
     );
     report
         .diagnostic(&RULE.code, quantity.span, message)
-        .label(pool.name.span, has)
+        .label(pool.name.span, label)
         .help("lower it to the needs of a container that sets no requests")
         .emit();
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(pools: &str, limits: &str, expected: &[&str]) {
@@ -128,7 +130,7 @@ mod tests {
             teams: [{{name: t, limits: {{{limits}}}}}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2214"), expected, "{limits}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2214"), expected, "{limits}");
     }
 
     #[test]

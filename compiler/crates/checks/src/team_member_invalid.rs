@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn check_member(
     namespace: &str,
     member: &Spanned<Member>,
-    before: &[Spanned<Member>],
+    previous: &[Spanned<Member>],
     report: &mut Report,
 ) {
     let names = [&member.group, &member.user, &member.service_account];
@@ -72,13 +72,17 @@ fn check_member(
             .emit();
         return;
     };
-    let same = before.iter().find(|it| {
-        (&it.group, &it.user, account(it, namespace))
-            == (&member.group, &member.user, account(member, namespace))
+    let same = previous.iter().find(|it| {
+        (&it.group, &it.user, split_service_account(it, namespace))
+            == (
+                &member.group,
+                &member.user,
+                split_service_account(member, namespace),
+            )
     });
     let (message, help) = if name.trim().is_empty() {
         ("the name of a member is empty".to_owned(), "write the name")
-    } else if member.service_account.is_some() && !is_account(name) {
+    } else if member.service_account.is_some() && !is_service_account_name(name) {
         let message = format!("invalid service account name `{name}`");
         (message, "write namespace and name: `tools:ci`")
     } else if name.starts_with("system:") {
@@ -107,12 +111,12 @@ fn check_member(
 }
 
 /// A service account's namespace and name. The default namespace is the team's first one.
-fn account<'m>(member: &'m Member, namespace: &'m str) -> Option<(&'m str, &'m str)> {
+fn split_service_account<'m>(member: &'m Member, namespace: &'m str) -> Option<(&'m str, &'m str)> {
     let name = member.service_account.as_ref()?.as_str();
     Some(name.split_once(':').unwrap_or((namespace, name)))
 }
 
-fn is_account(name: &str) -> bool {
+fn is_service_account_name(name: &str) -> bool {
     match name.split_once(':') {
         Some((namespace, name)) => is_dns_label(namespace) && is_dns_subdomain(name),
         None => is_dns_subdomain(name),

@@ -40,10 +40,10 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let mut before: Vec<(&Spanned<String>, usize)> = Vec::new();
+    let mut seen: Vec<(&Spanned<String>, usize)> = Vec::new();
     for (team, index) in cluster.teams.iter().zip(0..) {
         for name in &team.namespaces {
-            let first = before.iter().find(|(other, _)| *other == name);
+            let first = seen.iter().find(|(other, _)| *other == name);
             // Another rule reports two teams of the same name.
             let is_default = cluster.config.teams[team.index].namespaces.is_empty();
             let problem = match first {
@@ -65,12 +65,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     };
                     Some((message, other.span, "remove one of the entries"))
                 }
-                None => owner(cluster, name).map(|owner| {
+                None => namespace_owner(cluster, name).map(|owner| {
                     let message = format!("the namespace `{name}` is used by {owner}");
                     (message, Span::NONE, "choose another name")
                 }),
             };
-            before.push((name, index));
+            seen.push((name, index));
             if let Some((message, first, help)) = problem {
                 report
                     .diagnostic(&RULE.code, name.span, message)
@@ -83,7 +83,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The owner of a namespace that a team cannot use.
-pub(super) fn owner(cluster: &Cluster, name: &str) -> Option<String> {
+pub(super) fn namespace_owner(cluster: &Cluster, name: &str) -> Option<String> {
     let controller = cluster.config.gitops.as_ref().map(|it| match &it.value {
         Gitops::Flux(flux) => &flux.namespace,
         Gitops::Argocd(argocd) => &argocd.namespace,

@@ -1,8 +1,8 @@
 //! A team's quota of CPU or memory exceeds the capacity of all pools.
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{What, limits};
-use gpuc_model::{Cluster, Pool, Room};
+use gpuc_model::scheduling::{QuotaResource, resource_limits};
+use gpuc_model::{Cluster, NodeCapacity, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -38,26 +38,26 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let cpu = total_allocatable(cluster, |pool| cluster.room(pool).0);
-    let memory = total_allocatable(cluster, |pool| cluster.room(pool).1);
+    let cpu = total_allocatable(cluster, |pool| cluster.node_capacity(pool).0);
+    let memory = total_allocatable(cluster, |pool| cluster.node_capacity(pool).1);
     for team in &cluster.teams {
-        for limit in limits(cluster, team) {
-            let has = match limit.what {
-                What::Cpu => cpu,
-                What::Memory => memory,
-                What::Device(_) | What::Pods | What::Storage => continue,
+        for limit in resource_limits(cluster, team) {
+            let capacity = match limit.resource {
+                QuotaResource::Cpu => cpu,
+                QuotaResource::Memory => memory,
+                QuotaResource::Device(_) | QuotaResource::Pods | QuotaResource::Storage => continue,
             };
-            let Some(has) = has.filter(|has| limit.has > *has) else {
+            let Some(capacity) = capacity.filter(|has| limit.amount > *has) else {
                 continue;
             };
             let message = format!(
                 "the quota of team `{}` exceeds the capacity of all pools: {}",
                 team.name,
-                limit.what.words(limit.has)
+                limit.resource.format_amount(limit.amount)
             );
             let label = format!(
                 "all pools have {} allocatable at their maximum node count",
-                limit.what.words(has)
+                limit.resource.format_amount(capacity)
             );
             report
                 .diagnostic(&RULE.code, limit.span, message)
@@ -71,18 +71,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// The allocatable amount of all nodes, if it is known for every pool.
 fn total_allocatable(
     cluster: &Cluster,
-    allocatable: impl Fn(&Pool) -> Option<Room>,
+    allocatable: impl Fn(&Pool) -> Option<NodeCapacity>,
 ) -> Option<u64> {
     cluster.pools.iter().try_fold(0_u64, |total, pool| {
         let nodes = u64::from(pool.nodes.get()?.max);
-        let amount = allocatable(pool)?.left.saturating_mul(nodes);
+        let amount = allocatable(pool)?.allocatable.saturating_mul(nodes);
         Some(total.saturating_add(amount))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(pool: &str, quota: &str, expected: &[&str]) {
@@ -95,7 +95,7 @@ mod tests {
             teams: [{{name: t, quota: {{{quota}}}}}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2215"), expected, "{quota}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2215"), expected, "{quota}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::contention::{self, Sum};
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -41,15 +41,15 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let loads = contention::loads(cluster);
-    for sum in Sum::of_services(cluster, &loads) {
+    let loads = contention::running_workloads(cluster);
+    for sum in ExceededByTeam::by_services(cluster, &loads) {
         sum.diagnostic(&RULE.code, &loads, report).emit();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(queueing: &str, workloads: &str, expected: &[&str]) {
@@ -64,7 +64,7 @@ mod tests {
             workloads: [{workloads}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2200"), expected, "{workloads}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2200"), expected, "{workloads}");
     }
 
     fn service(name: &str, pool: &str, keys: &str) -> String {
@@ -172,7 +172,7 @@ mod tests {
                 workloads: [{workloads}]
                 "
             );
-            messages(&yaml, id)
+            messages_with_id(&yaml, id)
         };
         let chat = service("chat", "ra", 3);
         let over = ["workload `chat` exceeds its team's quota of pods"];
@@ -202,7 +202,7 @@ mod tests {
                 workloads: [{workloads}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2200"), expected, "{workloads}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2200"), expected, "{workloads}");
         };
         let with = |name: &str, size: u32| {
             let volume =

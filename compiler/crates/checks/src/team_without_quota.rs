@@ -43,24 +43,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if cluster.has_queues() {
         return;
     }
-    let promises = cluster.promises();
+    let promises = cluster.quota_totals();
     for team in &cluster.teams {
         // Another rule reports a quota that cannot be enforced across several namespaces.
         if team.quota.as_ref().is_some_and(Quota::has_gpus) {
             continue;
         }
         let unlimited = (0..team.namespaces.len()).find(|index| {
-            let quota = team.quota_of(*index);
+            let quota = team.namespace_quota(*index);
             quota.is_none_or(|quota| !quota.has_gpus())
         });
         // Guarantees of another namespace of the same team count as well.
-        let mut others = promises.iter().flat_map(|it| &it.grants);
-        let other = others.find(|(_, grant)| grant.guaranteed.value > 0);
+        let mut grants = promises.iter().flat_map(|it| &it.grants);
+        let other = grants.find(|(_, grant)| grant.guaranteed.value > 0);
         if let Some((index, (other, grant))) = unlimited.zip(other) {
             let name = &team.namespaces[index];
             let message = format!(
                 "namespace `{name}` has no GPU quota and can take GPUs that `{}` is guaranteed",
-                holder(team, other, grant)
+                guarantee_holder(team, other, grant)
             );
             let builder = report.diagnostic(&RULE.code, name.span, message);
             let builder = builder.label(grant.span, "this guarantee is at risk");
@@ -72,9 +72,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The holder of a guarantee: another team, or another namespace of the same team.
-fn holder<'t>(team: &Team, other: &'t Team, grant: &Grant) -> &'t str {
-    let own = grant.namespace.filter(|_| other.index == team.index);
-    own.map_or(other.name.as_str(), |index| {
+fn guarantee_holder<'t>(team: &Team, other: &'t Team, grant: &Grant) -> &'t str {
+    let own_namespace = grant.namespace.filter(|_| other.index == team.index);
+    own_namespace.map_or(other.name.as_str(), |index| {
         other.namespaces[index].as_str()
     })
 }

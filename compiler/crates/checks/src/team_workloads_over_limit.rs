@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::contention::{self, Sum};
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -42,15 +42,15 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let loads = contention::loads(cluster);
-    for sum in Sum::of_everything(cluster, &loads) {
+    let loads = contention::running_workloads(cluster);
+    for sum in ExceededByTeam::by_all_workloads(cluster, &loads) {
         sum.diagnostic(&RULE.code, &loads, report).emit();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(queueing: &str, workloads: &str, expected: &[&str]) {
@@ -64,7 +64,7 @@ mod tests {
             workloads: [{workloads}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2201"), expected, "{workloads}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2201"), expected, "{workloads}");
     }
 
     fn job(name: &str, keys: &str) -> String {

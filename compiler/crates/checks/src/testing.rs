@@ -8,7 +8,7 @@ use gpuc_model::Registry;
 use gpuc_model::resolve::{Choices, resolve};
 use gpuc_syntax::decode;
 use gpuc_syntax::diag::{Code, Report};
-use gpuc_syntax::load::{Files, load};
+use gpuc_syntax::load::{MemoryFiles, load};
 use gpuc_syntax::source::Sources;
 
 use gpuc_model::check::check;
@@ -27,7 +27,7 @@ pub(crate) fn codes() -> Vec<&'static Code> {
 
 /// Builds a configuration from indented YAML without the common head.
 #[track_caller]
-pub(super) fn config(yaml: &str) -> Arc<GpuCluster> {
+pub(super) fn parse_config(yaml: &str) -> Arc<GpuCluster> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines = yaml.lines().filter(|line| !line.trim().is_empty());
     let min_indent = lines.clone().map(indent).min().unwrap_or_default();
@@ -36,18 +36,18 @@ pub(super) fn config(yaml: &str) -> Arc<GpuCluster> {
     let head = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
                 kubernetes: {version: \"1.34\"}\n";
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one("a.yaml", &format!("{head}{body}\n"));
+    let world = MemoryFiles::with_file("a.yaml", &format!("{head}{body}\n"));
     let loaded = load(&world, "a.yaml", &mut sources, &mut report);
-    let config = decode::cluster(&loaded[0].root, &mut report).expect("a cluster");
+    let config = decode::decode_cluster(&loaded[0].root, &mut report).expect("a cluster");
     Arc::new(config)
 }
 
 /// The messages of one code for a configuration.
 #[track_caller]
-pub(super) fn messages(yaml: &str, id: &str) -> Vec<String> {
+pub(super) fn messages_with_id(yaml: &str, id: &str) -> Vec<String> {
     let mut report = Report::default();
     let cluster = resolve(
-        config(yaml),
+        parse_config(yaml),
         &crate::testing::REGISTRY,
         &Choices::default(),
         &mut report,
@@ -61,7 +61,7 @@ pub(super) fn messages(yaml: &str, id: &str) -> Vec<String> {
 #[track_caller]
 pub(super) fn check_in(file: &str, id: &str, rest: &str, expected: &[&str]) {
     let yaml = file.replace("<rest>", rest);
-    assert_eq!(messages(&yaml, id), expected, "{rest}");
+    assert_eq!(messages_with_id(&yaml, id), expected, "{rest}");
 }
 
 /// A file with three pools. `<rest>` are its other keys.

@@ -1,6 +1,6 @@
 //! A text contains invisible characters or is too long.
 
-use gpuc_schema::config::texts;
+use gpuc_schema::config::all_texts;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
@@ -38,9 +38,9 @@ nodePools:
 const MAX_BYTES: usize = 4096;
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for text in texts(&cluster.config) {
+    for text in all_texts(&cluster.config) {
         let written = text.written;
-        let hidden = written.chars().find(|c| is_hidden(*c, text.many_lines));
+        let hidden = written.chars().find(|c| is_hidden(*c, text.is_multiline));
         let (message, help) = if let Some(hidden) = hidden {
             let message = format!(
                 "a text contains the invisible character U+{:04X}",
@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 message,
                 "remove the character: reviewers cannot see it".to_owned(),
             )
-        } else if written.len() > MAX_BYTES && !text.many_lines {
+        } else if written.len() > MAX_BYTES && !text.is_multiline {
             let message = format!(
                 "a text of {} characters is too long",
                 written.chars().count()
@@ -67,13 +67,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Whether a character is invisible, or changes how other characters are displayed.
-fn is_hidden(c: char, many_lines: bool) -> bool {
+fn is_hidden(c: char, is_multiline: bool) -> bool {
     let is_break = matches!(c, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     let directions =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let zero_width = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}');
     if is_break {
-        !many_lines
+        !is_multiline
     } else {
         c.is_control() || directions || zero_width
     }

@@ -41,14 +41,14 @@ nodePools:"),
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut report_unbound = |class: Option<&Spanned<String>>, span: Span, volumes: &str| {
-        let Some(unbound) = cluster.unbound(class.map(|it| it.as_str())) else {
+        let Some(unbound) = cluster.unbound_reason(class.map(|it| it.as_str())) else {
             return;
         };
         let primary = class.map_or(span, |it| it.span);
         let message = format!("{volumes} cannot be provisioned: {unbound}");
         report
             .diagnostic(&RULE.code, primary, message)
-            .help(cluster.binding(&unbound))
+            .help(cluster.unbound_help(&unbound))
             .emit();
     };
     if let Some(hub) = cluster.jupyter_hub()
@@ -79,16 +79,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// `singleuser.storage` (`type: dynamic`).
 fn claimed_volumes(cluster: &Cluster, hub: &JupyterHub) -> Option<&'static str> {
     let values = chart_values(cluster, "jupyterhub");
-    let at = |path: &[&str]| values.and_then(|values| values.at(path));
-    let is_default = |path: &[&str], kind: &str| match at(path).map(|it| &it.value) {
+    let value_at = |path: &[&str]| values.and_then(|values| values.get_path(path));
+    let is_default = |path: &[&str], kind: &str| match value_at(path).map(|it| &it.value) {
         None => true,
         Some(Fragment::Text(text)) => text == kind,
         Some(_) => false,
     };
     let hub_claims = is_default(&["hub", "db", "type"], "sqlite-pvc")
-        && at(&["hub", "db", "pvc", "storageClassName"]).is_none();
+        && value_at(&["hub", "db", "pvc", "storageClassName"]).is_none();
     let users_claim = is_default(&["singleuser", "storage", "type"], "dynamic")
-        && at(&["singleuser", "storage", "dynamic", "storageClass"]).is_none()
+        && value_at(&["singleuser", "storage", "dynamic", "storageClass"]).is_none()
         && !hub.profiles.is_empty();
     match (hub_claims, users_claim) {
         (true, true) => Some("the volumes of the hub and of its users"),
@@ -102,7 +102,7 @@ fn claimed_volumes(cluster: &Cluster, hub: &JupyterHub) -> Option<&'static str> 
 mod tests {
     use gpuc_model::Unbound;
 
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(cluster: &str, more: &str, expected: &[&str]) {
@@ -114,10 +114,10 @@ mod tests {
             {more}
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2216"), expected, "{more}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2216"), expected, "{more}");
     }
 
-    fn job(claim: &str) -> String {
+    fn job_with_claim(claim: &str) -> String {
         format!(
             "workloads: [{{name: a, job: {{image: 'a:1', volumes: [{{name: v, mountPath: /v, \
              from: {{claim: {{sizeGiB: 1{claim}}}}}}}]}}}}]"
@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn claim_without_a_class_needs_a_default() {
         let none = format!("volume `v` cannot be provisioned: {NO_DEFAULT}");
-        check("create: {}", &job(""), &[&none]);
-        check("create: {}", &job(", class: mine"), &[]);
-        check("existing: {name: demo}", &job(""), &[]);
-        let with = |end: &str| format!("{CLASS}{end}\n            {}", job(""));
+        check("create: {}", &job_with_claim(""), &[&none]);
+        check("create: {}", &job_with_claim(", class: mine"), &[]);
+        check("existing: {name: demo}", &job_with_claim(""), &[]);
+        let with = |end: &str| format!("{CLASS}{end}\n            {}", job_with_claim(""));
         check("create: {}", &with("}"), &[&none]);
         check("create: {}", &with(", default: fast}"), &[]);
     }
@@ -145,8 +145,8 @@ mod tests {
             addon: "aws-ebs-csi-driver",
         };
         let none = format!("volume `v` cannot be provisioned: {no_driver}");
-        check("create: {}", &job(", class: gp2"), &[&none]);
-        let with = format!("{CLASS}}}\n            {}", job(", class: gp2"));
+        check("create: {}", &job_with_claim(", class: gp2"), &[&none]);
+        let with = format!("{CLASS}}}\n            {}", job_with_claim(", class: gp2"));
         check("create: {}", &with, &[]);
     }
 

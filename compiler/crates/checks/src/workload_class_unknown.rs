@@ -5,10 +5,10 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::VolumeFrom;
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -86,7 +86,7 @@ fn check_class(
     }
     let message = format!("unknown {kind} `{name}`");
     let mut builder = report.diagnostic(&RULE.code, name.span, message);
-    let similar = nearest(name, names.iter().copied());
+    let similar = closest_match(name, names.iter().copied());
     let mut found = known.iter().filter(|it| Some(it.as_str()) == similar);
     if let Some(found) = found.next() {
         builder = builder.label(found.span, "a class with a similar name");
@@ -94,14 +94,14 @@ fn check_class(
     let help = match similar {
         Some(similar) => format!("did you mean `{similar}`?"),
         None if names.is_empty() => "correct the names of the classes in the file first".to_owned(),
-        None => one_of(&names),
+        None => one_of_help(&names),
     };
     builder.help(help).emit();
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(lists: &str, workload: &str, expected: &[&str]) {
@@ -114,7 +114,7 @@ mod tests {
             {lists}
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2198"), expected, "{workload}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2198"), expected, "{workload}");
     }
 
     #[test]

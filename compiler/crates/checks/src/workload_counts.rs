@@ -4,10 +4,10 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Task;
 
 /// The maximum of most integer fields of Kubernetes, and of user and group ids.
-pub(super) const LARGEST: u32 = 2_147_483_647;
+pub(super) const MAX_INT32: u32 = 2_147_483_647;
 
 /// The counts of a task that must not be 0, with their keys.
-pub(super) fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
+pub(super) fn positive_counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
     let mut counts = Vec::new();
     counts.extend(task.nodes().map(|it| ("nodes", *it)));
     let key = if task.nodes().is_some() {
@@ -66,8 +66,8 @@ pub(super) fn counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
 }
 
 /// All counts of a task, with their keys: those that Kubernetes stores in a signed 32-bit integer.
-pub(super) fn numbers(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
-    let mut numbers = counts(task);
+pub(super) fn int32_counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> {
+    let mut numbers = positive_counts(task);
     match task {
         Task::Job(it) => {
             numbers.extend(it.retries.map(|it| ("retries", it)));

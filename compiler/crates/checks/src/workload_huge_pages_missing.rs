@@ -4,7 +4,7 @@ use gpuc_schema::config::Task;
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::holding;
+use gpuc_model::scheduling::fitting_pools;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -51,8 +51,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (Some(nodes), None) = (nodes, memory) else {
             continue;
         };
-        let pool = holding(cluster, workload).into_iter().find(|pool| {
-            !pool.fabric.is_empty() && cluster.cloud.fabric_settings(pool).huge_pages_mib > 0
+        let pool = fitting_pools(cluster, workload).into_iter().find(|pool| {
+            !pool.interconnect.is_empty() && cluster.cloud.fabric_settings(pool).huge_pages_mib > 0
         });
         let Some(pool) = pool else {
             continue;

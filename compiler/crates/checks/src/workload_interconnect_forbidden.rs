@@ -5,7 +5,7 @@ use gpuc_schema::config::{Network, PodSecurityLevel, Task};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::holding;
+use gpuc_model::scheduling::fitting_pools;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -44,14 +44,14 @@ workloads:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for workload in &cluster.config.workloads {
-        let several = workload.task().and_then(Task::nodes);
-        let several = several.filter(|nodes| nodes.value > 1);
+        let node_count = workload.task().and_then(Task::nodes);
+        let node_count = node_count.filter(|nodes| nodes.value > 1);
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
-        let (Some(nodes), Some(team)) = (several, team) else {
+        let (Some(nodes), Some(team)) = (node_count, team) else {
             continue;
         };
         let level = team.settings.pod_security;
-        let pools = holding(cluster, workload);
+        let pools = fitting_pools(cluster, workload);
         let mut networks = pools.iter().map(|pool| &pool.settings.network);
         let needed = networks.find_map(privileged_use);
         let Some((span, action, why)) =
@@ -88,7 +88,7 @@ fn privileged_use(network: &Network) -> Option<(Span, &'static str, &'static str
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check_in, messages};
+    use crate::testing::{check_in, messages_with_id};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
@@ -134,7 +134,7 @@ mod tests {
                 ",
                 interfaces.join(", ")
             );
-            messages(&yaml, "GPUC2189")
+            messages_with_id(&yaml, "GPUC2189")
         };
         let message = "pods of team `t` cannot mount the node's directories for GPUDirect";
         assert_eq!(found("baseline"), [message]);

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::TASKS;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,14 +46,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 let message = format!("workload `{name}` has no kind");
                 report
                     .diagnostic(&RULE.code, name.span, message)
-                    .help(one_of(TASKS))
+                    .help(one_of_help(TASKS))
                     .emit();
             }
-            [(first, place, _), (second, span, _), ..] => {
+            [(first, first_span, _), (second, span, _), ..] => {
                 let message = format!("workload `{name}` has two kinds, `{first}` and `{second}`");
                 report
                     .diagnostic(&RULE.code, *span, message)
-                    .label(*place, "the other kind")
+                    .label(*first_span, "the other kind")
                     .help("split it into two workloads")
                     .emit();
             }

@@ -46,20 +46,20 @@ workloads:
 };
 
 /// The maximum length of a name, to which Kubernetes and the controllers of jobs add suffixes.
-const LONGEST: usize = 40;
+const MAX_NAME_LENGTH: usize = 40;
 
 /// The maximum number of numbered objects of a controller that are checked.
-const MOST_NUMBERED: u32 = 1000;
+const MAX_NUMBERED: u32 = 1000;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut seen = BTreeMap::new();
     for workload in &cluster.config.workloads {
         let name = &workload.name;
         let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
-        if !begins || !is_dns_label(name) || name.len() > LONGEST {
+        if !begins || !is_dns_label(name) || name.len() > MAX_NAME_LENGTH {
             let message = format!("invalid workload name `{name}`");
             let help = format!(
-                "write at most {LONGEST} lower-case letters, digits and `-`, starting with a letter"
+                "write at most {MAX_NAME_LENGTH} lower-case letters, digits and `-`, starting with a letter"
             );
             report
                 .diagnostic(&RULE.code, name.span, message)
@@ -102,13 +102,13 @@ fn object_names(cluster: &Cluster, workload: &Workload) -> Vec<String> {
         return vec![name.clone()];
     };
     if let Task::CudaTest(_) = task {
-        let pools = cluster.pools_of(workload).into_iter();
+        let pools = cluster.candidate_pools(workload).into_iter();
         return pools.map(|pool| format!("{name}-{}", pool.name)).collect();
     }
     let mut names = vec![name.clone()];
-    let numbered = |count: u32, before: &str| {
-        let numbers = 0..count.min(MOST_NUMBERED);
-        let names = numbers.map(|number| format!("{name}-{before}{number}"));
+    let numbered = |count: u32, infix: &str| {
+        let numbers = 0..count.min(MAX_NUMBERED);
+        let names = numbers.map(|number| format!("{name}-{infix}{number}"));
         names.collect::<Vec<_>>()
     };
     match task {

@@ -4,7 +4,7 @@ use gpuc_schema::config::{Task, Workload};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::holding;
+use gpuc_model::scheduling::fitting_pools;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -43,7 +43,7 @@ workloads:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     // The needs of a workload on an unknown pool cannot be determined.
-    let (privileged, others): (Vec<_>, Vec<_>) = cluster
+    let (privileged, unprivileged): (Vec<_>, Vec<_>) = cluster
         .config
         .workloads
         .iter()
@@ -55,7 +55,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .partition(|it| is_privileged(cluster, it));
     for workload in privileged {
         let namespace = cluster.namespace_of(workload);
-        let mut others = others.iter();
+        let mut others = unprivileged.iter();
         let Some(other) = others.find(|other| cluster.namespace_of(other) == namespace) else {
             continue;
         };
@@ -74,9 +74,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// Whether the interconnect of a workload requires a privileged namespace.
 fn is_privileged(cluster: &Cluster, workload: &Workload) -> bool {
     let nodes = workload.task().and_then(Task::nodes);
-    let several = nodes.is_some_and(|nodes| nodes.value > 1);
-    let pools = holding(cluster, workload);
-    several && pools.iter().any(|pool| pool.fabric_is_privileged())
+    let is_multi_node = nodes.is_some_and(|nodes| nodes.value > 1);
+    let pools = fitting_pools(cluster, workload);
+    is_multi_node && pools.iter().any(|pool| pool.is_interconnect_privileged())
 }
 
 #[cfg(test)]

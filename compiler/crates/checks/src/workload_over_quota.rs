@@ -3,9 +3,11 @@
 use gpuc_schema::config::{Task, Workload};
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{Demand, What, find_places, holding, limits, sets, storage};
-use gpuc_model::{Cluster, GpuAsk, Grant, Team, Unit};
-use gpuc_syntax::diag::words::counted;
+use gpuc_model::scheduling::{
+    Demand, QuotaResource, can_assign, claimed_storage, fitting_pools, pod_sets, resource_limits,
+};
+use gpuc_model::{Cluster, Grant, PodGpuRequest, Team, Unit};
+use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -63,46 +65,50 @@ fn check_gpus(
     team: &Team,
     report: &mut Report,
 ) {
-    let Some(request) = GpuAsk::of(task) else {
+    let Some(request) = PodGpuRequest::for_task(task) else {
         return;
     };
     if team.grants().next().is_none() || team.has_unknown_grants() {
         return;
     }
     let is_test = matches!(task, Task::CudaTest(_));
-    let pools = holding(cluster, workload);
+    let pools = fitting_pools(cluster, workload);
     let namespace = cluster.namespace_of(workload);
-    let resource = |pool| match request.class(pool) {
+    let resource = |pool| match request.device_class(pool) {
         Some(class) => Some(class.name.clone()),
         None => request
-            .devices(pool, is_test)
+            .device_request(pool, is_test)
             .map(|devices| devices.resource),
     };
     let granted: Vec<_> = team
         .grants()
         .filter(|grant| {
-            let is_of_another = grant
+            let is_of_other_namespace = grant
                 .namespace
                 .is_some_and(|index| *team.namespaces[index] != namespace);
             let mut pools = pools.iter().filter(|pool| pool.index == grant.pool);
-            !is_of_another && pools.any(|pool| resource(pool).as_ref() == Some(&grant.resource))
+            !is_of_other_namespace
+                && pools.any(|pool| resource(pool).as_ref() == Some(&grant.resource))
         })
         .collect();
     if pools.is_empty() {
         return;
     }
-    let reachable = |grant: &&Grant| cluster.reachable(team, grant);
+    let reachable = |grant: &&Grant| cluster.max_reachable(team, grant);
     let limit: u64 = granted.iter().map(reachable).sum();
     let largest = granted.iter().map(reachable).max().unwrap_or(0);
-    let each = u64::from(request.count);
-    let requested = each * u64::from(task.most_pods());
-    let sets: Vec<_> = sets(task).into_iter().map(|pods| pods * each).collect();
+    let gpus_per_pod = u64::from(request.count);
+    let requested = gpus_per_pod * u64::from(task.max_pods());
+    let sets: Vec<_> = pod_sets(task)
+        .into_iter()
+        .map(|pods| pods * gpus_per_pod)
+        .collect();
     let largest_set = sets.iter().copied().max().unwrap_or(0);
     let capacities: Vec<_> = granted.iter().map(reachable).collect();
     let (name, owner) = (&workload.name, &team.name);
     let kueue = "Kueue places pods that start together in one pool";
     let (message, help) = if requested > limit {
-        let requested = count_with_unit(requested, unit(request, &granted));
+        let requested = count_with_unit(requested, quota_unit(request, &granted));
         let message =
             format!("workload `{name}` requests {requested}, but team `{owner}` can use {limit}");
         (
@@ -110,16 +116,16 @@ fn check_gpus(
             "lower the requests, or raise the team's `limit`".to_owned(),
         )
     } else if cluster.has_queues() && largest_set > largest {
-        let requested = count_with_unit(largest_set, unit(request, &granted));
+        let requested = count_with_unit(largest_set, quota_unit(request, &granted));
         let message = format!(
             "workload `{name}` needs {requested} within one pool, but team `{owner}` can use {largest} of any pool"
         );
         let help = format!("lower the requests, or raise the `limit` of one pool: {kueue}");
         (message, help)
-    } else if cluster.has_queues() && !find_places(&sets, &capacities) {
+    } else if cluster.has_queues() && !can_assign(&sets, &capacities) {
         let counts: Vec<_> = sets.iter().map(u64::to_string).collect();
         let requested = counts.join(" and ");
-        let unit = unit(request, &granted).words();
+        let unit = quota_unit(request, &granted).plural();
         let message = format!(
             "workload `{name}` needs {requested} {unit}, each within one pool; team `{owner}` has no such pools"
         );
@@ -132,9 +138,9 @@ fn check_gpus(
     let span = span.filter(|span| span.is_written()).unwrap_or(name.span);
     let mut builder = report.diagnostic(&RULE.code, span, message);
     for grant in &granted {
-        let (limit, has) = (grant.limit.value, cluster.reachable(team, grant));
-        let label = if has < limit.into() {
-            format!("the team can reach {has} of these: other teams lend no more")
+        let (limit, available) = (grant.limit.value, cluster.max_reachable(team, grant));
+        let label = if available < limit.into() {
+            format!("the team can reach {available} of these: other teams lend no more")
         } else {
             "the team's limit".to_owned()
         };
@@ -150,18 +156,18 @@ fn check_gpus(
 }
 
 /// The unit of a workload's devices, from its team's quota or else from its requests.
-fn unit(request: GpuAsk<'_>, granted: &[&Grant]) -> Unit {
+fn quota_unit(request: PodGpuRequest<'_>, granted: &[&Grant]) -> Unit {
     match granted.first() {
         Some(grant) => grant.unit,
-        None if request.profile.is_some() => Unit::Slice,
+        None if request.profile.is_some() => Unit::MigDevice,
         None => Unit::Gpu,
     }
 }
 
 fn count_with_unit(count: u64, unit: Unit) -> String {
-    let count_with_unit = unit.words();
-    let one = count_with_unit.trim_end_matches('s');
-    format!("{count} {}", if count == 1 { one } else { count_with_unit })
+    let plural = unit.plural();
+    let singular = plural.trim_end_matches('s');
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// Checks the requests of all pods of a workload and the size of its volumes against its team's quota.
@@ -172,48 +178,52 @@ fn check_quantities(
     team: &Team,
     report: &mut Report,
 ) {
-    let pools = cluster.pools_of(workload);
+    let pools = cluster.candidate_pools(workload);
     let pool = pools.first().copied().or(cluster.pools.first());
     let (Some(pool), Some(_)) = (pool, task.pods()) else {
         return;
     };
-    let demand = Demand::of_workload(cluster, workload, pool);
+    let demand = Demand::for_workload(cluster, workload, pool);
     let namespace = cluster.namespace_of(workload);
-    let pods = u64::from(task.most_pods());
-    let limits = limits(cluster, team).into_iter();
+    let pods = u64::from(task.max_pods());
+    let limits = resource_limits(cluster, team).into_iter();
     for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
-        let (each, all) = match &limit.what {
-            What::Cpu => (
+        let (each, all) = match &limit.resource {
+            QuotaResource::Cpu => (
                 demand.cpu,
                 demand.cpu.map(|it| it.value.saturating_mul(pods)),
             ),
-            What::Memory => (
+            QuotaResource::Memory => (
                 demand.memory,
                 demand.memory.map(|it| it.value.saturating_mul(pods)),
             ),
-            What::Pods => (None, Some(pods)),
-            What::Storage => (None, Some(storage(task))),
-            What::Device(_) => continue,
+            QuotaResource::Pods => (None, Some(pods)),
+            QuotaResource::Storage => (None, Some(claimed_storage(task))),
+            QuotaResource::Device(_) => continue,
         };
-        let Some(all) = all.filter(|all| *all > limit.has) else {
+        let Some(all) = all.filter(|all| *all > limit.amount) else {
             continue;
         };
         let name = &workload.name;
-        let what = match &limit.what {
-            What::Cpu => "CPU",
-            What::Memory => "memory",
-            What::Storage => "storage",
+        let what = match &limit.resource {
+            QuotaResource::Cpu => "CPU",
+            QuotaResource::Memory => "memory",
+            QuotaResource::Storage => "storage",
             _ => "pods",
         };
         let message = format!("workload `{name}` exceeds its team's quota of {what}");
-        let written = each.filter(|it| !it.is_given).map(|it| it.span);
+        let written = each.filter(|it| !it.is_default).map(|it| it.span);
         let builder = report.diagnostic(&RULE.code, written.unwrap_or(name.span), message);
-        let mut builder = builder.primary_label(format!("it needs {}", limit.what.words(all)));
-        if let Some(given) = each.filter(|it| it.is_given) {
+        let mut builder =
+            builder.primary_label(format!("it needs {}", limit.resource.format_amount(all)));
+        if let Some(given) = each.filter(|it| it.is_default) {
             builder = builder.label(given.span, "the default of containers that set no requests");
         }
-        let has = format!("the team's quota is {}", limit.what.words(limit.has));
-        let builder = builder.label(limit.span, has);
+        let quota_label = format!(
+            "the team's quota is {}",
+            limit.resource.format_amount(limit.amount)
+        );
+        let builder = builder.label(limit.span, quota_label);
         builder
             .help("lower the requests, or raise the team's quota")
             .emit();
@@ -222,7 +232,7 @@ fn check_quantities(
 
 /// Checks the GPUs of a container against the team's maximum per container.
 fn check_gpus_per_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
-    let Some((request, max)) = GpuAsk::of(task).zip(team.gpus_per_container()) else {
+    let Some((request, max)) = PodGpuRequest::for_task(task).zip(team.gpus_per_container()) else {
         return;
     };
     if request.count <= max.value {
@@ -231,7 +241,7 @@ fn check_gpus_per_container(workload: &Workload, task: Task<'_>, team: &Team, re
     let (name, owner, count) = (&workload.name, &team.name, request.count);
     let message = format!(
         "workload `{name}` requests {} per container, but the maximum of team `{owner}` is {max}",
-        counted(count, "GPU")
+        pluralize(count, "GPU")
     );
     let span = task.gpus().map(|it| it.span);
     let span = span.filter(|span| span.is_written()).unwrap_or(name.span);
@@ -275,7 +285,7 @@ fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mu
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{check_in, messages};
+    use crate::testing::{check_in, messages_with_id};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
@@ -303,7 +313,7 @@ mod tests {
                     workloads: [{{name: a, team: t, {task}}}]
                     "
                 );
-                assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+                assert_eq!(messages_with_id(&yaml, "GPUC2187"), expected, "{task}");
             };
             let pods = "workload `a` exceeds its team's quota of pods";
             check("deployment: {image: 'a:1', replicas: 10}", &[]);
@@ -346,7 +356,7 @@ mod tests {
                 workloads: [{{name: a, team: t, {task}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2187"), expected, "{task}");
         };
         let over = "workload `a` requests 3 GPUs per container, but the maximum of team `t` is 2";
         check(
@@ -405,7 +415,7 @@ mod tests {
             workloads: [{{name: a, team: t, {task}}}]
             "
         );
-        assert_eq!(messages(&yaml, "GPUC2187"), expected, "{task}");
+        assert_eq!(messages_with_id(&yaml, "GPUC2187"), expected, "{task}");
     }
 
     #[test]
@@ -444,7 +454,7 @@ mod tests {
                 ",
                 limits[0], limits[1]
             );
-            assert_eq!(messages(&yaml, "GPUC2187"), expected, "{limits:?}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2187"), expected, "{limits:?}");
         };
         check([4, 4], &[]);
         let both =

@@ -33,7 +33,7 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    const FIXED: &[(&[&str], &str)] = &[
+    const FIXED_FIELDS: &[(&[&str], &str)] = &[
         (&["apiVersion"], "and change the workload's kind"),
         (&["kind"], "and change the workload's kind"),
         (&["metadata", "name"], "and change the workload's `name`"),
@@ -44,8 +44,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         (&["status"], "because Kubernetes sets it"),
     ];
     for workload in &cluster.config.workloads {
-        for (path, replacement) in FIXED {
-            let Some(found) = workload.patch.value.at(path) else {
+        for (path, replacement) in FIXED_FIELDS {
+            let Some(found) = workload.patch.value.get_path(path) else {
                 continue;
             };
             let message = format!("a patch cannot change `{}`", path.join("."));

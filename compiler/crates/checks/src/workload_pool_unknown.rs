@@ -2,10 +2,10 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
+use super::messages::one_of_help;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,11 +47,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
         let message = format!("unknown pool `{name}`");
         let mut builder = report.diagnostic(&RULE.code, name.span, message);
-        let similar = nearest(name, names.iter().copied()).and_then(|name| cluster.pool(name));
+        let similar =
+            closest_match(name, names.iter().copied()).and_then(|name| cluster.pool(name));
         if let Some(similar) = similar {
             builder = builder.label(similar.name.span, "a pool with a similar name");
         }
-        builder.help(one_of(&names)).emit();
+        builder.help(one_of_help(&names)).emit();
     }
 }
 

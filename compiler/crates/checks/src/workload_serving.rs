@@ -3,7 +3,7 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{CountOrPercent, DisruptionBudget, Probes, Quantity, Scaling};
 
-use super::workload_counts::LARGEST;
+use super::workload_counts::MAX_INT32;
 use super::workload_value_invalid::{RULE, Validator};
 
 impl Validator<'_> {
@@ -13,7 +13,7 @@ impl Validator<'_> {
             let path = probe.path.as_ref();
             if let Some(path) = path.filter(|path| !path.starts_with('/')) {
                 let message = format!("invalid HTTP path `{path}`");
-                self.report(path.span, message, "write a path that starts with `/`");
+                self.report_invalid(path.span, message, "write a path that starts with `/`");
             }
             let port_span = probe.port.map(|it| it.span).or(path.map(|it| it.span));
             let command_span = probe.exec.first().map(|it| it.span);
@@ -38,7 +38,7 @@ impl Validator<'_> {
                 ),
                 _ => continue,
             };
-            self.report(span, message.to_owned(), help);
+            self.report_invalid(span, message.to_owned(), help);
         }
     }
 
@@ -61,7 +61,7 @@ impl Validator<'_> {
             let message =
                 "the autoscaler scales by CPU, but the pods do not request CPU".to_owned();
             let span = scaling.cpu_percent.map_or(scaling.span, |it| it.span);
-            self.report(
+            self.report_invalid(
                 span,
                 message,
                 "add `cpu` to the deployment, or scale by a `metric`",
@@ -79,7 +79,7 @@ impl Validator<'_> {
         let is_valid = |c: char| c.is_ascii_alphanumeric() || "_.-:|".contains(c);
         if name.trim_start_matches('.').is_empty() || !name.chars().all(is_valid) {
             let message = format!("invalid metric name `{name}`");
-            self.report(
+            self.report_invalid(
                 name.span,
                 message,
                 "write a name of letters, digits and `_`",
@@ -101,12 +101,12 @@ impl Validator<'_> {
             return;
         };
         let pods = max_pods.value;
-        let Some(of_pods) = count.value.of(pods) else {
+        let Some(of_pods) = count.value.resolve(pods) else {
             let message = format!(
                 "`{}` is neither a number nor a percentage of pods",
                 count.value
             );
-            self.report(
+            self.report_invalid(
                 count.span,
                 message,
                 "write a number such as `1`, or a percentage such as `50%`",
@@ -115,12 +115,12 @@ impl Validator<'_> {
         };
         if matches!(count.value, CountOrPercent::Percent(101..)) {
             let message = format!("`{}` exceeds 100% of the pods", count.value);
-            self.report(count.span, message, "write at most `100%`");
+            self.report_invalid(count.span, message, "write at most `100%`");
             return;
         }
-        if of_pods > LARGEST.into() {
-            let message = format!("`{}` exceeds the maximum of {LARGEST}", count.value);
-            self.report(count.span, message, &format!("write at most {LARGEST}"));
+        if of_pods > MAX_INT32.into() {
+            let message = format!("`{}` exceeds the maximum of {MAX_INT32}", count.value);
+            self.report_invalid(count.span, message, &format!("write at most {MAX_INT32}"));
             return;
         }
         if budget.is_some_and(|budget| protects_all(budget, pods)) {
@@ -128,7 +128,7 @@ impl Validator<'_> {
                 "the disruption budget never allows an eviction, so that nodes cannot be drained"
                     .to_owned();
             let help = "set `maxUnavailable: 1`, or run more pods";
-            self.report(count.span, message, help);
+            self.report_invalid(count.span, message, help);
         }
     }
 }
@@ -136,7 +136,7 @@ impl Validator<'_> {
 /// Whether a budget allows no eviction at a number of pods greater than 0.
 pub(super) fn protects_all(budget: &DisruptionBudget, pods: u32) -> bool {
     let (DisruptionBudget::MaxUnavailable(count) | DisruptionBudget::MinAvailable(count)) = budget;
-    let of_pods = count.value.of(pods);
+    let of_pods = count.value.resolve(pods);
     pods > 0
         && of_pods.is_some_and(|of_pods| match budget {
             DisruptionBudget::MinAvailable(_) => of_pods >= pods.into(),

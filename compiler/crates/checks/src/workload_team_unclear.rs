@@ -4,8 +4,8 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of;
-use super::team_namespace_invalid::owner;
+use super::messages::one_of_help;
+use super::team_namespace_invalid::namespace_owner;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .collect();
             let help = match teams[..] {
                 [] => "remove this key: the configuration has no `teams`".to_owned(),
-                _ => one_of(&teams),
+                _ => one_of_help(&teams),
             };
             builder.help(help).emit();
             continue;
@@ -65,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         // The namespace `default` is managed by Kubernetes but intended for workloads.
-        let owner = owner(cluster, namespace).filter(|_| namespace.as_str() != "default");
+        let owner = namespace_owner(cluster, namespace).filter(|_| namespace.as_str() != "default");
         if let Some(owner) = owner {
             let message = format!("the namespace `{namespace}` is used by {owner}");
             report
@@ -74,16 +74,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
             continue;
         }
-        let has = |team: &Team| team.namespaces.iter().any(|own| own == namespace);
+        let owns_namespace = |team: &Team| team.namespaces.iter().any(|own| own == namespace);
         let own = team.and_then(|name| cluster.team(name));
-        if let Some(own) = own.filter(|own| !has(own)) {
+        if let Some(own) = own.filter(|own| !owns_namespace(own)) {
             let message = format!("`{namespace}` is not a namespace of team `{}`", own.name);
             let builder = report.diagnostic(&RULE.code, namespace.span, message);
             let builder = builder.label(own.name.span, "the workload's team");
             let names: Vec<_> = own.namespaces.iter().map(|it| it.as_str()).collect();
-            builder.help(one_of(&names)).emit();
+            builder.help(one_of_help(&names)).emit();
         }
-        let other = cluster.teams.iter().find(|team| has(team));
+        let other = cluster.teams.iter().find(|team| owns_namespace(team));
         if let Some(other) = other.filter(|_| team.is_none()) {
             let message = format!(
                 "the namespace `{namespace}` belongs to team `{}`",

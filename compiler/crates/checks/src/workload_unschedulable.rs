@@ -3,8 +3,10 @@
 use gpuc_schema::config::Workload;
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::{Answer, Demand, Reason, holding, verdict, why_not};
-use gpuc_model::{Cluster, GpuAsk, Pool};
+use gpuc_model::scheduling::{
+    Demand, Feasibility, Reason, check_pool, fitting_pools, misfit_reason,
+};
+use gpuc_model::{Cluster, PodGpuRequest, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -48,22 +50,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(task) = workload.task() else {
             continue;
         };
-        let named = workload.pool.as_ref();
-        let is_unknown = named.is_some_and(|name| cluster.pool(name).is_none());
+        let pool_name = workload.pool.as_ref();
+        let is_unknown = pool_name.is_some_and(|name| cluster.pool(name).is_none());
         let is_unresolved = cluster.pools.iter().any(|pool| {
-            pool.offers.is_unresolved() || pool.gpus.is_unresolved() || pool.nodes.is_unresolved()
+            pool.advertised.is_unresolved()
+                || pool.gpus.is_unresolved()
+                || pool.nodes.is_unresolved()
         });
-        if is_unknown || is_unresolved || !holding(cluster, workload).is_empty() {
+        if is_unknown || is_unresolved || !fitting_pools(cluster, workload).is_empty() {
             continue;
         }
         let pools = cluster.pools.iter();
-        let pools = pools.filter(|pool| named.is_none_or(|name| *name == pool.name));
+        let pools = pools.filter(|pool| pool_name.is_none_or(|name| *name == pool.name));
         let gpus_span = task
             .gpus()
             .map(|gpus| gpus.span)
             .filter(|span| span.is_written());
         let name = &workload.name;
-        let (place, message) = if let Some(pool) = named {
+        let (fallback_span, message) = if let Some(pool) = pool_name {
             let message = format!("workload `{name}` does not fit on pool `{pool}`");
             (pool.span, message)
         } else {
@@ -72,18 +76,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 format!("workload `{name}` does not fit on any pool"),
             )
         };
-        let span = gpus_span.unwrap_or(place);
+        let span = gpus_span.unwrap_or(fallback_span);
         let mut builder = report.diagnostic(&RULE.code, span, message);
         let mut labelled = Vec::new();
         for pool in pools {
-            if let Some((why, _)) = why_not(cluster, workload, pool) {
+            if let Some((why, _)) = misfit_reason(cluster, workload, pool) {
                 builder = builder.label(pool.name.span, format!("this pool {why}"));
             }
-            let demand = Demand::of_workload(cluster, workload, pool);
+            let demand = Demand::for_workload(cluster, workload, pool);
             let default = [demand.cpu, demand.memory].into_iter().flatten();
-            for default in default.filter(|it| it.is_given) {
-                let verdict = verdict(&demand, cluster, pool);
-                let is_about_default = |reason: &Reason| reason.asked == default.span;
+            for default in default.filter(|it| it.is_default) {
+                let verdict = check_pool(&demand, cluster, pool);
+                let is_about_default = |reason: &Reason| reason.request_span == default.span;
                 if verdict.reasons.iter().any(is_about_default) && !labelled.contains(&default.span)
                 {
                     labelled.push(default.span);
@@ -94,7 +98,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 }
             }
         }
-        let help = match (named, GpuAsk::of(task)) {
+        let help = match (pool_name, PodGpuRequest::for_task(task)) {
             (Some(_), _) => "lower the requests, or name another pool".to_owned(),
             (None, Some(_)) => {
                 "lower the requests to the size of a pool, or name the intended pool".to_owned()
@@ -108,9 +112,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// The help for pods without GPUs: they may use a pool with GPUs only if the workload names it.
 fn help_without_gpus(cluster: &Cluster, workload: &Workload) -> String {
     let fits = |pool: &&Pool| {
-        let demand = Demand::of_workload(cluster, workload, pool);
-        let verdict = verdict(&demand, cluster, pool);
-        verdict.answer() != Answer::No
+        let demand = Demand::for_workload(cluster, workload, pool);
+        let verdict = check_pool(&demand, cluster, pool);
+        verdict.feasibility() != Feasibility::DoesNotFit
     };
     match cluster.pools.iter().find(fits) {
         Some(pool) => format!(
@@ -123,7 +127,7 @@ fn help_without_gpus(cluster: &Cluster, workload: &Workload) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{WORKLOADS, check_in, messages};
+    use crate::testing::{WORKLOADS, check_in, messages_with_id};
 
     #[track_caller]
     fn check(workloads: &str, expected: &[&str]) {
@@ -168,7 +172,7 @@ mod tests {
                 workloads: [{{name: a, {task}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2184"), expected, "{task}");
         };
         check("job: {image: 'a:1', cpu: 2}", &[]);
         let none = "workload `a` does not fit on any pool";
@@ -195,7 +199,7 @@ mod tests {
                 ",
                 pools.collect::<Vec<_>>().join(", ")
             );
-            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{taints:?}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2184"), expected, "{taints:?}");
         };
         let taint = "{key: nvidia.com/gpu, value: present, effect: NoSchedule}";
         check([taint, ""], &[]);
@@ -215,7 +219,7 @@ mod tests {
                 workloads: [{{name: a, pool: gpu, {task}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2184"), expected, "{task}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2184"), expected, "{task}");
         };
         let none = "workload `a` does not fit on pool `gpu`";
         check(

@@ -1,7 +1,7 @@
 //! A workload has an invalid value.
 
-use gpuc_kubernetes::cron::{is_time_zone, meant_zone, schedule_problem};
-use gpuc_kubernetes::names::{is_dns_label, is_dns_subdomain, normal_path};
+use gpuc_kubernetes::cron::{closest_time_zone, is_time_zone, schedule_problem};
+use gpuc_kubernetes::names::{is_dns_label, is_dns_subdomain, normalized_path};
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{
@@ -10,7 +10,7 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::workload_counts::{LARGEST, counts, numbers};
+use super::workload_counts::{MAX_INT32, int32_counts, positive_counts};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -67,7 +67,7 @@ pub(super) struct Validator<'r> {
 }
 
 impl Validator<'_> {
-    pub(super) fn report(&mut self, span: Span, message: String, help: &str) {
+    pub(super) fn report_invalid(&mut self, span: Span, message: String, help: &str) {
         self.report
             .diagnostic(&RULE.code, span, message)
             .help(help)
@@ -78,22 +78,22 @@ impl Validator<'_> {
         if let Some(name) = workload.namespace.as_ref().filter(|it| !is_dns_label(it)) {
             let message = format!("invalid namespace name `{name}`");
             let help = "write at most 63 lower-case letters, digits and `-`";
-            self.report(name.span, message, help);
+            self.report_invalid(name.span, message, help);
         }
         self.check_object_name("PriorityClass", workload.priority.as_ref());
     }
 
     fn check_task(&mut self, task: Task<'_>) {
-        for (key, count) in counts(task) {
+        for (key, count) in positive_counts(task) {
             if count.value == 0 {
                 let message = format!("`{key}` cannot be 0");
-                self.report(count.span, message, "write 1 or more");
+                self.report_invalid(count.span, message, "write 1 or more");
             }
         }
-        for (key, count) in numbers(task) {
-            if count.value > LARGEST {
-                let message = format!("`{key}` exceeds the maximum of {LARGEST}");
-                self.report(count.span, message, &format!("write at most {LARGEST}"));
+        for (key, count) in int32_counts(task) {
+            if count.value > MAX_INT32 {
+                let message = format!("`{key}` exceeds the maximum of {MAX_INT32}");
+                self.report_invalid(count.span, message, &format!("write at most {MAX_INT32}"));
             }
         }
         if let Task::Job(job) = task {
@@ -125,7 +125,7 @@ impl Validator<'_> {
             let message =
                 format!("an indexed Job cannot run more than {MAX_PARALLELISM} pods in parallel");
             let help = format!("write at most {MAX_PARALLELISM}");
-            self.report(job.parallelism.span, message, &help);
+            self.report_invalid(job.parallelism.span, message, &help);
         }
     }
 
@@ -145,7 +145,7 @@ impl Validator<'_> {
                 let message = format!("the memory `{text}` is less than 1 MiB");
                 let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
                 let help = format!("the unit is bytes; did you mean `{number}Gi`?");
-                self.report(quantity.span, message, &help);
+                self.report_invalid(quantity.span, message, &help);
             }
         }
         if let (Some(shared), Some(memory)) = (pods.shared_memory, pods.memory)
@@ -192,27 +192,27 @@ impl Validator<'_> {
         }
     }
 
-    fn check_volume(&mut self, volume: &NamedVolume, before: &[Spanned<NamedVolume>]) {
+    fn check_volume(&mut self, volume: &NamedVolume, previous: &[Spanned<NamedVolume>]) {
         let (name, path) = (&volume.name, &volume.mount_path);
         if !is_dns_label(name) || name.as_str() == "shm" || name.len() > 20 {
             let message = format!("invalid volume name `{name}`");
             let help = "write at most 20 lower-case letters, digits and `-`, and not `shm`";
-            self.report(name.span, message, help);
+            self.report_invalid(name.span, message, help);
         }
-        let target = normal_path(path);
+        let target = normalized_path(path);
         let has_parent = path.split('/').any(|part| part == "..");
         if !path.starts_with('/') || path.contains(':') || has_parent || target.is_empty() {
             let message = format!("invalid mount path `{path}`");
-            self.report(path.span, message, "write an absolute path such as `/data`");
+            self.report_invalid(path.span, message, "write an absolute path such as `/data`");
         } else if target == "/dev/shm" {
             let message = "the mount path `/dev/shm` is reserved for shared memory".to_owned();
             let help = "remove this volume, and set `sharedMemory` to its size";
-            self.report(path.span, message, help);
+            self.report_invalid(path.span, message, help);
         }
-        let mut others = before.iter();
+        let mut others = previous.iter();
         let same_name = others.find(|other| other.name == *name);
-        let mut others = before.iter();
-        let same_path = others.find(|other| normal_path(&other.mount_path) == target);
+        let mut others = previous.iter();
+        let same_path = others.find(|other| normalized_path(&other.mount_path) == target);
         let names = same_name.map(|other| (name, &other.name));
         let paths = same_path.map(|other| (path, &other.mount_path));
         for (own, first) in [names, paths].into_iter().flatten() {
@@ -229,7 +229,7 @@ impl Validator<'_> {
             }
             VolumeFrom::Claim(claim) => {
                 self.check_object_name("StorageClass", claim.class.as_ref());
-                self.check_size(&claim.size_gib);
+                self.check_volume_size(&claim.size_gib);
             }
             VolumeFrom::ConfigMap(name) => self.check_object_name("ConfigMap", Some(name)),
             VolumeFrom::Secret(name) => self.check_object_name("Secret", Some(name)),
@@ -237,36 +237,36 @@ impl Validator<'_> {
                 scratch
                     .size_gib
                     .iter()
-                    .for_each(|size| self.check_size(size));
+                    .for_each(|size| self.check_volume_size(size));
             }
         }
     }
 
-    fn check_size(&mut self, size: &Spanned<u32>) {
+    fn check_volume_size(&mut self, size: &Spanned<u32>) {
         if size.value == 0 {
             let message = "the size of a volume must be at least 1 GiB".to_owned();
-            self.report(size.span, message, "write 1 or more");
+            self.report_invalid(size.span, message, "write 1 or more");
         }
     }
 
     fn check_schedule(&mut self, job: &CronJob) {
         if let Some((message, help)) = schedule_problem(&job.schedule) {
-            self.report(job.schedule.span, message, &help);
+            self.report_invalid(job.schedule.span, message, &help);
         }
         if let Some(zone) = job.time_zone.as_ref().filter(|zone| !is_time_zone(zone)) {
             let message = format!("unknown time zone `{zone}`");
-            let help = meant_zone(zone).map_or_else(
+            let help = closest_time_zone(zone).map_or_else(
                 || "write a time zone such as `Europe/Berlin` or `UTC`".to_owned(),
                 |meant| format!("did you mean `{meant}`?"),
             );
-            self.report(zone.span, message, &help);
+            self.report_invalid(zone.span, message, &help);
         }
     }
 
     /// Reports a quantity that [`Quantity::thousandths`] cannot parse, or that is zero unless `zero_is_valid`.
     pub(super) fn check_quantity(
         &mut self,
-        what: &str,
+        resource: &str,
         examples: &str,
         amount: Option<&Spanned<Quantity>>,
         zero_is_valid: bool,
@@ -276,8 +276,8 @@ impl Validator<'_> {
             Some(count) => count == 0 && !zero_is_valid,
         };
         if let Some(amount) = amount.filter(is_invalid) {
-            let message = format!("invalid quantity `{}` for {what}", amount.value.0);
-            self.report(
+            let message = format!("invalid quantity `{}` for {resource}", amount.value.0);
+            self.report_invalid(
                 amount.span,
                 message,
                 &format!("write a quantity such as {examples}"),
@@ -289,7 +289,7 @@ impl Validator<'_> {
         if let Some(name) = name.filter(|name| !is_dns_subdomain(name)) {
             let message = format!("invalid {kind} name `{name}`");
             let help = "write lower-case letters, digits, `-` and `.`";
-            self.report(name.span, message, help);
+            self.report_invalid(name.span, message, help);
         }
     }
 
@@ -298,7 +298,7 @@ impl Validator<'_> {
         let inner = |c: char| letter(c) || c.is_ascii_digit() || c == '.' || c == '-';
         if !name.starts_with(letter) || !name.chars().all(inner) {
             let message = format!("invalid variable name `{name}`");
-            self.report(
+            self.report_invalid(
                 name.span,
                 message,
                 "write letters, digits and `_`, not starting with a digit",

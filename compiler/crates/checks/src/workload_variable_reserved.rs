@@ -87,7 +87,7 @@ fn is_reserved(task: Task<'_>, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[track_caller]
     fn check(task: &str, name: &str, is_reserved: bool) {
@@ -103,7 +103,11 @@ mod tests {
         let message = format!("the variable `{name}` of a `{kind}` is reserved");
         let expected = is_reserved.then_some(message);
         let expected: Vec<_> = expected.into_iter().collect();
-        assert_eq!(messages(&yaml, "GPUC2199"), expected, "{task} {name}");
+        assert_eq!(
+            messages_with_id(&yaml, "GPUC2199"),
+            expected,
+            "{task} {name}"
+        );
     }
 
     #[test]

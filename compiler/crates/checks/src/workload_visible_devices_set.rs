@@ -2,8 +2,8 @@
 
 use gpuc_model::check::Rule;
 use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
-use gpuc_model::scheduling::holding;
-use gpuc_model::{Cluster, GpuAsk};
+use gpuc_model::scheduling::fitting_pools;
+use gpuc_model::{Cluster, PodGpuRequest};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -51,9 +51,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(span) = written.map(|it| it.0.span).or(other.map(|it| it.span)) else {
             continue;
         };
-        let requests_gpus = GpuAsk::of(task).is_some();
+        let requests_gpus = PodGpuRequest::for_task(task).is_some();
         let sees_none = matches!(value, Some("" | "none" | "void"));
-        let mut pools = holding(cluster, workload).into_iter();
+        let mut pools = fitting_pools(cluster, workload).into_iter();
         if !requests_gpus && (sees_none || !pools.any(|pool| pool.has_gpus())) {
             continue;
         }
@@ -78,7 +78,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::messages;
+    use crate::testing::messages_with_id;
 
     #[test]
     fn overridden_gpu_selection_is_found() {
@@ -109,7 +109,7 @@ mod tests {
                 workloads: [{{name: a, job: {{image: 'a:1', {keys}}}}}]
                 "
             );
-            assert_eq!(messages(&yaml, "GPUC2207"), expected, "{keys}");
+            assert_eq!(messages_with_id(&yaml, "GPUC2207"), expected, "{keys}");
         }
     }
 }

@@ -43,7 +43,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         // Each pod of a StatefulSet has its own claim.
-        if task.most_pods() < 2 || matches!(task, Task::StatefulSet(_)) {
+        if task.max_pods() < 2 || matches!(task, Task::StatefulSet(_)) {
             continue;
         }
         for volume in task.pods().map_or(&[][..], |pods| pods.volumes) {
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             {
                 continue;
             }
-            let (name, pods) = (&volume.name, task.most_pods());
+            let (name, pods) = (&volume.name, task.max_pods());
             let message =
                 format!("volume `{name}` can be mounted on one node, but {pods} pods use it");
             let class = claim.class.as_ref().map(|class| class.span);

@@ -5,29 +5,32 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
-use gpuc_model::{Cluster, Filled};
-use gpuc_syntax::node::{Because, Node, Scalar, Value};
+use gpuc_model::{Cluster, DefaultedSetting};
+use gpuc_syntax::node::{DerivationReason, Node, Scalar, Value};
 use gpuc_syntax::yaml;
 
 /// The configuration as a YAML file that generates the same tree. Each default has a comment with its reason. Values
 /// that gpuc selects, such as machine types, are only comments, so that gpuc still selects them.
 pub fn expand(written: &Node, cluster: &Cluster) -> String {
-    let json = complete(cluster);
+    let json = with_defaults(cluster);
     let mut text = String::new();
-    let (picks, filled) = cluster.filled.iter().partition(|filled| filled.is_pick);
-    let mut page = Page {
-        filled: by_path(filled),
-        picks: by_path(picks),
+    let (picks, filled) = cluster
+        .defaulted_settings
+        .iter()
+        .partition(|filled| filled.is_selected);
+    let mut page = ExpandedFile {
+        defaults: settings_by_path(filled),
+        selections: settings_by_path(picks),
         path: Vec::new(),
         text: &mut text,
     };
-    page.mapping(&json, Some(written), 0);
+    page.write_mapping(&json, Some(written), 0);
     text
 }
 
 /// The configuration with defaults, as data: independent of explicit defaults and of bases. Values that gpuc selects
 /// are not included.
-pub fn complete(cluster: &Cluster) -> Json {
+pub fn with_defaults(cluster: &Cluster) -> Json {
     let config = &*cluster.config;
     let mut json = serde_json::to_value(config).expect("the schema's types serialise to JSON");
     if let Some(fields) = json.as_object_mut() {
@@ -44,13 +47,17 @@ pub fn complete(cluster: &Cluster) -> Json {
             fields.shift_remove("diskGiB");
         }
     }
-    for filled in cluster.filled.iter().filter(|filled| !filled.is_pick) {
-        put(&mut json, &filled.path, filled.value.clone());
+    for filled in cluster
+        .defaulted_settings
+        .iter()
+        .filter(|filled| !filled.is_selected)
+    {
+        set_path(&mut json, &filled.path, filled.value.clone());
     }
     json
 }
 
-fn put(json: &mut Json, path: &[String], value: Json) {
+fn set_path(json: &mut Json, path: &[String], value: Json) {
     let Some((last, parents)) = path.split_last() else {
         return;
     };
@@ -76,100 +83,102 @@ fn put(json: &mut Json, path: &[String], value: Json) {
     }
 }
 
-fn by_path(filled: Vec<&Filled>) -> BTreeMap<&[String], &Filled> {
+fn settings_by_path(filled: Vec<&DefaultedSetting>) -> BTreeMap<&[String], &DefaultedSetting> {
     let filled = filled.into_iter();
     filled.map(|one| (one.path.as_slice(), one)).collect()
 }
 
-struct Page<'p> {
-    filled: BTreeMap<&'p [String], &'p Filled>,
-    picks: BTreeMap<&'p [String], &'p Filled>,
+struct ExpandedFile<'p> {
+    defaults: BTreeMap<&'p [String], &'p DefaultedSetting>,
+    selections: BTreeMap<&'p [String], &'p DefaultedSetting>,
     path: Vec<String>,
     text: &'p mut String,
 }
 
-impl Page<'_> {
-    fn mapping(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
+impl ExpandedFile<'_> {
+    fn write_mapping(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
         for (key, value) in json.as_object().into_iter().flatten() {
             let node = written.and_then(|written| written.get(key));
             self.path.push(key.clone());
             let key = yaml::to_yaml(&text_node(key));
             let _ = write!(self.text, "{:indent$}{}:", "", key.trim_end());
-            self.value(value, node, indent);
+            self.write_value(value, node, indent);
             self.path.pop();
         }
-        self.picks(indent);
+        self.write_selections(indent);
     }
 
     /// Writes the values that gpuc selected as a comment.
-    fn picks(&mut self, indent: usize) {
-        let below = self.picks.range(self.path.as_slice()..);
+    fn write_selections(&mut self, indent: usize) {
+        let below = self.selections.range(self.path.as_slice()..);
         let below = below.take_while(|(path, _)| path.starts_with(&self.path));
         for (path, pick) in below.filter(|(path, _)| path.len() == self.path.len() + 1) {
-            let (key, value) = (&path[self.path.len()], scalar(&pick.value));
-            let why = because(&pick.because);
+            let (key, value) = (&path[self.path.len()], format_scalar(&pick.value));
+            let why = source_text(&pick.source);
             let _ = writeln!(self.text, "{:indent$}# {key}: {value}, {why}", "");
         }
     }
 
     /// Writes a value after its key, with a comment if it is a default.
-    fn value(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
+    fn write_value(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
         match json {
             Json::Object(fields) if !fields.is_empty() => {
                 self.text.push('\n');
-                self.mapping(json, written, indent + 2);
+                self.write_mapping(json, written, indent + 2);
             }
             Json::Array(items) if !items.is_empty() => {
                 self.text.push('\n');
                 for (index, item) in items.iter().enumerate() {
                     let node = written.and_then(|written| written.items().get(index));
                     self.path.push(index.to_string());
-                    self.item(item, node, indent);
+                    self.write_item(item, node, indent);
                     self.path.pop();
                 }
             }
             leaf => {
-                let _ = write!(self.text, " {}", scalar(leaf));
-                let _ = writeln!(self.text, "{}", self.comment(written));
+                let _ = write!(self.text, " {}", format_scalar(leaf));
+                let _ = writeln!(self.text, "{}", self.default_comment(written));
             }
         }
     }
 
-    fn item(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
+    fn write_item(&mut self, json: &Json, written: Option<&Node>, indent: usize) {
         let _ = write!(self.text, "{:indent$}  -", "");
         match json {
             Json::Object(fields) if !fields.is_empty() => {
                 let start = self.text.len();
-                self.mapping(json, written, indent + 4);
+                self.write_mapping(json, written, indent + 4);
                 // The first key is on the line of the dash.
                 let first = start..start + indent + 4;
                 self.text.replace_range(first, " ");
             }
-            _ => self.value(json, written, indent + 2),
+            _ => self.write_value(json, written, indent + 2),
         }
     }
 
     /// The comment for a default.
-    fn comment(&self, written: Option<&Node>) -> String {
+    fn default_comment(&self, written: Option<&Node>) -> String {
         if written.is_some() {
             return String::new();
         }
-        let filled = self.filled.get(self.path.as_slice());
-        let why = filled.map_or("default", |filled| because(&filled.because));
+        let filled = self.defaults.get(self.path.as_slice());
+        let why = filled.map_or("default", |filled| source_text(&filled.source));
         format!("  # {why}")
     }
 }
 
-fn because(because: &Because) -> &'static str {
+fn source_text(because: &DerivationReason) -> &'static str {
     match because {
-        Because::Rule(why) => why,
-        Because::Fact { what, .. } => what,
-        Because::Default | Because::Written => "default",
+        DerivationReason::Rule(why) => why,
+        DerivationReason::Fact {
+            statement: what, ..
+        } => what,
+        DerivationReason::Default | DerivationReason::Written => "default",
     }
 }
 
 /// A scalar or an empty collection, on one line.
-fn scalar(value: &Json) -> String {
+fn format_scalar(value: &Json) -> String {
     let text = yaml::to_yaml(&Node::from_json(value.clone()));
     let text = text.trim_end();
     if text.contains('\n') {

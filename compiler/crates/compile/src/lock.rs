@@ -12,7 +12,7 @@ use gpuc_syntax::tree::Tree;
 pub const LOCK_FILE: &str = "gpuc.lock.json";
 
 /// The prefix of temporary files. A killed run can leave one behind; the next run deletes it.
-pub const TEMPORARY: &str = ".gpuc-tmp-";
+pub const TEMPORARY_PREFIX: &str = ".gpuc-tmp-";
 
 /// The files that gpuc owns in a cluster's folder. Only this file contains gpuc's version, so that an upgrade of gpuc
 /// does not change other files without need.
@@ -67,7 +67,7 @@ pub struct ChartPin {
 
 impl Lock {
     /// The lock of a tree that this version of gpuc generates from an input with this digest.
-    pub fn of(tree: &Tree, input: String, pins: Pins) -> Self {
+    pub fn for_tree(tree: &Tree, input: String, pins: Pins) -> Self {
         let executable = tree.files().filter(|(_, file)| file.executable);
         let files = tree.files();
         Self {
@@ -92,7 +92,7 @@ impl Lock {
         }
         let lock: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let paths = lock.files.keys().chain(lock.pending.keys());
-        match paths.into_iter().find(|path| !is_inside(path)) {
+        match paths.into_iter().find(|path| !is_valid_path(path)) {
             Some(path) => Err(format!("`{path}` is not a valid file path in this folder")),
             None => Ok(lock),
         }
@@ -106,7 +106,7 @@ impl Lock {
 
     /// The lock to write before the files: gpuc owns each file with either its old or its new contents.
     #[must_use]
-    pub fn intent(&self, old: Option<&Self>) -> Self {
+    pub fn with_pending(&self, old: Option<&Self>) -> Self {
         let mut intent = self.clone();
         intent.files = old.map(|old| old.files.clone()).unwrap_or_default();
         intent.pending = old.map(|old| old.pending.clone()).unwrap_or_default();
@@ -125,7 +125,7 @@ impl Lock {
     }
 
     /// Whether the file has contents that gpuc wrote or was about to write.
-    pub fn wrote(&self, path: &str, digest: &str) -> bool {
+    pub fn has_written(&self, path: &str, digest: &str) -> bool {
         self.files.get(path).is_some_and(|known| known == digest)
             || self
                 .pending
@@ -150,8 +150,9 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 /// Whether a relative path is a valid path of a generated file inside its folder.
-pub fn is_inside(path: &str) -> bool {
-    let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.starts_with(TEMPORARY);
+pub fn is_valid_path(path: &str) -> bool {
+    let is_name =
+        |name: &str| !matches!(name, "" | "." | "..") && !name.starts_with(TEMPORARY_PREFIX);
     !path.contains(['\\', '\0']) && path != LOCK_FILE && path.split('/').all(is_name)
 }
 
@@ -164,7 +165,7 @@ mod tests {
         for (path, contents) in files {
             tree.add(*path, (*contents).to_owned());
         }
-        Lock::of(&tree, digest(b"input"), Pins::default())
+        Lock::for_tree(&tree, digest(b"input"), Pins::default())
     }
 
     #[test]
@@ -189,7 +190,7 @@ mod tests {
             images: BTreeSet::from(["registry.example/gpuc-runtime:1".to_owned()]),
             machines: BTreeMap::from([("infer".to_owned(), "g6.xlarge".to_owned())]),
         };
-        let lock = Lock::of(&tree, digest(b""), pins);
+        let lock = Lock::for_tree(&tree, digest(b""), pins);
         assert!(lock.executable.contains("cloud/apply.sh") && lock.executable.len() == 1);
         let text = lock.to_json();
         assert_eq!(Lock::parse(&text), Ok(lock));
@@ -214,7 +215,7 @@ mod tests {
             let error = Lock::parse(&files.to_json()).expect_err(path);
             assert!(error.contains("is not a valid file path"), "{error}");
         }
-        assert!(is_inside("manifests/a/..b.yaml"));
+        assert!(is_valid_path("manifests/a/..b.yaml"));
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod tests {
     fn intent_owns_old_and_new_digests() {
         let old = lock(&[("a", "1"), ("b", "1"), ("same", "s")]);
         let new = lock(&[("a", "2"), ("c", "2"), ("same", "s")]);
-        let intent = new.intent(Some(&old));
+        let intent = new.with_pending(Some(&old));
         for (path, text) in [
             ("a", "1"),
             ("a", "2"),
@@ -246,14 +247,14 @@ mod tests {
             ("same", "s"),
         ] {
             assert!(
-                intent.wrote(path, &digest(text.as_bytes())),
+                intent.has_written(path, &digest(text.as_bytes())),
                 "{path} {text}"
             );
         }
-        assert!(!intent.wrote("a", &digest(b"3")) && !intent.pending.contains_key("same"));
-        let third = lock(&[("a", "3")]).intent(Some(&intent));
+        assert!(!intent.has_written("a", &digest(b"3")) && !intent.pending.contains_key("same"));
+        let third = lock(&[("a", "3")]).with_pending(Some(&intent));
         for text in ["1", "2", "3"] {
-            assert!(third.wrote("a", &digest(text.as_bytes())), "{text}");
+            assert!(third.has_written("a", &digest(text.as_bytes())), "{text}");
         }
         assert_eq!(third.paths(), BTreeSet::from(["a", "b", "c", "same"]));
     }

@@ -3,7 +3,7 @@
 //! Source: robfig/cron@v3.0.1 `parser.go` (`ParseStandard`) and `spec.go` (`dayMatches`); kubernetes
 //! `pkg/apis/batch/validation/validation.go` (`validateScheduleFormat`, `validateTimeZone`) (both from memory).
 
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 
 /// The message and the help of an invalid schedule.
 pub(crate) type Problem = (String, String);
@@ -26,7 +26,7 @@ const MONTHS: &[&str] = &[
 const WEEKDAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// The maximum number of days in each month.
-const DAYS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const MAX_DAYS_IN_MONTH: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /// A field of a schedule: its unit, its range, and the names of its values.
 struct Field {
@@ -87,7 +87,9 @@ pub fn schedule_problem(schedule: &str) -> Option<Problem> {
     // If both a day and a weekday are set, the schedule runs when either matches.
     let by_date = weekdays.is_any && !days.is_any;
     let has_selected_day = |month: &u32| {
-        let longest = usize::try_from(*month).ok().and_then(|it| DAYS.get(it - 1));
+        let longest = usize::try_from(*month)
+            .ok()
+            .and_then(|it| MAX_DAYS_IN_MONTH.get(it - 1));
         let mut days = days.numbers.iter();
         longest.is_some_and(|longest| days.any(|day| day <= longest))
     };
@@ -304,7 +306,7 @@ const AREAS: &[&str] = &[
 const ZONES: &str = include_str!("zones.txt");
 
 /// The likely time zone for a misspelled name. A name that resembles no known zone may be the name of a newer one.
-pub fn meant_zone(name: &str) -> Option<String> {
+pub fn closest_time_zone(name: &str) -> Option<String> {
     let (area, location) = name.split_once('/')?;
     let mut current_area = "";
     let locations: Vec<_> = ZONES
@@ -324,13 +326,13 @@ pub fn meant_zone(name: &str) -> Option<String> {
     if locations.contains(&location) {
         return None;
     }
-    let closest = nearest(location, locations)?;
+    let closest = closest_match(location, locations)?;
     Some(format!("{area}/{closest}"))
 }
 
 /// Whether a name is, as far as is known, the name of a time zone.
 pub fn is_time_zone(name: &str) -> bool {
-    has_zone_syntax(name) && meant_zone(name).is_none()
+    has_zone_syntax(name) && closest_time_zone(name).is_none()
 }
 
 fn has_zone_syntax(name: &str) -> bool {
@@ -472,8 +474,11 @@ mod tests {
         ] {
             assert!(!is_time_zone(name), "{name}");
         }
-        assert_eq!(meant_zone("Europe/Berln").unwrap(), "Europe/Berlin");
-        assert_eq!(meant_zone("America/New_york").unwrap(), "America/New_York");
-        assert_eq!(meant_zone("Berlin"), None);
+        assert_eq!(closest_time_zone("Europe/Berln").unwrap(), "Europe/Berlin");
+        assert_eq!(
+            closest_time_zone("America/New_york").unwrap(),
+            "America/New_York"
+        );
+        assert_eq!(closest_time_zone("Berlin"), None);
     }
 }

@@ -7,17 +7,17 @@
 /// The maximum length of the name of a Helm release.
 ///
 /// Source: helm/helm@d9ffe37d `pkg/chartutil/validate_name.go`, `maxNameLen`.
-pub const LONGEST_RELEASE: usize = 53;
+pub const MAX_RELEASE_NAME: usize = 53;
 
 /// A path as the kernel resolves it: without a trailing `/`, duplicate `/`, or `.`.
-pub fn normal_path(path: &str) -> String {
+pub fn normalized_path(path: &str) -> String {
     let parts = path.split('/').filter(|it| !it.is_empty() && *it != ".");
     let parts: Vec<_> = parts.flat_map(|part| ["/", part]).collect();
     parts.concat()
 }
 
 /// The problem with the key of a label or taint; `None` if it is valid.
-pub fn key_problem(key: &str) -> Option<String> {
+pub fn label_key_problem(key: &str) -> Option<String> {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -50,7 +50,7 @@ pub fn key_problem(key: &str) -> Option<String> {
 }
 
 /// The problem with the value of a label or taint; `None` if it is valid.
-pub fn value_problem(value: &str) -> Option<String> {
+pub fn label_value_problem(value: &str) -> Option<String> {
     if value.is_empty() {
         return None;
     }
@@ -111,7 +111,7 @@ pub struct Image<'a> {
 }
 
 /// Parses an image reference. The error describes the problem.
-pub fn image(text: &str) -> Result<Image<'_>, &'static str> {
+pub fn parse_image(text: &str) -> Result<Image<'_>, &'static str> {
     let (rest, digest) = match text.split_once('@') {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),
@@ -185,7 +185,7 @@ fn is_repository_part(part: &str) -> bool {
 }
 
 /// The problem of an image reference whose content can change, as a verb phrase.
-pub fn floats(image: &Image<'_>) -> Option<&'static str> {
+pub fn floating_tag_problem(image: &Image<'_>) -> Option<&'static str> {
     match (image.digest, image.tag) {
         (None, None) => Some("has no tag"),
         (None, Some("latest")) => Some("has the tag `latest`"),
@@ -212,7 +212,7 @@ mod tests {
             "a",
             "example.com/My_Name.1",
         ] {
-            assert_eq!(key_problem(key), None, "{key}");
+            assert_eq!(label_key_problem(key), None, "{key}");
         }
         for key in [
             "",
@@ -227,7 +227,7 @@ mod tests {
             "team:blue",
             "é",
         ] {
-            assert!(key_problem(key).is_some(), "{key}");
+            assert!(label_key_problem(key).is_some(), "{key}");
         }
     }
 
@@ -235,22 +235,22 @@ mod tests {
     fn lengths_are_limited_to_63_and_253() {
         let name = |length| "a".repeat(length);
         let subdomain = |length: usize| format!("{}.{}", "a".repeat(200), "b".repeat(length - 201));
-        assert_eq!(key_problem(&name(63)), None);
-        assert!(key_problem(&name(64)).is_some());
-        assert_eq!(value_problem(&name(63)), None);
-        assert!(value_problem(&name(64)).is_some());
-        assert_eq!(key_problem(&format!("{}/a", subdomain(253))), None);
-        assert!(key_problem(&format!("{}/a", subdomain(254))).is_some());
+        assert_eq!(label_key_problem(&name(63)), None);
+        assert!(label_key_problem(&name(64)).is_some());
+        assert_eq!(label_value_problem(&name(63)), None);
+        assert!(label_value_problem(&name(64)).is_some());
+        assert_eq!(label_key_problem(&format!("{}/a", subdomain(253))), None);
+        assert!(label_key_problem(&format!("{}/a", subdomain(254))).is_some());
         assert!(is_dns_label(&name(63)) && !is_dns_label(&name(64)));
     }
 
     #[test]
     fn values() {
         for value in ["", "MyValue", "my_value", "1.2-3", "0"] {
-            assert_eq!(value_problem(value), None, "{value}");
+            assert_eq!(label_value_problem(value), None, "{value}");
         }
         for value in ["my value", "-a", "a.", "_", "a/b", "a=b", "a\n"] {
-            assert!(value_problem(value).is_some(), "{value}");
+            assert!(label_value_problem(value).is_some(), "{value}");
         }
     }
 
@@ -286,7 +286,11 @@ mod tests {
                 text.to_owned()
             };
             let digest = with_digest.then_some(digest.as_str());
-            assert_eq!(image(&full), Ok(Image { name, tag, digest }), "{full}");
+            assert_eq!(
+                parse_image(&full),
+                Ok(Image { name, tag, digest }),
+                "{full}"
+            );
         }
         for text in [
             "",
@@ -303,7 +307,7 @@ mod tests {
             "a/",
             "registry.example.com:port/a",
         ] {
-            assert!(image(text).is_err(), "{text}");
+            assert!(parse_image(text).is_err(), "{text}");
         }
     }
 }

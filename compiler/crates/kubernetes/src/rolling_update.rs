@@ -6,34 +6,40 @@
 use gpuc_syntax::node::{Node, Scalar, Value};
 
 /// The defaults of a rolling update.
-pub struct Usual {
+pub struct RollingUpdateDefaults {
     /// Whether the default `maxSurge` allows at least one pod.
-    pub surges: bool,
+    pub allows_surge: bool,
     /// Whether the default `maxUnavailable` allows at least one pod.
-    pub may_lack: bool,
+    pub allows_unavailable: bool,
 }
 
-impl Usual {
+impl RollingUpdateDefaults {
     /// The defaults of Kubernetes: 25% each, `maxSurge` rounded up and `maxUnavailable` rounded down.
-    pub fn of_kubernetes(pods: u64) -> Self {
+    pub fn kubernetes_defaults(pods: u64) -> Self {
         Self {
-            surges: true,
-            may_lack: pods >= 4,
+            allows_surge: true,
+            allows_unavailable: pods >= 4,
         }
     }
 }
 
 /// Whether a rolling update of this many pods needs free capacity for an additional pod.
-pub fn needs_room(strategy: Option<&Node>, pods: u32, usual: &Usual) -> bool {
+pub fn needs_extra_capacity(
+    strategy: Option<&Node>,
+    pods: u32,
+    usual: &RollingUpdateDefaults,
+) -> bool {
     let kind = strategy.and_then(|strategy| strategy.get("type"));
     if pods == 0 || kind.and_then(Node::text) == Some("Recreate") {
         return false;
     }
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
     let limit = |key: &str| rolling.and_then(|rolling| rolling.get(key));
-    let surge = limit("maxSurge").map_or(Some(usual.surges), |it| is_positive(it, pods, true));
-    let unavailable =
-        limit("maxUnavailable").map_or(Some(usual.may_lack), |it| is_positive(it, pods, false));
+    let surge =
+        limit("maxSurge").map_or(Some(usual.allows_surge), |it| is_positive(it, pods, true));
+    let unavailable = limit("maxUnavailable").map_or(Some(usual.allows_unavailable), |it| {
+        is_positive(it, pods, false)
+    });
     surge == Some(true) && unavailable == Some(false)
 }
 

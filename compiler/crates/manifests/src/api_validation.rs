@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_kubernetes::api_server::{self, Extent, Refused, Step, place};
+use gpuc_kubernetes::api_server::{self, Completeness, Step, Violation, locate_path};
 use gpuc_syntax::diag::{Code, Edit, Report};
 use gpuc_syntax::node::{Node, Value};
 
 use super::read::Object;
-use super::{Scene, Why, api_versions, text_edit};
+use super::{CheckContext, SkipReason, api_versions, text_edit};
 
 /// API groups whose objects contain plain pod templates: their operators add no fields or volumes.
-const PLAIN: &[&str] = &[
+const PLAIN_TEMPLATE_GROUPS: &[&str] = &[
     "kubeflow.org",
     "jobset.x-k8s.io",
     "leaderworkerset.x-k8s.io",
@@ -19,18 +19,18 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Reports the validation errors that `is_reported` selects, under one code.
-pub(super) fn report(
-    scene: &Scene<'_>,
+pub(super) fn report_violations(
+    scene: &CheckContext<'_>,
     code: &'static Code,
-    is_reported: impl Fn(&Object, &Refused) -> bool,
+    is_reported: impl Fn(&Object, &Violation) -> bool,
     report: &mut Report,
 ) {
     let before = report.diagnostics().iter();
     let reported: BTreeSet<_> = before.map(|found| found.primary.span).collect();
     for object in scene.objects {
-        let found = validate(scene, object).into_iter();
+        let found = object_violations(scene, object).into_iter();
         for found in found.filter(|it| is_reported(object, it)) {
-            let Some(span) = place(&object.root, &found.path, found.of_key) else {
+            let Some(span) = locate_path(&object.root, &found.path, found.is_key) else {
                 continue;
             };
             // Other rules are more specific about GPU resources and unquoted strings.
@@ -40,7 +40,7 @@ pub(super) fn report(
             let message = format!("{}: {}", object.title(), found.message);
             let builder = report.diagnostic(code, span, message);
             let builder = builder.help(found.help.clone());
-            match edit_of(scene, object, &found) {
+            match suggestion_edit(scene, object, &found) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -49,73 +49,81 @@ pub(super) fn report(
 }
 
 /// Replaces a key or value with the intended one.
-fn edit_of(scene: &Scene<'_>, object: &Object, found: &Refused) -> Option<Edit> {
-    let meant = found.meant.as_deref()?;
-    let (last, above) = found.path.split_last()?;
-    let holder = above
+fn suggestion_edit(scene: &CheckContext<'_>, object: &Object, found: &Violation) -> Option<Edit> {
+    let meant = found.suggestion.as_deref()?;
+    let (last, parent_path) = found.path.split_last()?;
+    let holder = parent_path
         .iter()
         .try_fold(&object.root, |node, step| match step {
             Step::Key(key) => node.get(key),
             Step::Item(index) => node.items().get(*index),
         })?;
     match last {
-        Step::Key(key) if found.of_key => text_edit::key(scene.sources, holder.entry(key)?, meant),
-        Step::Key(key) => text_edit::value(scene.sources, holder.get(key)?, meant),
-        Step::Item(index) => text_edit::value(scene.sources, holder.items().get(*index)?, meant),
+        Step::Key(key) if found.is_key => {
+            text_edit::rename_key(scene.sources, holder.entry(key)?, meant)
+        }
+        Step::Key(key) => text_edit::replace_value(scene.sources, holder.get(key)?, meant),
+        Step::Item(index) => {
+            text_edit::replace_value(scene.sources, holder.items().get(*index)?, meant)
+        }
     }
 }
 
-fn validate(scene: &Scene<'_>, object: &Object) -> Vec<Refused> {
+fn object_violations(scene: &CheckContext<'_>, object: &Object) -> Vec<Violation> {
     let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
     // Objects of an unserved version are validated as the served one.
     let served = api_versions::replacements(version, kind).and_then(<[_]>::first);
     let version = served.copied().unwrap_or(version);
-    if !is_known(object) || is_sealed(&object.root) {
+    if !can_validate(object) || is_sops_encrypted(&object.root) {
         return Vec::new();
     }
-    let is_layered = scene.passed_over.iter().any(|it| match &it.why {
-        Why::Kustomization => true,
-        Why::Patch(title) => *title == object.title(),
-        Why::Template | Why::NoObjects => false,
+    let is_patched_elsewhere = scene.skipped.iter().any(|it| match &it.reason {
+        SkipReason::Kustomization => true,
+        SkipReason::Patch(title) => *title == object.title(),
+        SkipReason::Template | SkipReason::NoObjects => false,
     });
-    let extent = if is_whole(kind, &object.root) && !is_layered {
-        Extent::Whole
+    let extent = if is_complete_object(kind, &object.root) && !is_patched_elsewhere {
+        Completeness::Complete
     } else {
-        Extent::Part
+        Completeness::Partial
     };
-    let mut found = api_server::look(version, kind, &object.root, extent);
-    found.extend(service_name(scene, object));
+    let mut found = api_server::validate_object(version, kind, &object.root, extent);
+    found.extend(service_name_violation(scene, object));
     found
 }
 
 /// Whether gpuc can validate an object.
-pub(super) fn is_known(object: &Object) -> bool {
+pub(super) fn can_validate(object: &Object) -> bool {
     let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
     let served = api_versions::replacements(version, kind).and_then(<[_]>::first);
     let version = served.copied().unwrap_or(version);
-    PLAIN.iter().any(|group| object.is_of(group)) || api_server::knows(version, kind)
+    PLAIN_TEMPLATE_GROUPS
+        .iter()
+        .any(|group| object.is_in_group(group))
+        || api_server::is_known_kind(version, kind)
 }
 
 /// Whether SOPS has encrypted the values; its own key is in the object until it is decrypted.
-fn is_sealed(root: &Node) -> bool {
+fn is_sops_encrypted(root: &Node) -> bool {
     root.get("sops").is_some_and(|it| it.get("mac").is_some())
 }
 
 /// The error for a Service name that only newer Kubernetes versions accept.
-fn service_name(scene: &Scene<'_>, object: &Object) -> Option<Refused> {
+fn service_name_violation(scene: &CheckContext<'_>, object: &Object) -> Option<Violation> {
     if (object.api_version.as_str(), object.kind.as_str()) != ("v1", "Service") {
         return None;
     }
     let minor = scene.cluster.kubernetes.get()?.value.0;
-    let (message, help) = api_server::services::name(minor, object.name.as_deref()?)?;
-    Some(Refused {
+    let (message, help) =
+        api_server::services::service_name_problem(minor, object.name.as_deref()?)?;
+    Some(Violation {
         path: vec![Step::from("metadata"), Step::from("name")],
-        of_key: false,
+        is_key: false,
         message,
         help: help.to_owned(),
-        meant: None,
-        unknown_to: None,
-        rule_of: None,
+        suggestion: None,
+        unknown_to_project: None,
+        rule_owner: None,
     })
 }
 
@@ -123,7 +131,7 @@ fn service_name(scene: &Scene<'_>, object: &Object) -> Option<Refused> {
 ///
 /// Source: kubernetes `staging/src/k8s.io/api`, `types.go` of `core/v1`, `rbac/v1`, `policy/v1` and `networking/v1`:
 /// none of their lists has a `patchMergeKey` (from memory).
-const WHOLE: &[&str] = &[
+const COMPLETE_LIST_KINDS: &[&str] = &[
     "ClusterRole",
     "Ingress",
     "LimitRange",
@@ -134,7 +142,7 @@ const WHOLE: &[&str] = &[
 ];
 
 /// Keys of a PersistentVolumeClaim. A patch is assumed to change at most one of them.
-const OF_CLAIM: &[&str] = &[
+const CLAIM_KEYS: &[&str] = &[
     "accessModes",
     "resources",
     "storageClassName",
@@ -143,9 +151,9 @@ const OF_CLAIM: &[&str] = &[
 ];
 
 /// Whether an object is complete: it has fields that partial objects lack, such as an image for each container.
-fn is_whole(kind: &str, root: &Node) -> bool {
+fn is_complete_object(kind: &str, root: &Node) -> bool {
     let (mut has_containers, mut all_have_images) = (false, true);
-    images(root, &mut has_containers, &mut all_have_images);
+    scan_container_images(root, &mut has_containers, &mut all_have_images);
     if has_containers {
         return all_have_images;
     }
@@ -158,20 +166,20 @@ fn is_whole(kind: &str, root: &Node) -> bool {
         "ClusterQueue" => spec("resourceGroups"),
         "ClusterRoleBinding" | "RoleBinding" => root.get("roleRef").is_some(),
         "HorizontalPodAutoscaler" => spec("scaleTargetRef"),
-        "PersistentVolumeClaim" => OF_CLAIM.iter().filter(|key| spec(key)).count() > 1,
+        "PersistentVolumeClaim" => CLAIM_KEYS.iter().filter(|key| spec(key)).count() > 1,
         "Secret" => root.get("type").is_some(),
         "Service" => spec("ports") && spec("selector"),
         "TrainJob" => at(&["trainer", "image"]).is_some(),
-        kind => WHOLE.contains(&kind),
+        kind => COMPLETE_LIST_KINDS.contains(&kind),
     }
 }
 
-fn images(node: &Node, has_containers: &mut bool, all_have_images: &mut bool) {
+fn scan_container_images(node: &Node, has_containers: &mut bool, all_have_images: &mut bool) {
     match &node.value {
         Value::Scalar(_) => {}
         Value::Sequence(items) => {
             for item in items {
-                images(item, has_containers, all_have_images);
+                scan_container_images(item, has_containers, all_have_images);
             }
         }
         Value::Mapping(entries) => {
@@ -182,7 +190,7 @@ fn images(node: &Node, has_containers: &mut bool, all_have_images: &mut bool) {
                         *all_have_images &= item.get("image").is_some();
                     }
                 }
-                images(&entry.value, has_containers, all_have_images);
+                scan_container_images(&entry.value, has_containers, all_have_images);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The API versions of built-in Kubernetes kinds, and the known kinds of other projects.
 
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 
 /// Built-in API groups with a domain. Groups without one are always built in.
-const GROUPS: &[&str] = &[
+const BUILT_IN_GROUPS: &[&str] = &[
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
     "apiregistration.k8s.io",
@@ -23,7 +23,7 @@ const GROUPS: &[&str] = &[
 ///
 /// Source: kubernetes/website content/en/docs/reference/using-api/deprecation-guide.md (@6a6fc841, and what came after
 /// it as <https://kubernetes.io/docs/reference/using-api/deprecation-guide/> has it, from memory).
-const SERVED: &[(&[&str], &[&str])] = &[
+const SERVED_VERSIONS: &[(&[&str], &[&str])] = &[
     (
         &["v1"],
         &[
@@ -86,7 +86,7 @@ const SERVED: &[(&[&str], &[&str])] = &[
 /// Removed versions whose objects have the same structure and meaning in the served one.
 ///
 /// Source: the same guide, where it has no notable changes; `autoscaling/v2beta2` is `autoscaling/v2` (from memory).
-const SAME: &[(&str, &[&str])] = &[
+const UNCHANGED_KINDS: &[(&str, &[&str])] = &[
     ("batch/v1beta1", &["CronJob"]),
     ("autoscaling/v2beta2", &["HorizontalPodAutoscaler"]),
     ("extensions/v1beta1", &["NetworkPolicy"]),
@@ -109,10 +109,10 @@ const SAME: &[(&str, &[&str])] = &[
 /// or the kind is not built in.
 pub(super) fn replacements(api_version: &str, kind: &str) -> Option<&'static [&'static str]> {
     let group = api_version.split_once('/').map_or("", |it| it.0);
-    if group.contains('.') && !GROUPS.contains(&group) {
+    if group.contains('.') && !BUILT_IN_GROUPS.contains(&group) {
         return None;
     }
-    let mut served = SERVED.iter();
+    let mut served = SERVED_VERSIONS.iter();
     let (versions, _) = served.find(|(_, kinds)| kinds.contains(&kind))?;
     (!versions.contains(&api_version)).then_some(*versions)
 }
@@ -120,7 +120,7 @@ pub(super) fn replacements(api_version: &str, kind: &str) -> Option<&'static [&'
 /// API groups whose kinds are all known.
 ///
 /// Source: kubernetes `staging/src/k8s.io/api/apps/v1/register.go` and `batch/v1/register.go` (from memory).
-const CLOSED: &[(&str, &[&str])] = &[
+const COMPLETE_GROUPS: &[(&str, &[&str])] = &[
     (
         "apps/v1",
         &[
@@ -139,7 +139,7 @@ const CLOSED: &[(&str, &[&str])] = &[
 /// Sources: the definitions of each project that gpuc's charts install, at their versions; ray-project/kuberay
 /// `ray-operator/apis/ray/v1`; kubeflow/trainer release-1.9 `pkg/apis/kubeflow.org/v1`; volcano-sh/apis `pkg/apis`;
 /// kserve/kserve `pkg/apis/serving` (from memory).
-const OF_OTHERS: &[(&str, &[&str])] = &[
+const PROJECT_KINDS: &[(&str, &[&str])] = &[
     ("batch.volcano.sh", &["Job"]),
     ("jobset.x-k8s.io", &["JobSet"]),
     (
@@ -200,29 +200,29 @@ const OF_OTHERS: &[(&str, &[&str])] = &[
 ];
 
 /// The suggestion for an unknown kind.
-pub(super) enum Misspelt {
+pub(super) enum KindSuggestion {
     /// Certainly this one.
-    As(&'static str),
+    Certain(&'static str),
     /// One of these.
     OneOf(&'static [&'static str]),
 }
 
 /// The suggestion for a kind that its API group does not have.
-pub(super) fn spelled(api_version: &str, kind: &str) -> Option<Misspelt> {
+pub(super) fn suggest_kind(api_version: &str, kind: &str) -> Option<KindSuggestion> {
     let group = api_version.split_once('/').map_or("", |it| it.0);
-    let mut others = OF_OTHERS.iter();
+    let mut others = PROJECT_KINDS.iter();
     if let Some((_, kinds)) = others.find(|it| it.0 == group) {
-        return closest_kind(kind, kinds).map(Misspelt::As);
+        return closest_kind(kind, kinds).map(KindSuggestion::Certain);
     }
-    if group.contains('.') && !GROUPS.contains(&group) {
+    if group.contains('.') && !BUILT_IN_GROUPS.contains(&group) {
         return None;
     }
-    let all = SERVED.iter().flat_map(|(_, kinds)| *kinds);
+    let all = SERVED_VERSIONS.iter().flat_map(|(_, kinds)| *kinds);
     let all: Vec<_> = all.copied().collect();
     if all.contains(&kind) {
         return None;
     }
-    let mut closed = CLOSED.iter();
+    let mut closed = COMPLETE_GROUPS.iter();
     let closed = closed.find(|it| it.0 == api_version).map(|it| it.1);
     if closed.is_some_and(|kinds| kinds.contains(&kind)) {
         return None;
@@ -230,8 +230,8 @@ pub(super) fn spelled(api_version: &str, kind: &str) -> Option<Misspelt> {
     closed
         .and_then(|kinds| closest_kind(kind, kinds))
         .or_else(|| closest_kind(kind, &all))
-        .map(Misspelt::As)
-        .or_else(|| closed.map(Misspelt::OneOf))
+        .map(KindSuggestion::Certain)
+        .or_else(|| closed.map(KindSuggestion::OneOf))
 }
 
 /// The kind that this one is the plural of, or that differs in case or in a letter.
@@ -250,16 +250,16 @@ fn closest_kind(kind: &str, kinds: &[&'static str]) -> Option<&'static str> {
     if let Some(same) = kinds.iter().find(is_same) {
         return Some(same);
     }
-    let closest = nearest(kind, kinds.iter().copied())?;
+    let closest = closest_match(kind, kinds.iter().copied())?;
     // Short names, and names with one more word, may be other kinds.
     (kind.len() > 5 && closest.len().abs_diff(kind.len()) <= 1).then_some(closest)
 }
 
 /// Whether an object keeps its meaning in the served API version: the kind never had the written one, or nothing has
 /// changed since.
-pub(super) fn stays(api_version: &str, kind: &str) -> bool {
+pub(super) fn keeps_meaning(api_version: &str, kind: &str) -> bool {
     let is_prerelease = ["alpha", "beta"].iter().any(|it| api_version.contains(it));
-    let mut same = SAME.iter();
+    let mut same = UNCHANGED_KINDS.iter();
     !is_prerelease || same.any(|(version, kinds)| *version == api_version && kinds.contains(&kind))
 }
 
@@ -269,16 +269,19 @@ mod tests {
 
     #[test]
     fn kinds_are_unique_and_of_known_groups() {
-        let mut kinds: Vec<_> = SERVED.iter().flat_map(|it| it.1).collect();
+        let mut kinds: Vec<_> = SERVED_VERSIONS.iter().flat_map(|it| it.1).collect();
         let count = kinds.len();
         kinds.sort();
         kinds.dedup();
         assert_eq!(kinds.len(), count);
-        for version in SERVED.iter().flat_map(|it| it.0) {
+        for version in SERVED_VERSIONS.iter().flat_map(|it| it.0) {
             let group = version.split_once('/').map_or("", |it| it.0);
-            assert!(!group.contains('.') || GROUPS.contains(&group), "{version}");
+            assert!(
+                !group.contains('.') || BUILT_IN_GROUPS.contains(&group),
+                "{version}"
+            );
         }
-        for (version, kinds) in SAME {
+        for (version, kinds) in UNCHANGED_KINDS {
             for kind in *kinds {
                 assert!(replacements(version, kind).is_some(), "{version} {kind}");
             }
@@ -295,15 +298,15 @@ mod tests {
         );
         assert_eq!(replacements("apps/v1beta1", "Scale"), None);
         assert_eq!(replacements("v1", "Deployment"), Some(&["apps/v1"][..]));
-        assert!(stays("v1", "Deployment") && stays("batch/v1beta1", "CronJob"));
-        assert!(!stays("extensions/v1beta1", "Deployment"));
+        assert!(keeps_meaning("v1", "Deployment") && keeps_meaning("batch/v1beta1", "CronJob"));
+        assert!(!keeps_meaning("extensions/v1beta1", "Deployment"));
     }
 
     #[test]
     fn misspelled_kinds_get_suggestions() {
-        let meant = |api_version, kind| match spelled(api_version, kind) {
-            Some(Misspelt::As(meant)) => meant,
-            Some(Misspelt::OneOf(_)) => "one of",
+        let meant = |api_version, kind| match suggest_kind(api_version, kind) {
+            Some(KindSuggestion::Certain(meant)) => meant,
+            Some(KindSuggestion::OneOf(_)) => "one of",
             None => "",
         };
         for (api_version, kind, expected) in [

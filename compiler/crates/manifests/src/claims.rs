@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use gpuc_schema::Spanned;
 
 use gpuc_model::scheduling::{Claim, Demand};
-use gpuc_model::{Cluster, GpuAsk};
+use gpuc_model::{Cluster, PodGpuRequest};
 use gpuc_syntax::node::{Node, Value};
 
 use super::pod::Pod;
 use super::read::Object;
-use super::resources::{Amount, amount};
+use super::resources::{ResourceCount, parse_count};
 
 /// The kinds of claim templates and claims.
-pub(super) const TEMPLATE: &str = "ResourceClaimTemplate";
-pub(super) const CLAIM: &str = "ResourceClaim";
+pub(super) const CLAIM_TEMPLATE_KIND: &str = "ResourceClaimTemplate";
+pub(super) const CLAIM_KIND: &str = "ResourceClaim";
 
 /// A claim of a pod.
 pub(super) struct PodClaim<'n> {
@@ -28,30 +28,30 @@ pub(super) struct PodClaim<'n> {
 }
 
 /// The keys of references to claims, with the kind of the object.
-pub(super) const KEYS: [(&str, &str); 2] = [
-    ("resourceClaimTemplateName", TEMPLATE),
-    ("resourceClaimName", CLAIM),
+pub(super) const REFERENCE_KEYS: [(&str, &str); 2] = [
+    ("resourceClaimTemplateName", CLAIM_TEMPLATE_KIND),
+    ("resourceClaimName", CLAIM_KIND),
 ];
 
 impl PodClaim<'_> {
     /// The kind of the referenced object.
     pub(super) fn kind(&self) -> &'static str {
-        let mut keys = KEYS.iter();
+        let mut keys = REFERENCE_KEYS.iter();
         keys.find(|(key, _)| *key == self.key)
-            .map_or(CLAIM, |(_, kind)| kind)
+            .map_or(CLAIM_KIND, |(_, kind)| kind)
     }
 
     /// The name of the referenced object.
-    pub(super) fn object(&self) -> &str {
+    pub(super) fn object_name(&self) -> &str {
         self.source.text().unwrap_or_default()
     }
 }
 
 /// The claims of a pod.
-pub(super) fn of_pod<'n>(pod: &Pod<'n>) -> Vec<PodClaim<'n>> {
+pub(super) fn pod_claims<'n>(pod: &Pod<'n>) -> Vec<PodClaim<'n>> {
     let claims = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
     let claim = |node: &'n Node| {
-        let (key, source) = KEYS
+        let (key, source) = REFERENCE_KEYS
             .iter()
             .find_map(|(key, _)| Some((*key, node.get(key)?)))?;
         source.text()?;
@@ -65,7 +65,7 @@ pub(super) fn of_pod<'n>(pod: &Pod<'n>) -> Vec<PodClaim<'n>> {
 }
 
 /// Whether two objects may be in the same namespace. An object without a namespace may be applied to any.
-pub(super) fn may_meet(one: &Object, other: &Object) -> bool {
+pub(super) fn may_share_namespace(one: &Object, other: &Object) -> bool {
     match (&one.namespace, &other.namespace) {
         (Some(one), Some(other)) => one == other,
         _ => true,
@@ -73,15 +73,15 @@ pub(super) fn may_meet(one: &Object, other: &Object) -> bool {
 }
 
 /// The claims and claim templates among the manifests, by kind and name.
-pub(crate) struct Given<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
+pub(crate) struct ClaimIndex<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
 
-impl<'s> Given<'s> {
+impl<'s> ClaimIndex<'s> {
     /// Indexes the claims among `objects`.
     pub(super) fn from_objects(objects: &'s [Object]) -> Self {
         let mut index: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let claims = objects
             .iter()
-            .filter(|it| it.kind == CLAIM || it.kind == TEMPLATE);
+            .filter(|it| it.kind == CLAIM_KIND || it.kind == CLAIM_TEMPLATE_KIND);
         for object in claims {
             let name = object.name.as_deref().unwrap_or_default();
             let entry = index.entry((object.kind.as_str(), name));
@@ -91,13 +91,15 @@ impl<'s> Given<'s> {
     }
 
     /// The object that a pod refers to.
-    pub(super) fn find(&self, pod: &Pod<'_>, kind: &str, name: &str) -> Option<&'s Object> {
+    pub(super) fn find_claim(&self, pod: &Pod<'_>, kind: &str, name: &str) -> Option<&'s Object> {
         let mut named = self.0.get(&(kind, name))?.iter();
-        named.find(|it| may_meet(it, pod.object)).copied()
+        named
+            .find(|it| may_share_namespace(it, pod.object))
+            .copied()
     }
 
     /// All objects of a kind.
-    pub(super) fn all(&self, kind: &str) -> impl Iterator<Item = &'s Object> {
+    pub(super) fn claims_of_kind(&self, kind: &str) -> impl Iterator<Item = &'s Object> {
         let of_kind = self.0.iter().filter(move |((own, _), _)| *own == kind);
         of_kind.flat_map(|(_, objects)| objects.iter().copied())
     }
@@ -107,8 +109,11 @@ impl<'s> Given<'s> {
 ///
 /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0
 /// deployments/helm/dra-driver-nvidia-gpu/crds/resource.nvidia.com_computedomains.yaml, `spec.channel`.
-pub(super) fn of_domains(objects: &[Object]) -> impl Iterator<Item = (&str, &Object)> {
-    let is_domain = |it: &&Object| it.kind == "ComputeDomain" && it.is_of("resource.nvidia.com");
+pub(super) fn compute_domain_templates(
+    objects: &[Object],
+) -> impl Iterator<Item = (&str, &Object)> {
+    let is_domain =
+        |it: &&Object| it.kind == "ComputeDomain" && it.is_in_group("resource.nvidia.com");
     objects.iter().filter(is_domain).filter_map(|object| {
         let channel = object.root.get("spec")?.get("channel")?;
         let name = channel.get("resourceClaimTemplate")?.get("name")?;
@@ -117,18 +122,22 @@ pub(super) fn of_domains(objects: &[Object]) -> impl Iterator<Item = (&str, &Obj
 }
 
 /// The claim that gpuc generates under this name for a workload of the file, as a DeviceClass and a count.
-pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Option<(&'c str, u32)> {
+pub(super) fn generated_claim<'c>(
+    cluster: &'c Cluster,
+    pod: &Pod<'_>,
+    name: &str,
+) -> Option<(&'c str, u32)> {
     let workloads = cluster.config.workloads.iter();
     let mut all = workloads.flat_map(|workload| {
-        let ask = workload.task().and_then(GpuAsk::of);
-        let pools = cluster.pools.iter().filter(move |_| ask.is_some());
+        let gpu_request = workload.task().and_then(PodGpuRequest::for_task);
+        let pools = cluster.pools.iter().filter(move |_| gpu_request.is_some());
         pools.filter_map(move |pool| {
-            let class = ask?.class(pool)?;
+            let class = gpu_request?.device_class(pool)?;
             let namespace = cluster.namespace_of(workload);
             let of_pod = pod.object.namespace.as_deref();
             let in_namespace = of_pod.is_none_or(|it| it == namespace);
-            let is_named = cluster.claim_of(workload, pool) == name;
-            let count = ask.map_or(1, |it| it.count);
+            let is_named = cluster.claim_name(workload, pool) == name;
+            let count = gpu_request.map_or(1, |it| it.count);
             (in_namespace && is_named).then_some((class.name.as_str(), count))
         })
     });
@@ -136,13 +145,18 @@ pub(super) fn made<'c>(cluster: &'c Cluster, pod: &Pod<'_>, name: &str) -> Optio
 }
 
 /// Resolves the unread claims of a demand, as far as their objects are known.
-pub(super) fn resolve(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, demand: &mut Demand) {
-    for claim in of_pod(pod) {
+pub(super) fn resolve_claims(
+    cluster: &Cluster,
+    given: &ClaimIndex<'_>,
+    pod: &Pod<'_>,
+    demand: &mut Demand,
+) {
+    for claim in pod_claims(pod) {
         let Some(claims) = requested_devices(cluster, given, pod, &claim) else {
             continue;
         };
         demand
-            .unread_claims
+            .unresolved_claims
             .retain(|it| it.span != claim.source.span());
         demand.claims.extend(claims);
     }
@@ -151,15 +165,15 @@ pub(super) fn resolve(cluster: &Cluster, given: &Given<'_>, pod: &Pod<'_>, deman
 /// The devices that a claim of a pod requests, if they are known.
 pub(super) fn requested_devices(
     cluster: &Cluster,
-    given: &Given<'_>,
+    given: &ClaimIndex<'_>,
     pod: &Pod<'_>,
     claim: &PodClaim<'_>,
 ) -> Option<Vec<Claim>> {
-    let name = claim.object();
-    if let Some(object) = given.find(pod, claim.kind(), name) {
-        return requests(object);
+    let name = claim.object_name();
+    if let Some(object) = given.find_claim(pod, claim.kind(), name) {
+        return parse_requests(object);
     }
-    let (class, count) = made(cluster, pod, name)?;
+    let (class, count) = generated_claim(cluster, pod, name)?;
     let span = claim.source.span();
     let class = Spanned::new(class.to_owned(), span);
     let count = u64::from(count);
@@ -167,14 +181,14 @@ pub(super) fn requested_devices(
 }
 
 /// The requests of an object; `None` if they are not certain, as with alternatives or `allocationMode: All`.
-fn requests(object: &Object) -> Option<Vec<Claim>> {
-    requested(object)?.iter().map(request).collect()
+fn parse_requests(object: &Object) -> Option<Vec<Claim>> {
+    request_nodes(object)?.iter().map(parse_request).collect()
 }
 
 /// The requests of a claim or a claim template, as written.
-pub(super) fn requested(object: &Object) -> Option<&[Node]> {
+pub(super) fn request_nodes(object: &Object) -> Option<&[Node]> {
     let spec = object.root.get("spec")?;
-    let spec = if object.kind == TEMPLATE {
+    let spec = if object.kind == CLAIM_TEMPLATE_KIND {
         spec.get("spec")?
     } else {
         spec
@@ -184,17 +198,18 @@ pub(super) fn requested(object: &Object) -> Option<&[Node]> {
 
 /// Whether an object is a claim or a claim template.
 pub(super) fn is_claim(object: &Object) -> bool {
-    object.is_of("resource.k8s.io") && [CLAIM, TEMPLATE].contains(&object.kind.as_str())
+    object.is_in_group("resource.k8s.io")
+        && [CLAIM_KIND, CLAIM_TEMPLATE_KIND].contains(&object.kind.as_str())
 }
 
 /// The fields of a request: below `exactly`, or next to its name as before `v1beta2`.
-pub(super) fn exactly(request: &Node) -> &Node {
+pub(super) fn exact_fields(request: &Node) -> &Node {
     request.get("exactly").unwrap_or(request)
 }
 
 /// Parses one request; `None` if its devices are not certain.
-pub(super) fn request(request: &Node) -> Option<Claim> {
-    let exactly = exactly(request);
+pub(super) fn parse_request(request: &Node) -> Option<Claim> {
+    let exactly = exact_fields(request);
     let class = exactly.get("deviceClassName")?;
     let text = |key: &str| exactly.get(key).and_then(Node::text);
     if text("allocationMode") == Some("All") || text("adminAccess") == Some("true") {
@@ -202,9 +217,9 @@ pub(super) fn request(request: &Node) -> Option<Claim> {
     }
     let (count, span) = match exactly.get("count") {
         None => (1, class.span()),
-        Some(count) => match amount(count) {
-            Amount::Whole(whole) => (whole, count.span()),
-            Amount::Refused | Amount::Open => return None,
+        Some(count) => match parse_count(count) {
+            ResourceCount::Whole(whole) => (whole, count.span()),
+            ResourceCount::Invalid | ResourceCount::Templated => return None,
         },
     };
     let class = Spanned::new(class.text()?.to_owned(), class.span());
@@ -212,7 +227,7 @@ pub(super) fn request(request: &Node) -> Option<Claim> {
 }
 
 /// The names of DeviceClasses below a node.
-pub(super) fn classes(node: &Node) -> Vec<&Node> {
+pub(super) fn device_class_nodes(node: &Node) -> Vec<&Node> {
     let mut found = Vec::new();
     collect_classes(node, &mut found);
     found

@@ -5,7 +5,7 @@
 
 use gpuc_syntax::diag::{Report, Severity};
 use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
-use gpuc_syntax::source::{Sources, Span, offset};
+use gpuc_syntax::source::{Sources, Span, to_offset};
 use gpuc_syntax::yaml;
 
 /// Keys with YAML or JSON in a string: the pod patch and the manifest of Argo Workflows, chart values of Argo CD, a
@@ -14,54 +14,64 @@ use gpuc_syntax::yaml;
 /// Source: argoproj/argo-workflows `pkg/apis/workflow/v1alpha1/workflow_types.go`, `Template.PodSpecPatch` and
 /// `ResourceTemplate.Manifest`; argoproj/argo-cd `pkg/apis/application/v1alpha1/types.go`,
 /// `ApplicationSourceHelm.Values`; fluxcd/pkg `apis/kustomize/kustomize_types.go`, `Patch` (from memory).
-const TEXTS: &[(&str, &[&str])] = &[
+const EMBEDDED_YAML_KEYS: &[(&str, &[&str])] = &[
     ("argoproj.io/", &["podSpecPatch", "manifest", "values"]),
     ("kustomize.toolkit.fluxcd.io/", &["patch"]),
 ];
 
 /// Whether the value of a key may be YAML in a string.
-pub(super) fn holds_yaml(key: &str) -> bool {
-    TEXTS.iter().any(|(_, keys)| keys.contains(&key))
+pub(super) fn may_contain_yaml(key: &str) -> bool {
+    EMBEDDED_YAML_KEYS
+        .iter()
+        .any(|(_, keys)| keys.contains(&key))
 }
 
 /// Expands the embedded specifications in an object. Returns the objects that it creates from strings, and removes
 /// these strings.
-pub(super) fn open(root: &mut Node, api_version: &str, kind: &str, sources: &Sources) -> Vec<Node> {
+pub(super) fn expand_embedded(
+    root: &mut Node,
+    api_version: &str,
+    kind: &str,
+    sources: &Sources,
+) -> Vec<Node> {
     let mut made = Vec::new();
-    let keys = TEXTS
+    let keys = EMBEDDED_YAML_KEYS
         .iter()
         .find(|(group, _)| api_version.starts_with(group));
     if let Some((_, keys)) = keys {
-        texts(root, keys, sources, &mut made);
+        expand_strings(root, keys, sources, &mut made);
     }
     if kind == "SparkApplication" || kind == "ScheduledSparkApplication" {
-        spark(root);
+        add_spark_limits(root);
     }
     made
 }
 
-fn texts(node: &mut Node, keys: &[&str], sources: &Sources, made: &mut Vec<Node>) {
+fn expand_strings(node: &mut Node, keys: &[&str], sources: &Sources, created: &mut Vec<Node>) {
     let action = node.get("action").and_then(Node::text);
-    let is_made = action.is_some_and(|it| ["create", "apply", "replace"].contains(&it));
+    let creates_object = action.is_some_and(|it| ["create", "apply", "replace"].contains(&it));
     match &mut node.value {
         Value::Scalar(_) => {}
         Value::Sequence(items) => {
             let items = items.iter_mut();
-            items.for_each(|item| texts(item, keys, sources, made));
+            items.for_each(|item| expand_strings(item, keys, sources, created));
         }
         Value::Mapping(entries) => {
             for entry in entries {
                 let is_text = keys.contains(&entry.key.as_str());
-                match is_text.then(|| read(&entry.value, sources)).flatten() {
-                    Some(read) if entry.key == "manifest" && is_made => {
+                match is_text
+                    .then(|| parse_string_value(&entry.value, sources))
+                    .flatten()
+                {
+                    Some(read) if entry.key == "manifest" && creates_object => {
                         entry.value.value = Value::Mapping(Vec::new());
                         match read.value {
-                            Value::Sequence(items) => made.extend(items),
-                            _ => made.push(read),
+                            Value::Sequence(items) => created.extend(items),
+                            _ => created.push(read),
                         }
                     }
                     Some(read) => entry.value = read,
-                    None => texts(&mut entry.value, keys, sources, made),
+                    None => expand_strings(&mut entry.value, keys, sources, created),
                 }
             }
         }
@@ -69,28 +79,28 @@ fn texts(node: &mut Node, keys: &[&str], sources: &Sources, made: &mut Vec<Node>
 }
 
 /// The content of a string, if it is a YAML mapping or list.
-fn read(node: &Node, sources: &Sources) -> Option<Node> {
+fn parse_string_value(node: &Node, sources: &Sources) -> Option<Node> {
     let Value::Scalar(Scalar::Written { text, .. }) = &node.value else {
         return None;
     };
-    if let Some((at, source, text)) = block(node, sources) {
-        let mut read = parse(text)?;
-        each(&mut read, &mut |span| Span {
+    if let Some((at, source, text)) = literal_block(node, sources) {
+        let mut read = parse_embedded(text)?;
+        map_spans(&mut read, &mut |span| Span {
             source,
             start: span.start + at,
             end: span.end + at,
         });
         return Some(read);
     }
-    let mut read = parse(text)?;
-    each(&mut read, &mut |_| node.span());
+    let mut read = parse_embedded(text)?;
+    map_spans(&mut read, &mut |_| node.span());
     mark_aliased(&mut read, node.span());
     Some(read)
 }
 
 /// The lines of a block scalar after `|`, with their offset; `None` for a node from an alias.
-fn block<'s>(node: &Node, sources: &'s Sources) -> Option<(u32, u32, &'s str)> {
-    let Origin::Written { span, used: None } = node.origin else {
+fn literal_block<'s>(node: &Node, sources: &'s Sources) -> Option<(u32, u32, &'s str)> {
+    let Origin::Written { span, alias: None } = node.origin else {
         return None;
     };
     let text = sources.get(span.source)?.text();
@@ -107,15 +117,15 @@ fn block<'s>(node: &Node, sources: &'s Sources) -> Option<(u32, u32, &'s str)> {
             .chars()
             .all(|c| matches!(c, '-' | '+' | '1'..='9'));
     let lines = &text[line..span.end as usize];
-    is_literal.then_some((offset(line), span.source, lines))
+    is_literal.then_some((to_offset(line), span.source, lines))
 }
 
 /// One document, or a list of several; `None` if the text is invalid or only a scalar.
-fn parse(text: &str) -> Option<Node> {
+fn parse_embedded(text: &str) -> Option<Node> {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let id = sources.add("", text);
-    let mut documents = yaml::documents(&sources, id, &mut report);
-    let is_whole = report.count(Severity::Error) == 0;
+    let mut documents = yaml::parse_allow_empty(&sources, id, &mut report);
+    let is_valid = report.count(Severity::Error) == 0;
     let mut roots = documents.drain(..).map(|document| document.root);
     let node = match (roots.next()?, roots.next()) {
         (only, None) => only,
@@ -125,26 +135,26 @@ fn parse(text: &str) -> Option<Node> {
         }
     };
     let is_leaf = matches!(node.value, Value::Scalar(_));
-    (is_whole && !is_leaf).then_some(node)
+    (is_valid && !is_leaf).then_some(node)
 }
 
 /// Maps every span below a node.
-pub(super) fn each(node: &mut Node, to: &mut dyn FnMut(Span) -> Span) {
-    if let Origin::Written { span, used } = &mut node.origin {
+pub(super) fn map_spans(node: &mut Node, map_span: &mut dyn FnMut(Span) -> Span) {
+    if let Origin::Written { span, alias: used } = &mut node.origin {
         if span.is_written() {
-            *span = to(*span);
+            *span = map_span(*span);
         }
         if let Some(used) = used.as_mut().filter(|used| used.is_written()) {
-            *used = to(*used);
+            *used = map_span(*used);
         }
     }
     match &mut node.value {
         Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter_mut().for_each(|item| each(item, to)),
+        Value::Sequence(items) => items.iter_mut().for_each(|item| map_spans(item, map_span)),
         Value::Mapping(entries) => {
             for entry in entries {
-                entry.key_span = to(entry.key_span);
-                each(&mut entry.value, to);
+                entry.key_span = map_span(entry.key_span);
+                map_spans(&mut entry.value, map_span);
             }
         }
     }
@@ -153,7 +163,7 @@ pub(super) fn each(node: &mut Node, to: &mut dyn FnMut(Span) -> Span) {
 /// Marks every node as coming from an alias, which prevents edits.
 fn mark_aliased(node: &mut Node, span: Span) {
     let used = Some(span);
-    node.origin = Origin::Written { span, used };
+    node.origin = Origin::Written { span, alias: used };
     match &mut node.value {
         Value::Scalar(_) => {}
         Value::Sequence(items) => items.iter_mut().for_each(|item| mark_aliased(item, span)),
@@ -166,20 +176,20 @@ fn mark_aliased(node: &mut Node, span: Span) {
 }
 
 /// Converts `gpu` of Spark's driver and executors to a limit.
-fn spark(node: &mut Node) {
+fn add_spark_limits(node: &mut Node) {
     let Value::Mapping(entries) = &mut node.value else {
         return;
     };
     for entry in entries {
         match entry.key.as_str() {
-            "driver" | "executor" => add_limit(&mut entry.value),
-            "spec" | "template" => spark(&mut entry.value),
+            "driver" | "executor" => add_gpu_limit(&mut entry.value),
+            "spec" | "template" => add_spark_limits(&mut entry.value),
             _ => {}
         }
     }
 }
 
-fn add_limit(role: &mut Node) {
+fn add_gpu_limit(role: &mut Node) {
     let requested = role.get("gpu").and_then(|gpu| {
         let (name, quantity) = (gpu.get("name")?, gpu.get("quantity")?);
         Some((name.text()?.to_owned(), name.span(), quantity.clone()))
@@ -214,8 +224,10 @@ mod tests {
     fn at(text: &str, key: &str) -> Option<String> {
         let (mut sources, mut report) = (Sources::default(), Report::default());
         let id = sources.add("a.yaml", text);
-        let mut root = yaml::documents(&sources, id, &mut report).remove(0).root;
-        let made = open(&mut root, "argoproj.io/v1alpha1", "Workflow", &sources);
+        let mut root = yaml::parse_allow_empty(&sources, id, &mut report)
+            .remove(0)
+            .root;
+        let made = expand_embedded(&mut root, "argoproj.io/v1alpha1", "Workflow", &sources);
         assert!(made.is_empty());
         let entry = root.get("podSpecPatch")?.entry(key)?;
         Some(sources.text(entry.key_span).to_owned())

@@ -9,18 +9,18 @@ use gpuc_syntax::source::Sources;
 use super::{Manifests, check};
 
 /// The maximum number of rounds. Overlapping edits wait for the next round.
-const ROUNDS: usize = 50;
+const MAX_ROUNDS: usize = 50;
 
 /// The byte order mark at the start of some files, which is not parsed.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The result of fixing files.
 #[derive(Clone, Debug, Default)]
-pub struct Mended {
+pub struct FixedFiles {
     /// The changed files, by path, with their new texts.
     pub files: BTreeMap<String, String>,
     /// The number of fixed diagnostics, including those that appeared after other fixes.
-    pub findings: usize,
+    pub fixed_count: usize,
 }
 
 /// The state of one file.
@@ -28,16 +28,16 @@ struct FileState {
     path: String,
     text: String,
     /// The text before the last round.
-    before: String,
+    text_before: String,
     /// The number of diagnostics before the last round, for each code that it tried to fix.
     counts: BTreeMap<&'static str, usize>,
     /// The number of diagnostics whose edits are kept.
-    kept: usize,
+    fixed_count: usize,
     /// The maximum number of diagnostics to fix per round. It is halved after a round that did not help, to find the
     /// edits responsible.
-    max: usize,
+    max_per_round: usize,
     /// The diagnostics of the last round, as code and message.
-    last: Vec<(&'static str, String)>,
+    last_round: Vec<(&'static str, String)>,
     /// Diagnostics whose edits do not help and are not tried again.
     rejected: BTreeSet<(&'static str, String)>,
     /// Whether it may be changed.
@@ -49,16 +49,16 @@ struct FileState {
 ///
 /// Edits that do not remove their diagnostics, or break the text, are reverted and tried again with fewer others: of
 /// two diagnostics with the same span, one edit may only help after the other.
-pub fn mend(
+pub fn fix_files(
     cluster: &Cluster,
     sources: &Sources,
     files: &[(String, String, bool)],
-    heed: &dyn Fn(&mut Vec<Diagnostic>),
-) -> Mended {
+    apply_allow: &dyn Fn(&mut Vec<Diagnostic>),
+) -> FixedFiles {
     let mut states: Vec<_> = files.iter().map(FileState::new).collect();
-    for round in 1..=ROUNDS {
-        let (sources, findings) = check_files(cluster, sources, &states, heed);
-        let findings = by_file(&findings);
+    for round in 1..=MAX_ROUNDS {
+        let (sources, findings) = check_files(cluster, sources, &states, apply_allow);
+        let findings = group_by_file(&findings);
         let mut has_reverted = false;
         for file in &mut states {
             has_reverted |= file.revert_if_worse(findings_in(&findings, &sources, file));
@@ -68,7 +68,7 @@ pub fn mend(
             continue;
         }
         // No round would verify further edits.
-        if round == ROUNDS {
+        if round == MAX_ROUNDS {
             break;
         }
         let mut has_changed = false;
@@ -79,14 +79,14 @@ pub fn mend(
             break;
         }
     }
-    let findings = states.iter().map(|file| file.kept).sum();
+    let findings = states.iter().map(|file| file.fixed_count).sum();
     let changed = states.iter().zip(files);
     let changed = changed.filter(|(file, (_, text, _))| file.full_text(text) != *text);
-    Mended {
+    FixedFiles {
         files: changed
             .map(|(file, (_, text, _))| (file.path.clone(), file.full_text(text)))
             .collect(),
-        findings,
+        fixed_count: findings,
     }
 }
 
@@ -95,7 +95,7 @@ fn check_files(
     cluster: &Cluster,
     sources: &Sources,
     files: &[FileState],
-    heed: &dyn Fn(&mut Vec<Diagnostic>),
+    apply_allow: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> (Sources, Vec<Diagnostic>) {
     let (mut sources, mut report) = (sources.clone(), Report::default());
     let mut manifests = Manifests::default();
@@ -104,12 +104,12 @@ fn check_files(
     }
     check(cluster, &manifests, &sources, &mut report);
     let mut findings = std::mem::take(report.diagnostics_mut());
-    heed(&mut findings);
+    apply_allow(&mut findings);
     (sources, findings)
 }
 
 /// The findings of each file.
-fn by_file(findings: &[Diagnostic]) -> BTreeMap<u32, Vec<&Diagnostic>> {
+fn group_by_file(findings: &[Diagnostic]) -> BTreeMap<u32, Vec<&Diagnostic>> {
     let mut by_file: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for found in findings {
         let own = by_file.entry(found.primary.span.source);
@@ -129,7 +129,7 @@ fn findings_in<'f, 'd>(
 }
 
 /// The number of findings with a code.
-fn count(findings: &[&Diagnostic], id: &str) -> usize {
+fn count_with_code(findings: &[&Diagnostic], id: &str) -> usize {
     findings.iter().filter(|found| found.code.id == id).count()
 }
 
@@ -139,11 +139,11 @@ impl FileState {
         Self {
             path: path.clone(),
             text: text.to_owned(),
-            before: text.to_owned(),
+            text_before: text.to_owned(),
             counts: BTreeMap::new(),
-            kept: 0,
-            max: usize::MAX,
-            last: Vec::new(),
+            fixed_count: 0,
+            max_per_round: usize::MAX,
+            last_round: Vec::new(),
             rejected: BTreeSet::new(),
             may_change: *may_change,
         }
@@ -152,19 +152,20 @@ impl FileState {
     /// Reverts the last round if it did not help. Returns whether it did.
     fn revert_if_worse(&mut self, findings: &[&Diagnostic]) -> bool {
         let mut counts = self.counts.iter();
-        let is_worse = counts.any(|(id, before)| count(findings, id) >= *before)
-            || (self.before != self.text && !parses_like(&self.before, &self.text));
+        let is_worse = counts.any(|(id, before)| count_with_code(findings, id) >= *before)
+            || (self.text_before != self.text
+                && !has_same_structure(&self.text_before, &self.text));
         self.counts.clear();
-        let last = std::mem::take(&mut self.last);
+        let last = std::mem::take(&mut self.last_round);
         if is_worse {
-            self.text.clone_from(&self.before);
-            self.max = (last.len() / 2).max(1);
+            self.text.clone_from(&self.text_before);
+            self.max_per_round = (last.len() / 2).max(1);
             if last.len() == 1 {
                 self.rejected.extend(last);
             }
         } else if !last.is_empty() {
-            self.kept += last.len();
-            self.max = self.max.saturating_mul(2);
+            self.fixed_count += last.len();
+            self.max_per_round = self.max_per_round.saturating_mul(2);
         }
         is_worse
     }
@@ -177,7 +178,7 @@ impl FileState {
             found.fix.is_some() && !self.rejected.contains(&name)
         };
         // Misspelled names come first: they may cause the other findings.
-        let is_name = |found: &Diagnostic| super::is_of_names(found.code) && is_new(found);
+        let is_name = |found: &Diagnostic| super::is_unreadable_code(found.code) && is_new(found);
         let only_names = findings.iter().any(|found| is_name(found));
         for found in findings {
             let Some(fix) = found.fix.as_ref().filter(|_| !only_names || is_name(found)) else {
@@ -189,16 +190,16 @@ impl FileState {
                 before.is_some_and(|(_, other)| other.span.end >= edit.span.start)
             };
             let name = (found.code.id, found.message.clone());
-            if self.last.len() >= self.max || self.rejected.contains(&name) {
+            if self.last_round.len() >= self.max_per_round || self.rejected.contains(&name) {
                 continue;
             }
             let is_in_file = fix.edits.iter().all(|edit| edit.span.source == source);
             if is_in_file && !fix.edits.iter().any(overlaps) {
                 applied.extend(fix.edits.iter().map(|edit| (edit.span.start, edit)));
-                self.last.push(name);
+                self.last_round.push(name);
                 let id = found.code.id;
                 let before = self.counts.entry(id);
-                before.or_insert_with(|| count(findings, id));
+                before.or_insert_with(|| count_with_code(findings, id));
             }
         }
         let (mut text, mut done) = (String::new(), 0);
@@ -208,7 +209,7 @@ impl FileState {
             done = edit.span.end as usize;
         }
         text.push_str(&self.text[done..]);
-        self.before = std::mem::replace(&mut self.text, text);
+        self.text_before = std::mem::replace(&mut self.text, text);
         !applied.is_empty()
     }
 
@@ -224,7 +225,7 @@ impl FileState {
 }
 
 /// Whether a text has the same numbers of objects and errors as another one.
-fn parses_like(before: &str, after: &str) -> bool {
+fn has_same_structure(before: &str, after: &str) -> bool {
     let read = |text: &str| {
         let (mut manifests, mut report) = (Manifests::default(), Report::default());
         manifests.read("", text, &mut Sources::default(), &mut report);

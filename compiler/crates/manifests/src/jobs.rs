@@ -3,11 +3,11 @@
 use gpuc_model::Cluster;
 use gpuc_syntax::node::Node;
 
-use super::gang_scheduling::holds;
+use super::gang_scheduling::is_created_from;
 use super::pod::Pod;
 use super::read::Object;
 use super::scheduling::is_queued;
-use super::services::{Count, number};
+use super::services::{PodCount, parse_pod_count};
 
 /// The annotation that allows Kueue to start a Job with fewer pods than its parallelism.
 ///
@@ -16,29 +16,29 @@ use super::services::{Count, number};
 const MIN_PARALLELISM: &str = "kueue.x-k8s.io/job-min-parallelism";
 
 /// The specification of a Job, or of the Jobs that a CronJob creates.
-pub(super) fn spec(object: &Object) -> Option<&Node> {
+pub(super) fn job_spec(object: &Object) -> Option<&Node> {
     let spec = object.root.get("spec");
     match object.kind.as_str() {
-        "Job" if object.is_of("batch") => spec,
-        "CronJob" if object.is_of("batch") => spec?.get("jobTemplate")?.get("spec"),
+        "Job" if object.is_in_group("batch") => spec,
+        "CronJob" if object.is_in_group("batch") => spec?.get("jobTemplate")?.get("spec"),
         _ => None,
     }
 }
 
 /// The number of pods that a Job runs at once, or the minimum if a queue may reduce it. A suspended Job has none,
 /// unless it waits in a queue.
-pub(super) fn job_pods(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
+pub(super) fn job_pods(cluster: &Cluster, pod: &Pod<'_>) -> Option<PodCount> {
     let object = pod.object;
-    let spec = spec(object)?;
+    let spec = job_spec(object)?;
     let is_queued = is_queued(cluster, pod);
     let is_suspended = spec.get("suspend").and_then(Node::text) == Some("true");
     if is_suspended && !is_queued {
-        return Some(Count {
+        return Some(PodCount {
             pods: 0,
             span: None,
         });
     }
-    let count = pods(spec)?;
+    let count = parallel_pods(spec)?;
     let annotations = object.root.get("metadata")?.get("annotations");
     let min = annotations
         .and_then(|it| it.get(MIN_PARALLELISM))
@@ -46,7 +46,7 @@ pub(super) fn job_pods(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
         .and_then(|it| {
             let pods = it.text()?.parse().ok()?;
             let span = Some(it.span());
-            Some(Count { pods, span })
+            Some(PodCount { pods, span })
         });
     Some(min.filter(|it| it.pods < count.pods).unwrap_or(count))
 }
@@ -54,12 +54,12 @@ pub(super) fn job_pods(cluster: &Cluster, pod: &Pod<'_>) -> Option<Count> {
 /// The parallelism of a Job, but at most its completions.
 ///
 /// Source: kubernetes `pkg/controller/job/job_controller.go`, `manageJob` (from memory).
-pub(super) fn pods(spec: &Node) -> Option<Count> {
-    let at_once = number(spec, "parallelism")?;
+pub(super) fn parallel_pods(spec: &Node) -> Option<PodCount> {
+    let at_once = parse_pod_count(spec, "parallelism")?;
     if spec.get("completions").is_none() {
         return Some(at_once);
     }
-    let all = number(spec, "completions")?;
+    let all = parse_pod_count(spec, "completions")?;
     Some(if all.pods < at_once.pods {
         all
     } else {
@@ -71,20 +71,20 @@ pub(super) fn pods(spec: &Node) -> Option<Count> {
 ///
 /// Source: kubernetes-sigs/jobset `api/jobset/v1alpha2/jobset_types.go`, `ReplicatedJob`; kubernetes-sigs/kueue
 /// `pkg/controller/jobs/jobset/jobset_controller.go`, `podsCount` (from memory).
-pub(super) fn job_set_pods(pod: &Pod<'_>) -> Option<Count> {
+pub(super) fn job_set_pods(pod: &Pod<'_>) -> Option<PodCount> {
     let jobs = pod.object.root.get("spec")?.get("replicatedJobs")?.items();
     jobs.iter().find_map(|job| {
         let spec = job.get("template")?.get("spec")?;
-        if !holds(spec, pod) {
+        if !is_created_from(spec, pod) {
             return None;
         }
-        let (jobs, each) = (number(job, "replicas")?, pods(spec)?);
+        let (jobs, each) = (parse_pod_count(job, "replicas")?, parallel_pods(spec)?);
         let (first, second) = if each.pods > 1 {
             (each, jobs)
         } else {
             (jobs, each)
         };
-        Some(Count {
+        Some(PodCount {
             pods: jobs.pods.saturating_mul(each.pods),
             span: first.span.or(second.span),
         })
@@ -97,6 +97,6 @@ pub(super) fn job_set_pods(pod: &Pod<'_>) -> Option<Count> {
 pub(super) fn is_sequential(set: &Object) -> bool {
     let jobs = set.root.get("spec").and_then(|it| it.get("replicatedJobs"));
     let jobs = jobs.map_or(&[][..], Node::items).iter();
-    let mut before = jobs.flat_map(|job| job.get("dependsOn").map_or(&[][..], Node::items));
-    before.any(|it| it.get("status").and_then(Node::text) == Some("Complete"))
+    let mut dependencies = jobs.flat_map(|job| job.get("dependsOn").map_or(&[][..], Node::items));
+    dependencies.any(|it| it.get("status").and_then(Node::text) == Some("Complete"))
 }

@@ -5,21 +5,21 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::{Sources, Span};
 use gpuc_syntax::yaml;
 
-use super::embedded_yaml::each;
+use super::embedded_yaml::map_spans;
 
 /// The objects of such a text, with their spans; `None` for any other text.
-pub(super) fn read(text: &str, source: u32) -> Option<Vec<Node>> {
+pub(super) fn parse_json_stream(text: &str, source: u32) -> Option<Vec<Node>> {
     let mut roots = Vec::new();
-    for (start, end) in parts(text)? {
+    for (start, end) in object_ranges(text)? {
         let (mut sources, mut report) = (Sources::default(), Report::default());
         let id = sources.add("", &text[start..end]);
-        let mut documents = yaml::documents(&sources, id, &mut report).into_iter();
+        let mut documents = yaml::parse_allow_empty(&sources, id, &mut report).into_iter();
         let mut root = documents.next()?.root;
         if report.count(Severity::Error) > 0 || documents.next().is_some() {
             return None;
         }
         let at = u32::try_from(start).ok()?;
-        each(&mut root, &mut |span| Span {
+        map_spans(&mut root, &mut |span| Span {
             source,
             start: span.start + at,
             end: span.end + at,
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str, source: u32) -> Option<Vec<Node>> {
 }
 
 /// The ranges of several objects that are separated only by whitespace.
-fn parts(text: &str) -> Option<Vec<(usize, usize)>> {
+fn object_ranges(text: &str) -> Option<Vec<(usize, usize)>> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn concatenated_objects_are_split() {
-        let read = |text: &str| parts(text).map(|it| it.len());
+        let read = |text: &str| object_ranges(text).map(|it| it.len());
         assert_eq!(read("{\"a\": 1}\n{\"b\": [2]}\n"), Some(2));
         assert_eq!(read("{\"a\": \"}\\\"{\"}{}"), Some(2));
         for other in ["{\"a\": 1}", "{} a {}", "{}}", "{}{", "a: {}", "{}\"a\""] {
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn spans_are_offsets_in_the_whole_text() {
         let text = "{\"a\": 1}\n{\"bé\": 2}\n";
-        let roots = super::read(text, 0).unwrap();
+        let roots = super::parse_json_stream(text, 0).unwrap();
         let span = roots[1].entries()[0].value.span();
         assert_eq!(&text[span.start as usize..span.end as usize], "2");
     }

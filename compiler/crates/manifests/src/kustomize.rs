@@ -7,28 +7,28 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml;
 
-use super::read::{Manifests, Object, Why};
+use super::read::{Manifests, Object, SkipReason};
 
 /// The file names of kustomize.
 ///
 /// Source: kubernetes-sigs/kustomize `api/konfig/general.go`, `RecognizedKustomizationFileNames` (from memory).
-const NAMES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+const FILE_NAMES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The keys of files and folders that a kustomization includes.
-const PARTS: &[&str] = &["resources", "bases", "components"];
+const INCLUDE_KEYS: &[&str] = &["resources", "bases", "components"];
 
 /// The keys that change objects without naming them in this file.
-const ANY: &[&str] = &["components", "replacements", "transformers"];
+const UNTARGETED_KEYS: &[&str] = &["components", "replacements", "transformers"];
 
 /// A kustomization.
 #[derive(Clone, Debug)]
-pub(super) struct Layer {
+pub(super) struct Kustomization {
     /// Its folder.
     folder: String,
     /// The files and folders that it includes.
-    parts: Vec<String>,
+    included: Vec<String>,
     /// The files of its patches.
-    files: Vec<String>,
+    patch_files: Vec<String>,
     /// The targets of its patches.
     targets: Vec<Target>,
 }
@@ -46,46 +46,46 @@ enum Target {
 
 /// Whether the file name is one of a kustomization.
 pub(super) fn is_kustomization(path: &str) -> bool {
-    NAMES.contains(&path.rsplit('/').next().unwrap_or(path))
+    FILE_NAMES.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
-impl Layer {
+impl Kustomization {
     /// Reads the document of a file.
-    pub(super) fn read(path: &str, root: &Node) -> Self {
+    pub(super) fn from_document(path: &str, root: &Node) -> Self {
         let folder = path.rsplit_once('/').map_or("", |it| it.0).to_owned();
         let list = |key: &str| root.get(key).map_or(&[][..], Node::items).iter();
-        let at = |text: &str| join(&folder, text);
-        let parts = PARTS
+        let resolve = |text: &str| join_path(&folder, text);
+        let parts = INCLUDE_KEYS
             .iter()
             .flat_map(|key| list(key))
             .filter_map(Node::text);
-        let parts = parts.map(at).collect();
+        let parts = parts.map(resolve).collect();
         let (mut files, mut targets) = (Vec::new(), Vec::new());
         for patch in list("patches").chain(list("patchesJson6902")) {
-            let file = patch.get("path").and_then(Node::text).map(at);
+            let file = patch.get("path").and_then(Node::text).map(resolve);
             files.extend(file.clone());
             targets.push(match (patch.get("target"), file) {
                 (Some(target), _) => Target::from_selector(target),
                 (None, Some(file)) => Target::File(file),
-                (None, None) => Target::inline(patch.get("patch")),
+                (None, None) => Target::from_inline_patch(patch.get("patch")),
             });
         }
         for patch in list("patchesStrategicMerge") {
             let text = patch.text().unwrap_or_default();
             if text.contains('\n') {
-                targets.push(Target::inline(Some(patch)));
+                targets.push(Target::from_inline_patch(Some(patch)));
             } else {
-                files.push(at(text));
-                targets.push(Target::File(at(text)));
+                files.push(resolve(text));
+                targets.push(Target::File(resolve(text)));
             }
         }
-        if ANY.iter().any(|key| list(key).next().is_some()) {
+        if UNTARGETED_KEYS.iter().any(|key| list(key).next().is_some()) {
             targets.push(Target::Any);
         }
         Self {
             folder,
-            parts,
-            files,
+            included: parts,
+            patch_files: files,
             targets,
         }
     }
@@ -94,19 +94,19 @@ impl Layer {
 impl Target {
     fn from_selector(node: &Node) -> Self {
         // Both are regular expressions; most of them are plain words.
-        let word = |key: &str| {
+        let plain_pattern = |key: &str| {
             let text = node.get(key)?.text()?;
             let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
             text.chars().all(is_word).then(|| text.to_owned())
         };
-        Self::Named(word("kind"), word("name"))
+        Self::Named(plain_pattern("kind"), plain_pattern("name"))
     }
 
     /// The target of an inline patch.
-    fn inline(patch: Option<&Node>) -> Self {
+    fn from_inline_patch(patch: Option<&Node>) -> Self {
         let (mut sources, mut report) = (Sources::default(), Report::default());
         let id = sources.add("", patch.and_then(Node::text).unwrap_or_default());
-        let mut documents = yaml::documents(&sources, id, &mut report).into_iter();
+        let mut documents = yaml::parse_allow_empty(&sources, id, &mut report).into_iter();
         match (documents.next(), documents.next()) {
             (Some(only), None) => target_of_patch(&only.root).unwrap_or(Self::Any),
             _ => Self::Any,
@@ -138,11 +138,11 @@ fn target_of_patch(root: &Node) -> Option<Target> {
 
 impl Manifests {
     /// The indices of the objects that a kustomization patches, and of those that are its patches.
-    pub fn layered(&self, sources: &Sources) -> BTreeSet<usize> {
+    pub fn patched_objects(&self, sources: &Sources) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let path = |object: &Object| {
             let source = sources.get(object.root.span().source);
-            source.map_or_else(String::new, |it| join("", it.path()))
+            source.map_or_else(String::new, |it| join_path("", it.path()))
         };
         let paths: Vec<_> = self.objects.iter().map(path).collect();
         // The objects of each file, including skipped patches.
@@ -150,19 +150,23 @@ impl Manifests {
         let mut files: Vec<_> = objects
             .map(|(it, path)| (path.clone(), it.kind.clone(), it.name.clone()))
             .collect();
-        files.extend(self.passed_over.iter().filter_map(|it| {
-            let Why::Patch(title) = &it.why else {
+        files.extend(self.skipped.iter().filter_map(|it| {
+            let SkipReason::Patch(title) = &it.reason else {
                 return None;
             };
             let (kind, name) = title.split_once(' ').unwrap_or((title, ""));
             let name = (!name.is_empty()).then(|| name.to_owned());
-            Some((join("", &it.path), kind.to_owned(), name))
+            Some((join_path("", &it.path), kind.to_owned(), name))
         }));
-        for layer in self.layers.iter().filter(|it| !it.targets.is_empty()) {
+        for layer in self
+            .kustomizations
+            .iter()
+            .filter(|it| !it.targets.is_empty())
+        {
             let mut reached = BTreeSet::new();
-            self.reach(layer, &mut reached);
+            self.collect_included(layer, &mut reached);
             for (index, object) in self.objects.iter().enumerate() {
-                let is_patch = layer.files.contains(&paths[index]);
+                let is_patch = layer.patch_files.contains(&paths[index]);
                 let mut targets = layer.targets.iter();
                 let is_patched = reached.contains(paths[index].as_str())
                     && targets.any(|target| target.matches(object, &files));
@@ -175,27 +179,27 @@ impl Manifests {
     }
 
     /// Collects the files that a kustomization includes, directly or through other kustomizations.
-    fn reach<'m>(&'m self, layer: &'m Layer, reached: &mut BTreeSet<&'m str>) {
-        for part in &layer.parts {
+    fn collect_included<'m>(&'m self, layer: &'m Kustomization, reached: &mut BTreeSet<&'m str>) {
+        for part in &layer.included {
             if !reached.insert(part) {
                 continue;
             }
-            for other in self.layers.iter().filter(|it| it.folder == *part) {
-                self.reach(other, reached);
+            for other in self.kustomizations.iter().filter(|it| it.folder == *part) {
+                self.collect_included(other, reached);
             }
         }
     }
 }
 
 /// A path relative to a folder, normalized: without `.`, and without `..` after a folder.
-fn join(folder: &str, path: &str) -> String {
+fn join_path(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
-    let whole = if path.starts_with('/') || folder.is_empty() {
+    let joined = if path.starts_with('/') || folder.is_empty() {
         path.to_owned()
     } else {
         format!("{folder}/{path}")
     };
-    for part in whole.split('/').filter(|it| *it != ".") {
+    for part in joined.split('/').filter(|it| *it != ".") {
         match parts.last() {
             Some(last) if part == ".." && *last != ".." && !last.is_empty() => {
                 parts.pop();
@@ -220,7 +224,7 @@ mod tests {
             ("/a/b", "../c.yaml", "/a/c.yaml"),
             ("a", "/etc", "/etc"),
         ] {
-            assert_eq!(join(folder, path), expected, "{folder} {path}");
+            assert_eq!(join_path(folder, path), expected, "{folder} {path}");
         }
     }
 }

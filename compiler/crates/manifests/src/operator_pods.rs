@@ -1,19 +1,19 @@
 //! Pods that an operator creates for its own kinds: the nodes of a TrainJob, the servers of `KServe`, the driver and
 //! executors of Spark. A runtime or the operator adds the rest of their specification.
 
-use gpuc_model::scheduling::{Defaults, Demand};
+use gpuc_model::scheduling::{DefaultRequests, Demand};
 use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
 use gpuc_syntax::source::Span;
 
 use super::pod::Pod;
-use super::pods::SERVED;
+use super::pods::INFERENCE_COMPONENTS;
 use super::read::Object;
-use super::services::{Count, number};
+use super::services::{PodCount, parse_pod_count};
 
 /// The runtimes that the Trainer chart installs. They have no node selectors and no tolerations.
 ///
 /// Source: kubeflow/trainer@v2.3.0 `charts/kubeflow-trainer/files/runtimes`, the names of the files (2026-11-22).
-pub(super) const INSTALLED: &[&str] = &[
+pub(super) const INSTALLED_RUNTIMES: &[&str] = &[
     "deepspeed-distributed",
     "jax-distributed",
     "mlx-distributed",
@@ -25,43 +25,43 @@ pub(super) const INSTALLED: &[&str] = &[
 /// The name of the training job in Trainer's runtimes.
 ///
 /// Source: kubeflow/trainer `pkg/constants/constants.go`, `Node` (from memory).
-const NODE: &str = "node";
+const TRAINING_JOB: &str = "node";
 
 /// The only patch of a TrainJob for the pods of its nodes; `None` if there are several, whose order is not known.
 ///
 /// Source: kubeflow/trainer `pkg/apis/trainer/v1alpha1/trainjob_types.go`, `RuntimePatch` (read on 2026-11-22).
-pub(super) fn patch(job: &Object) -> Option<&Node> {
+pub(super) fn node_pod_patch(job: &Object) -> Option<&Node> {
     let to_jobs = ["trainingRuntimeSpec", "template", "spec", "replicatedJobs"];
     let patches = job.root.get("spec")?.get("runtimePatches")?.items().iter();
-    let jobs = patches.filter_map(|it| below(it, &to_jobs));
+    let jobs = patches.filter_map(|it| node_at(it, &to_jobs));
     let own = jobs.flat_map(Node::items);
-    let own = own.filter(|it| it.get("name").and_then(Node::text) == Some(NODE));
-    let mut specs = own.filter_map(|it| below(it, &["template", "spec", "template", "spec"]));
+    let own = own.filter(|it| it.get("name").and_then(Node::text) == Some(TRAINING_JOB));
+    let mut specs = own.filter_map(|it| node_at(it, &["template", "spec", "template", "spec"]));
     let only = specs.next()?;
     specs.next().is_none().then_some(only)
 }
 
-fn below<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
+fn node_at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
     let mut path = path.iter();
     path.try_fold(node, |node, key| node.get(key))
 }
 
 /// Whether a TrainJob's runtime is one that Trainer installs.
-pub(super) fn is_installed(job: &Object) -> bool {
-    let runtime = below(&job.root, &["spec", "runtimeRef", "name"]);
+pub(super) fn uses_installed_runtime(job: &Object) -> bool {
+    let runtime = node_at(&job.root, &["spec", "runtimeRef", "name"]);
     let name = runtime.and_then(Node::text);
-    name.is_some_and(|name| INSTALLED.contains(&name))
+    name.is_some_and(|name| INSTALLED_RUNTIMES.contains(&name))
 }
 
 /// Whether the written tolerations are all tolerations of a pod: a list replaces that of the runtime, which has none.
-pub(super) fn tolerates_no_more(pod: &Pod<'_>) -> bool {
-    let written = pod.placed.and_then(|it| it.get("tolerations"));
+pub(super) fn has_all_tolerations(pod: &Pod<'_>) -> bool {
+    let written = pod.operator_placement.and_then(|it| it.get("tolerations"));
     let has_tolerations = written.is_some_and(|it| !it.items().is_empty());
-    has_tolerations && pod.object.kind == "TrainJob" && is_installed(pod.object)
+    has_tolerations && pod.object.kind == "TrainJob" && uses_installed_runtime(pod.object)
 }
 
 /// The minimum requests of such a pod, as far as its object sets them.
-pub(super) fn demand(pod: &Pod<'_>) -> Demand {
+pub(super) fn min_demand(pod: &Pod<'_>) -> Demand {
     let containers = pod.containers.iter().map(|it| {
         let resources = match pod.object.kind.as_str() {
             "SparkApplication" | "ScheduledSparkApplication" => Some(spark_resources(it.node)),
@@ -69,19 +69,20 @@ pub(super) fn demand(pod: &Pod<'_>) -> Demand {
         };
         let image = it.image().cloned();
         let parts = [("resources", resources), ("image", image)];
-        mapping(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+        mapping_node(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
     });
     let containers = Node {
         value: Value::Sequence(containers.collect()),
         origin: Origin::Inherited,
     };
-    let places = ["nodeSelector", "affinity", "tolerations"].into_iter();
-    let places = places.filter_map(|key| Some((key, pod.placed?.get(key)?.clone())));
-    let spec = mapping(places.chain([("containers", containers)]));
-    Demand::of_pod(&spec, &Defaults::default())
+    let node_selection = ["nodeSelector", "affinity", "tolerations"].into_iter();
+    let places =
+        node_selection.filter_map(|key| Some((key, pod.operator_placement?.get(key)?.clone())));
+    let spec = mapping_node(places.chain([("containers", containers)]));
+    Demand::from_pod_spec(&spec, &DefaultRequests::default())
 }
 
-fn mapping<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
+fn mapping_node<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
     let entries = parts.map(|(key, value)| Entry {
         key: key.to_owned(),
         key_span: Span::NONE,
@@ -99,12 +100,12 @@ fn mapping<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
 /// Source: apache/spark `docs/running-on-kubernetes.md`, `spark.kubernetes.executor.request.cores` (from memory);
 /// kubeflow/spark-operator `api/v1beta2/sparkapplication_types.go`, `SparkPodSpec` (read on 2026-11-22).
 fn spark_resources(role: &Node) -> Node {
-    let limits = below(role, &["resources", "limits"]);
+    let limits = node_at(role, &["resources", "limits"]);
     let cores = role.get("coreRequest").or_else(|| role.get("cores"));
     let memory = role.get("memory").and_then(|written| {
-        let own = bytes(written.text()?, None)?;
-        let more = role.get("memoryOverhead");
-        let more = more.and_then(|it| bytes(it.text()?, Some(1 << 20)));
+        let own = parse_spark_memory(written.text()?, None)?;
+        let overhead = role.get("memoryOverhead");
+        let more = overhead.and_then(|it| parse_spark_memory(it.text()?, Some(1 << 20)));
         let all = own.saturating_add(more.unwrap_or(0)).to_string();
         Some(Node {
             value: Value::Scalar(Scalar::Text(all)),
@@ -115,16 +116,16 @@ fn spark_resources(role: &Node) -> Node {
     let requests = requests
         .into_iter()
         .filter_map(|(key, it)| Some((key, it?)));
-    let requests = mapping(requests);
+    let requests = mapping_node(requests);
     let parts = [("limits", limits.cloned()), ("requests", Some(requests))];
-    mapping(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+    mapping_node(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
 }
 
 /// Parses a memory size of Spark, where `16g` means gibibytes. A bare number is in units of `plain`.
 ///
 /// Source: apache/spark `common/utils/src/main/java/org/apache/spark/network/util/JavaUtils.java`, `byteSuffixes`
 /// (from memory).
-fn bytes(text: &str, plain: Option<u64>) -> Option<u64> {
+fn parse_spark_memory(text: &str, plain: Option<u64>) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, suffix) = text.split_at(end.unwrap_or(text.len()));
@@ -140,22 +141,22 @@ fn bytes(text: &str, plain: Option<u64>) -> Option<u64> {
 }
 
 /// The number of executors of a Spark application, if it is fixed.
-pub(super) fn executors(pod: &Pod<'_>) -> Option<Count> {
+pub(super) fn spark_pods(pod: &Pod<'_>) -> Option<PodCount> {
     let object = pod.object;
     if object.kind != "SparkApplication" {
         return None;
     }
     let spec = object.root.get("spec")?;
-    let grows = below(spec, &["dynamicAllocation", "enabled"]).and_then(Node::text);
+    let is_dynamic = node_at(spec, &["dynamicAllocation", "enabled"]).and_then(Node::text);
     let executor = spec.get("executor")?;
-    let is_driver = !std::ptr::eq(executor, pod.nodes());
+    let is_driver = !std::ptr::eq(executor, pod.placement());
     if is_driver {
-        return Some(Count {
+        return Some(PodCount {
             pods: 1,
             span: None,
         });
     }
-    number(executor, "instances").filter(|_| grows != Some("true"))
+    parse_pod_count(executor, "instances").filter(|_| is_dynamic != Some("true"))
 }
 
 /// The minimum number of pods of a component of an `InferenceService`.
@@ -163,10 +164,10 @@ pub(super) fn executors(pod: &Pod<'_>) -> Option<Count> {
 /// Source: kserve/kserve `pkg/apis/serving/v1beta1/component.go`, `ComponentExtensionSpec.MinReplicas` and
 /// `validateReplicas` (read on 2026-11-22); `pkg/constants/constants.go`, `StopAnnotationKey` and `DeploymentMode`
 /// (from memory).
-pub(super) fn served(pod: &Pod<'_>) -> Option<Count> {
+pub(super) fn component_pods(pod: &Pod<'_>) -> Option<PodCount> {
     let object = pod.object;
     let spec = object.root.get("spec")?;
-    let annotations = below(&object.root, &["metadata", "annotations"]);
+    let annotations = node_at(&object.root, &["metadata", "annotations"]);
     let annotation = |key: &str| annotations.and_then(|it| it.get(key)).and_then(Node::text);
     if annotation("serving.kserve.io/stop") == Some("true")
         || annotation("serving.kserve.io/deploymentMode") == Some("ModelMesh")
@@ -174,15 +175,15 @@ pub(super) fn served(pod: &Pod<'_>) -> Option<Count> {
         return None;
     }
     // Containers next to a server are in its pod, and workers are not counted.
-    let is_counted = pod.placed.is_some() || !pod.is_open;
-    let mut parts = SERVED.iter().filter_map(|key| spec.get(key));
-    let part = parts.find(|part| std::ptr::eq(*part, pod.nodes()))?;
-    number(part, "minReplicas").filter(|_| is_counted)
+    let is_counted = pod.operator_placement.is_some() || !pod.is_partial;
+    let mut parts = INFERENCE_COMPONENTS.iter().filter_map(|key| spec.get(key));
+    let part = parts.find(|part| std::ptr::eq(*part, pod.placement()))?;
+    parse_pod_count(part, "minReplicas").filter(|_| is_counted)
 }
 
 /// Whether an object is an `InferenceService` of `KServe`.
-pub(super) fn is_served(object: &Object) -> bool {
-    object.is_of("serving.kserve.io") && object.kind == "InferenceService"
+pub(super) fn is_inference_service(object: &Object) -> bool {
+    object.is_in_group("serving.kserve.io") && object.kind == "InferenceService"
 }
 
 #[cfg(test)]
@@ -191,11 +192,11 @@ mod tests {
 
     #[test]
     fn spark_sizes_are_parsed() {
-        assert_eq!(bytes("16g", None), Some(16 << 30));
-        assert_eq!(bytes("512MB", None), Some(512 << 20));
-        assert_eq!(bytes("384", Some(1 << 20)), Some(384 << 20));
-        assert_eq!(bytes("384", None), None);
-        assert_eq!(bytes("1.5g", None), None);
-        assert_eq!(bytes("{{x}}", None), None);
+        assert_eq!(parse_spark_memory("16g", None), Some(16 << 30));
+        assert_eq!(parse_spark_memory("512MB", None), Some(512 << 20));
+        assert_eq!(parse_spark_memory("384", Some(1 << 20)), Some(384 << 20));
+        assert_eq!(parse_spark_memory("384", None), None);
+        assert_eq!(parse_spark_memory("1.5g", None), None);
+        assert_eq!(parse_spark_memory("{{x}}", None), None);
     }
 }

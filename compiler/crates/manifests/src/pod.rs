@@ -14,12 +14,12 @@ pub struct Pod<'n> {
     /// Its containers, including init containers.
     pub containers: Vec<Container<'n>>,
     /// Whether the pod is partial: another object may add the missing fields.
-    pub is_open: bool,
+    pub is_partial: bool,
     /// The specification of the enclosing Argo workflow, whose node selection applies if the pod has none.
     pub workflow: Option<&'n Node>,
     /// The mapping with the node selection of a pod that an operator creates: a patch of a TrainJob's runtime, a
     /// component of `KServe`, a role of Spark.
-    pub placed: Option<&'n Node>,
+    pub operator_placement: Option<&'n Node>,
 }
 
 /// A container of a pod.
@@ -33,24 +33,26 @@ pub struct Container<'n> {
 
 impl<'n> Pod<'n> {
     /// Whether it belongs to a DaemonSet.
-    pub fn is_of_nodes(&self) -> bool {
+    pub fn is_of_daemon_set(&self) -> bool {
         self.object.kind == "DaemonSet"
     }
 
     /// The containers that request GPUs in their resources.
-    pub fn with_gpus(&self) -> impl Iterator<Item = &Container<'n>> {
-        self.containers.iter().filter(|it| it.gpus().is_some())
+    pub fn gpu_containers(&self) -> impl Iterator<Item = &Container<'n>> {
+        self.containers
+            .iter()
+            .filter(|it| it.gpu_request().is_some())
     }
 
     /// The mapping with the node selection.
-    pub fn nodes(&self) -> &'n Node {
-        self.placed.unwrap_or(self.spec)
+    pub fn placement(&self) -> &'n Node {
+        self.operator_placement.unwrap_or(self.spec)
     }
 
     /// Whether it requests GPUs, in its resources or through a claim.
-    pub fn asks_for_gpus(&self) -> bool {
+    pub fn requests_gpus(&self) -> bool {
         let claims = self.spec.get("resourceClaims");
-        self.with_gpus().next().is_some() || claims.is_some_and(|it| !it.items().is_empty())
+        self.gpu_containers().next().is_some() || claims.is_some_and(|it| !it.items().is_empty())
     }
 
     /// The paths of `hostPath` volumes.
@@ -85,7 +87,7 @@ impl<'n> Container<'n> {
     }
 
     /// The entries of `limits` or `requests`.
-    pub fn list(&self, list: &str) -> &'n [Entry] {
+    pub fn resource_list(&self, list: &str) -> &'n [Entry] {
         let resources = self.resources().map(|entry| &entry.value);
         resources
             .and_then(|it| it.get(list))
@@ -93,17 +95,17 @@ impl<'n> Container<'n> {
     }
 
     /// The requested resources, each name once: the limit if there is one, else the request.
-    pub fn asks(&self) -> impl Iterator<Item = &'n Entry> {
-        let (limits, requests) = (self.list("limits"), self.list("requests"));
+    pub fn requested_resources(&self) -> impl Iterator<Item = &'n Entry> {
+        let (limits, requests) = (self.resource_list("limits"), self.resource_list("requests"));
         let is_new = |entry: &&Entry| limits.iter().all(|limit| limit.key != entry.key);
         limits.iter().chain(requests.iter().filter(is_new))
     }
 
     /// The first requested GPU resource, unless the quantity is zero.
-    pub fn gpus(&self) -> Option<&'n Entry> {
-        let mut asks = self.asks();
+    pub fn gpu_request(&self) -> Option<&'n Entry> {
+        let mut asks = self.requested_resources();
         asks.find(|entry| {
-            resources::is_gpu(&entry.key) && entry.value.text().is_none_or(|text| text != "0")
+            resources::is_gpu_name(&entry.key) && entry.value.text().is_none_or(|text| text != "0")
         })
     }
 
@@ -115,14 +117,14 @@ impl<'n> Container<'n> {
     }
 
     /// The value of `securityContext.privileged`, if it is `true`.
-    pub fn is_privileged(&self) -> Option<&'n Node> {
+    pub fn privileged_field(&self) -> Option<&'n Node> {
         let context = self.node.get("securityContext")?;
         let privileged = context.get("privileged")?;
         (privileged.text() == Some("true")).then_some(privileged)
     }
 
     /// The literal value of an environment variable.
-    pub fn env(&self, name: &str) -> Option<&'n Node> {
+    pub fn env_value(&self, name: &str) -> Option<&'n Node> {
         let env = self.node.get("env").map_or(&[][..], Node::items);
         let named = |it: &&Node| it.get("name").and_then(Node::text) == Some(name);
         env.iter().find(named)?.get("value")

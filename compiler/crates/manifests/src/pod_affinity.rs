@@ -6,10 +6,10 @@ use gpuc_syntax::source::Span;
 use super::pod::Pod;
 
 /// The topology label with a different value on each node.
-pub(super) const HOST: &str = "kubernetes.io/hostname";
+pub(super) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 /// A required term that selects the pods of the same controller.
-pub(super) struct OwnTerm<'n> {
+pub(super) struct SelfSelectingTerm<'n> {
     /// The topology key.
     pub(super) key: &'n str,
     /// The span of the term.
@@ -17,7 +17,7 @@ pub(super) struct OwnTerm<'n> {
 }
 
 /// The required term of a pod, by `podAffinity` or `podAntiAffinity`, that selects the pods of its own controller.
-pub(super) fn own_term<'n>(pod: &Pod<'n>, kind: &str) -> Option<OwnTerm<'n>> {
+pub(super) fn self_selecting_term<'n>(pod: &Pod<'n>, kind: &str) -> Option<SelfSelectingTerm<'n>> {
     let spec = pod.object.root.get("spec")?;
     let template = spec.get("template")?;
     template
@@ -35,21 +35,24 @@ pub(super) fn own_term<'n>(pod: &Pod<'n>, kind: &str) -> Option<OwnTerm<'n>> {
         ];
         let is_plain = others.iter().all(|key| term.get(key).is_none());
         let selector = term.get("labelSelector");
-        is_plain && selector.is_some_and(|it| selects(it, labels))
+        is_plain && selector.is_some_and(|it| matches_labels(it, labels))
     };
     let mut own = terms.items().iter().filter(is_own);
     let parse_term = |term: &'n Node| {
         let key = term.get("topologyKey")?.text()?;
         let span = term.span();
-        Some(OwnTerm { key, span })
+        Some(SelfSelectingTerm { key, span })
     };
-    let by_host = own.clone().filter_map(parse_term).find(|it| it.key == HOST);
+    let by_host = own
+        .clone()
+        .filter_map(parse_term)
+        .find(|it| it.key == HOSTNAME_LABEL);
     by_host.or_else(|| own.find_map(parse_term))
 }
 
 /// Whether a label selector matches these labels.
-fn selects(selector: &Node, labels: &Node) -> bool {
-    let wanted = selector.get("matchLabels").map_or(&[][..], Node::entries);
+fn matches_labels(selector: &Node, labels: &Node) -> bool {
+    let match_labels = selector.get("matchLabels").map_or(&[][..], Node::entries);
     let expressions = selector
         .get("matchExpressions")
         .map_or(&[][..], Node::items);
@@ -64,9 +67,9 @@ fn selects(selector: &Node, labels: &Node) -> bool {
             _ => false,
         }
     };
-    let has_terms = !wanted.is_empty() || !expressions.is_empty();
+    let has_terms = !match_labels.is_empty() || !expressions.is_empty();
     has_terms
-        && wanted
+        && match_labels
             .iter()
             .all(|entry| has(&entry.key) == entry.value.text())
         && expressions.iter().all(is_in)

@@ -3,17 +3,17 @@
 //! Source: kubernetes-sigs/kueue `pkg/controller/jobs`, where each kind says what its pod sets are; pods of other
 //! kinds are each a workload of their own, by the integration `pod` (from memory).
 
-use gpuc_model::scheduling::{Answer, Demand, Group, Load};
-use gpuc_model::{Cluster, QUEUE};
+use gpuc_model::scheduling::{Demand, Feasibility, PodGroup, RunningWorkload};
+use gpuc_model::{Cluster, DEFAULT_QUEUE};
 use gpuc_syntax::node::Node;
 
 use super::pod::Pod;
 use super::read::Object;
-use super::scheduling::{held, is_queued, queue_named};
-use super::{Scene, gang_scheduling, jobs, operator_pods, services};
+use super::scheduling::{evaluate_pools, is_queued, queue_label};
+use super::{CheckContext, gang_scheduling, jobs, operator_pods, services};
 
 /// Kinds whose pods are admitted together in any queue.
-const WHOLE: &[&str] = &[
+const ADMITTED_TOGETHER: &[&str] = &[
     "CronJob",
     "JAXJob",
     "JobSet",
@@ -31,19 +31,19 @@ const WHOLE: &[&str] = &[
 ];
 
 /// Whether queues admit all pods of an object together.
-fn is_whole(cluster: &Cluster, object: &Object) -> bool {
+fn is_admitted_together(cluster: &Cluster, object: &Object) -> bool {
     let settings = cluster.config.kueue.as_ref();
     match object.kind.as_str() {
         // Volcano jobs use the queues of Volcano.
-        "Job" => object.is_of("batch"),
+        "Job" => object.is_in_group("batch"),
         "SparkApplication" => settings.is_some_and(|it| !it.job_kinds.is_empty()),
-        kind => WHOLE.contains(&kind),
+        kind => ADMITTED_TOGETHER.contains(&kind),
     }
 }
 
 /// The number of an object's pods that start together.
-fn set_size(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
-    if !is_whole(cluster, object) {
+fn pod_set_size(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
+    if !is_admitted_together(cluster, object) {
         return pods.min(1);
     }
     if object.kind != "LeaderWorkerSet" {
@@ -56,33 +56,40 @@ fn set_size(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
 }
 
 /// The loads in the queues that gpuc creates. Pods that start together are one load.
-pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)> {
+pub(super) fn queued_workloads<'p, 's>(
+    scene: &'p CheckContext<'s>,
+) -> Vec<(&'p Pod<'s>, RunningWorkload<'s>)> {
     let cluster = scene.cluster;
-    let mut loads: Vec<(&'p Pod<'s>, Load<'s>)> = Vec::new();
-    for pod in scene.pods.iter().filter(|pod| waits(cluster, pod)) {
+    let mut loads: Vec<(&'p Pod<'s>, RunningWorkload<'s>)> = Vec::new();
+    for pod in scene
+        .pods
+        .iter()
+        .filter(|pod| is_in_generated_queue(cluster, pod))
+    {
         let count = jobs::job_pods(cluster, pod)
-            .or_else(|| gang_scheduling::at_once(cluster, pod))
-            .or_else(|| operator_pods::executors(pod))
-            .or_else(|| services::count(pod));
+            .or_else(|| gang_scheduling::gang_pods(cluster, pod))
+            .or_else(|| operator_pods::spark_pods(pod))
+            .or_else(|| services::configured_pods(pod));
         let pods = count.map_or(1, |it| it.pods);
-        let Some((demand, verdicts)) = held(cluster, &scene.claims, pod).filter(|_| pods > 0)
+        let Some((demand, verdicts)) =
+            evaluate_pools(cluster, &scene.claims, pod).filter(|_| pods > 0)
         else {
             continue;
         };
-        let plain = services::plain(scene, pod, pods, demand);
+        let plain = services::load_without_pools(scene, pod, pods, demand);
         let verdicts = verdicts.iter();
-        let pools = verdicts.filter(|verdict| verdict.answer() != Answer::No);
-        let part = Load {
+        let pools = verdicts.filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit);
+        let part = RunningWorkload {
             span: count.and_then(|it| it.span).unwrap_or(plain.span),
             pools: pools.map(|verdict| verdict.pool).collect(),
             ..plain
         };
-        let is_next = |last: &&mut (&Pod<'s>, Load<'s>)| {
-            std::ptr::eq(last.0.object, pod.object) && is_whole(cluster, pod.object)
+        let is_next = |last: &&mut (&Pod<'s>, RunningWorkload<'s>)| {
+            std::ptr::eq(last.0.object, pod.object) && is_admitted_together(cluster, pod.object)
         };
         match loads.last_mut().filter(is_next) {
             None => loads.push((pod, part)),
-            Some((_, whole)) => gang_scheduling::join(whole, part),
+            Some((_, whole)) => gang_scheduling::merge_workload(whole, part),
         }
     }
     loads.retain(|(_, load)| !load.pools.is_empty());
@@ -90,19 +97,19 @@ pub(super) fn loads<'p, 's>(scene: &'p Scene<'s>) -> Vec<(&'p Pod<'s>, Load<'s>)
 }
 
 /// Whether a pod waits in a queue that gpuc creates.
-pub(super) fn waits(cluster: &Cluster, pod: &Pod<'_>) -> bool {
-    let queue = queue_named(pod.object).and_then(Node::text);
+pub(super) fn is_in_generated_queue(cluster: &Cluster, pod: &Pod<'_>) -> bool {
+    let queue = queue_label(pod.object).and_then(Node::text);
     let namespace = pod.object.namespace.as_deref();
-    let is_a_teams = namespace.is_some_and(|it| cluster.team_of(it).is_some());
-    let is_ours = queue.is_none_or(|it| it == QUEUE);
-    is_a_teams && is_ours && is_queued(cluster, pod) && !pod.is_of_nodes()
+    let has_team = namespace.is_some_and(|it| cluster.team_of_namespace(it).is_some());
+    let is_generated_queue = queue.is_none_or(|it| it == DEFAULT_QUEUE);
+    has_team && is_generated_queue && is_queued(cluster, pod) && !pod.is_of_daemon_set()
 }
 
 /// This many pods as a group.
-pub(super) fn group(cluster: &Cluster, object: &Object, pods: u64, demand: Demand) -> Group {
-    Group {
+pub(super) fn pod_group(cluster: &Cluster, object: &Object, pods: u64, demand: Demand) -> PodGroup {
+    PodGroup {
         pods,
-        sets: vec![set_size(cluster, object, pods)],
+        pod_sets: vec![pod_set_size(cluster, object, pods)],
         demand,
     }
 }

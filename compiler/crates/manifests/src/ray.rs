@@ -5,14 +5,17 @@
 
 use gpuc_syntax::node::Node;
 
-use super::gang_scheduling::holds;
+use super::gang_scheduling::is_created_from;
 use super::pod::Pod;
 use super::read::Object;
-use super::services::Count;
+use super::services::PodCount;
 
 /// The specification of the cluster that an object defines.
-fn cluster(object: &Object) -> Option<&Node> {
-    let spec = object.root.get("spec").filter(|_| object.is_of("ray.io"))?;
+fn cluster_spec(object: &Object) -> Option<&Node> {
+    let spec = object
+        .root
+        .get("spec")
+        .filter(|_| object.is_in_group("ray.io"))?;
     match object.kind.as_str() {
         "RayCluster" => Some(spec),
         "RayJob" => spec.get("rayClusterSpec"),
@@ -24,19 +27,19 @@ fn cluster(object: &Object) -> Option<&Node> {
 }
 
 /// Whether an object creates a cluster that runs until it is deleted.
-pub(super) fn is_service(object: &Object) -> bool {
-    object.is_of("ray.io") && ["RayCluster", "RayService"].contains(&object.kind.as_str())
+pub(super) fn is_long_running(object: &Object) -> bool {
+    object.is_in_group("ray.io") && ["RayCluster", "RayService"].contains(&object.kind.as_str())
 }
 
 /// Whether an object creates a cluster for one job.
-pub(super) fn is_job(object: &Object) -> bool {
-    object.is_of("ray.io") && object.kind == "RayJob"
+pub(super) fn is_ray_job(object: &Object) -> bool {
+    object.is_in_group("ray.io") && object.kind == "RayJob"
 }
 
 /// The number of pods of one template in a cluster, or the minimum if the cluster has an autoscaler.
-pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
-    let cluster = cluster(pod.object)?;
-    let none = Count {
+pub(super) fn cluster_pods(pod: &Pod<'_>) -> Option<PodCount> {
+    let cluster = cluster_spec(pod.object)?;
+    let none = PodCount {
         pods: 0,
         span: None,
     };
@@ -44,11 +47,11 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
         return Some(none);
     }
     let head = cluster.get("headGroupSpec");
-    if head.is_some_and(|head| holds(head, pod)) {
-        return Some(Count { pods: 1, ..none });
+    if head.is_some_and(|head| is_created_from(head, pod)) {
+        return Some(PodCount { pods: 1, ..none });
     }
     let mut groups = cluster.get("workerGroupSpecs")?.items().iter();
-    let own = groups.find(|group| holds(group, pod))?;
+    let own = groups.find(|group| is_created_from(group, pod))?;
     if is_suspended(own) {
         return Some(none);
     }
@@ -56,7 +59,7 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
         let written = own.get(key);
         let pods = written.map_or(Some(default), |it| it.text()?.parse().ok())?;
         let span = written.map(Node::span);
-        Some(Count { pods, span })
+        Some(PodCount { pods, span })
     };
     let (min, max) = (number("minReplicas", 0)?, number("maxReplicas", u64::MAX)?);
     let scales = cluster.get("enableInTreeAutoscaling").and_then(Node::text) == Some("true");
@@ -72,7 +75,7 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
         at_least
     };
     let hosts = number("numOfHosts", 1)?;
-    Some(Count {
+    Some(PodCount {
         pods: bounded.pods.saturating_mul(hosts.pods),
         span: bounded.span.or(hosts.span),
     })

@@ -8,7 +8,7 @@ use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
 use gpuc_syntax::source::{Sources, Span};
 use gpuc_syntax::yaml;
 
-use super::kustomize::{self, Layer};
+use super::kustomize::{self, Kustomization};
 use super::{embedded_yaml, json_stream, pods, template, yaml_aliases};
 
 /// A Kubernetes object in a manifest.
@@ -32,29 +32,29 @@ pub struct Manifests {
     /// The objects in reading order, including the items of a `List`.
     pub objects: Vec<Object>,
     /// The skipped documents.
-    pub passed_over: Vec<PassedOver>,
+    pub skipped: Vec<SkippedDocument>,
     /// The number of files with objects.
     pub files: usize,
     /// The spans that aliases share.
-    pub(super) shared: BTreeSet<Span>,
+    pub(super) aliased_spans: BTreeSet<Span>,
     /// Documents with only one of `apiVersion` and `kind`.
-    pub(super) nearly: Vec<Node>,
+    pub(super) incomplete: Vec<Node>,
     /// The kustomizations among the files.
-    pub(super) layers: Vec<Layer>,
+    pub(super) kustomizations: Vec<Kustomization>,
 }
 
 /// A skipped document or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassedOver {
+pub struct SkippedDocument {
     /// The file.
     pub path: String,
     /// The reason.
-    pub why: Why,
+    pub reason: SkipReason,
 }
 
 /// The reason why a document or file was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// A template of Helm or of another program.
     Template,
     /// None of its documents is an object.
@@ -66,12 +66,12 @@ pub enum Why {
 }
 
 /// The API group of kustomizations, which are not objects of a cluster.
-const KUSTOMIZE: &str = "kustomize.config.k8s.io/";
+const KUSTOMIZE_GROUP: &str = "kustomize.config.k8s.io/";
 
 /// The keys by which a kustomization changes objects.
 ///
 /// Source: kubernetes-sigs/kustomize `api/types/kustomization.go` (from memory).
-const CHANGES: &[&str] = &[
+const PATCHING_KEYS: &[&str] = &[
     "patches",
     "patchesStrategicMerge",
     "patchesJson6902",
@@ -87,38 +87,40 @@ impl Manifests {
     /// Reads a file. Messages show `path`.
     pub fn read(&mut self, path: &str, text: &str, sources: &mut Sources, report: &mut Report) {
         let id = sources.add(path, text);
-        let mut own = Report::default();
-        let documents = yaml::documents(sources, id, &mut own).into_iter();
+        let mut file_report = Report::default();
+        let documents = yaml::parse_allow_empty(sources, id, &mut file_report).into_iter();
         let mut roots: Vec<_> = documents.map(|document| document.root).collect();
-        if own.count(Severity::Error) > 0
-            && let Some(objects) = json_stream::read(text, id)
+        if file_report.count(Severity::Error) > 0
+            && let Some(objects) = json_stream::parse_json_stream(text, id)
         {
-            (roots, own) = (objects, Report::default());
+            (roots, file_report) = (objects, Report::default());
         }
         // kubectl accepts standard tags and ignores others.
-        own.diagnostics_mut()
+        file_report
+            .diagnostics_mut()
             .retain(|found| found.code.id != yaml::codes::TAG_UNKNOWN.id);
-        let is_broken = own.count(Severity::Error) > 0;
+        let is_broken = file_report.count(Severity::Error) > 0;
         // Standard input is expected to be rendered.
         if is_broken && path != STDIN && template::is_template(text) {
-            self.skip(path, Why::Template);
+            self.skip(path, SkipReason::Template);
             return;
         }
         if is_broken && !text.contains("apiVersion") && !text.contains("kind") {
-            self.skip(path, Why::NoObjects);
+            self.skip(path, SkipReason::NoObjects);
             return;
         }
-        report.append(own);
+        report.append(file_report);
         let before = self.objects.len();
         let mut is_known = is_broken;
         for mut root in roots {
-            self.shared.append(&mut yaml_aliases::mark(&mut root));
+            self.aliased_spans
+                .append(&mut yaml_aliases::mark_aliased(&mut root));
             is_known |= self.add(path, root, sources);
         }
         if self.objects.len() > before {
             self.files += 1;
         } else if !is_known {
-            self.skip(path, Why::NoObjects);
+            self.skip(path, SkipReason::NoObjects);
         }
     }
 
@@ -130,11 +132,12 @@ impl Manifests {
         let is_kustomize = written
             .0
             .as_ref()
-            .is_some_and(|it| it.starts_with(KUSTOMIZE));
+            .is_some_and(|it| it.starts_with(KUSTOMIZE_GROUP));
         if is_plain || is_kustomize {
-            self.layers.push(Layer::read(path, &root));
-            if CHANGES.iter().any(|key| root.get(key).is_some()) {
-                self.skip(path, Why::Kustomization);
+            self.kustomizations
+                .push(Kustomization::from_document(path, &root));
+            if PATCHING_KEYS.iter().any(|key| root.get(key).is_some()) {
+                self.skip(path, SkipReason::Kustomization);
             }
             return true;
         }
@@ -142,7 +145,7 @@ impl Manifests {
             (Some(api_version), Some(kind)) => (api_version, kind),
             (None, None) => return false,
             _ => {
-                self.nearly.push(root);
+                self.incomplete.push(root);
                 return false;
             }
         };
@@ -159,7 +162,7 @@ impl Manifests {
             }
             return true;
         }
-        let made = embedded_yaml::open(&mut root, &api_version, &kind, sources);
+        let created = embedded_yaml::expand_embedded(&mut root, &api_version, &kind, sources);
         let metadata = |key: &str| {
             let value = root.get("metadata").and_then(|it| it.get(key));
             value.and_then(Node::text).map(str::to_owned)
@@ -173,11 +176,11 @@ impl Manifests {
         };
         let namespace = object.namespace.clone();
         if pods::is_patch(&object) {
-            self.skip(path, Why::Patch(object.title()));
+            self.skip(path, SkipReason::Patch(object.title()));
         } else {
             self.objects.push(object);
         }
-        for root in made {
+        for root in created {
             let before = self.objects.len();
             self.add(path, root, sources);
             // Objects that a workflow creates are in its namespace by default.
@@ -189,20 +192,20 @@ impl Manifests {
     }
 
     /// Whether a file contains an object, a part of one or a kustomization.
-    pub fn has(&self, path: &str, sources: &Sources) -> bool {
+    pub fn contains_file(&self, path: &str, sources: &Sources) -> bool {
         let is_in = |node: &Node| {
             let source = sources.get(node.span().source);
             source.is_some_and(|it| it.path() == path)
         };
-        let mut passed_over = self.passed_over.iter().filter(|it| it.path == path);
+        let mut passed_over = self.skipped.iter().filter(|it| it.path == path);
         self.objects.iter().any(|it| is_in(&it.root))
-            || self.nearly.iter().any(is_in)
-            || passed_over.any(|it| !matches!(it.why, Why::NoObjects))
+            || self.incomplete.iter().any(is_in)
+            || passed_over.any(|it| !matches!(it.reason, SkipReason::NoObjects))
     }
 
-    fn skip(&mut self, path: &str, why: Why) {
+    fn skip(&mut self, path: &str, why: SkipReason) {
         let path = path.to_owned();
-        self.passed_over.push(PassedOver { path, why });
+        self.skipped.push(SkippedDocument { path, reason: why });
     }
 }
 
@@ -248,7 +251,7 @@ impl Object {
     }
 
     /// Whether it is in exactly this API group.
-    pub(super) fn is_of(&self, group: &str) -> bool {
+    pub(super) fn is_in_group(&self, group: &str) -> bool {
         self.group() == group
     }
 }
@@ -263,10 +266,10 @@ mod tests {
         (manifests, report)
     }
 
-    fn why(text: &str) -> Vec<Why> {
+    fn why(text: &str) -> Vec<SkipReason> {
         let (manifests, report) = read("a.yaml", text);
         assert!(report.diagnostics().is_empty(), "{report:?}");
-        let why = manifests.passed_over.into_iter().map(|it| it.why);
+        let why = manifests.skipped.into_iter().map(|it| it.reason);
         why.collect()
     }
 
@@ -299,8 +302,8 @@ mod tests {
 
     #[test]
     fn other_documents_are_skipped() {
-        assert_eq!(why("image: {tag: x}\n"), [Why::NoObjects]);
-        assert_eq!(why("# nothing\n"), [Why::NoObjects]);
+        assert_eq!(why("image: {tag: x}\n"), [SkipReason::NoObjects]);
+        assert_eq!(why("# nothing\n"), [SkipReason::NoObjects]);
         for other in [
             "markdown_extensions: [{emoji: {index: !!python/name:material.emoji.twemoji ''}}]\n",
             "Resources: {Bucket: {Name: !Sub '${AWS::StackName}-x'}}\n",
@@ -308,19 +311,19 @@ mod tests {
             "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
             "{\"a\": 1}\n{\"a\": 2}\n",
         ] {
-            assert_eq!(why(other), [Why::NoObjects], "{other}");
+            assert_eq!(why(other), [SkipReason::NoObjects], "{other}");
         }
         assert_eq!(
             why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
-            [Why::Template]
+            [SkipReason::Template]
         );
         let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
         assert_eq!(why(kustomization), []);
         let patched = format!("{kustomization}patches: [{{path: a.yaml}}]\n");
-        assert_eq!(why(&patched), [Why::Kustomization]);
+        assert_eq!(why(&patched), [SkipReason::Kustomization]);
         let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
                      spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
-        assert_eq!(why(patch), [Why::Patch("Deployment a".to_owned())]);
+        assert_eq!(why(patch), [SkipReason::Patch("Deployment a".to_owned())]);
     }
 
     #[test]
@@ -341,14 +344,14 @@ mod tests {
             (manifests.objects.len(), report.count(Severity::Error)),
             (0, 1)
         );
-        assert_eq!(manifests.passed_over, []);
+        assert_eq!(manifests.skipped, []);
         let quoted = "apiVersion: v1\nkind: Pod\nargs: ['{{.Name}}']\n b: c\n";
         let (manifests, report) = read("a.yaml", quoted);
-        assert_eq!(manifests.passed_over, []);
+        assert_eq!(manifests.skipped, []);
         assert_eq!(report.count(Severity::Error), 1);
         let template = "{{ if .on }}\nkind: Pod\n{{ end }}\n";
         let (manifests, report) = read(STDIN, template);
-        assert_eq!(manifests.passed_over, []);
+        assert_eq!(manifests.skipped, []);
         assert_ne!(report.count(Severity::Error), 0);
         let beside = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n---\n{quoted}");
         assert_eq!(read("a.yaml", &beside).0.objects.len(), 1);

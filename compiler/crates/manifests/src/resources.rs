@@ -2,13 +2,13 @@
 
 use gpuc_model::{Cluster, KubernetesVersion};
 use gpuc_syntax::node::{Node, Scalar, Value};
-use gpuc_syntax::yaml::core_schema::Core;
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
 /// The alpha GPU resource that preceded device plugins.
-pub(super) const ALPHA: &str = "alpha.kubernetes.io/nvidia-gpu";
+pub(super) const ALPHA_GPU: &str = "alpha.kubernetes.io/nvidia-gpu";
 
 /// Common names for NVIDIA GPUs with a wrong domain.
-pub(super) const MISNAMED: &[&str] = &[
+pub(super) const MISNAMED_GPUS: &[&str] = &[
     "nvidia/gpu",
     "nvidia/gpus",
     "nvidia.io/gpu",
@@ -20,16 +20,16 @@ pub(super) const MISNAMED: &[&str] = &[
 ];
 
 /// The prefix of the implicit extended resources of DeviceClasses, for pods without a claim.
-pub(super) const OF_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+pub(super) const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Whether a resource is, or seems intended as, NVIDIA GPUs or parts of them.
-pub(super) fn is_gpu(name: &str) -> bool {
+pub(super) fn is_gpu_name(name: &str) -> bool {
     let own = name
         .strip_prefix("nvidia.com/")
         .map(str::to_ascii_lowercase);
-    name == ALPHA
-        || MISNAMED.contains(&name.to_ascii_lowercase().as_str())
-        || name.starts_with(OF_CLASS)
+    name == ALPHA_GPU
+        || MISNAMED_GPUS.contains(&name.to_ascii_lowercase().as_str())
+        || name.starts_with(DEVICE_CLASS_PREFIX)
         || own.is_some_and(|own| own.starts_with("mig-") || own.contains("gpu"))
 }
 
@@ -37,16 +37,16 @@ pub(super) fn is_gpu(name: &str) -> bool {
 ///
 /// Source: kubernetes `pkg/apis/core/v1/helper/helpers.go`, `IsExtendedResourceName` and `IsNativeResource`
 /// (from memory).
-pub(super) fn is_extended(name: &str) -> bool {
+pub(super) fn is_extended_resource(name: &str) -> bool {
     name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
 }
 
 /// The resources that the pools advertise, each name once, in the order of the pools.
-pub(super) fn offered(cluster: &Cluster) -> Vec<&str> {
+pub(super) fn advertised_resources(cluster: &Cluster) -> Vec<&str> {
     let mut names = Vec::new();
     for pool in &cluster.pools {
-        let offers = pool.offers.get().into_iter().flatten();
-        for offer in offers.chain(&pool.fabric) {
+        let offers = pool.advertised.get().into_iter().flatten();
+        for offer in offers.chain(&pool.interconnect) {
             if !names.contains(&offer.resource.as_str()) {
                 names.push(offer.resource.as_str());
             }
@@ -56,47 +56,47 @@ pub(super) fn offered(cluster: &Cluster) -> Vec<&str> {
 }
 
 /// Whether a GPU resource is not advertised by any pool.
-pub(super) fn is_unknown(cluster: &Cluster, name: &str) -> bool {
-    if let Some(class) = name.strip_prefix(OF_CLASS) {
+pub(super) fn is_unadvertised_gpu(cluster: &Cluster, name: &str) -> bool {
+    if let Some(class) = name.strip_prefix(DEVICE_CLASS_PREFIX) {
         let mut classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
         return class.ends_with(".gpuc.dev") && !classes.any(|known| known.name == class);
     }
     // Later versions map this name to claims if NVIDIA's DRA driver allocates the GPUs.
     let version = cluster.kubernetes.get().map(|version| version.value);
-    let is_bridged = name == "nvidia.com/gpu"
-        && cluster.pools_claimed().next().is_some()
-        && version >= Some(KubernetesVersion::FIRST_WITH_BRIDGE);
-    is_gpu(name) && !is_bridged && !offered(cluster).contains(&name)
+    let is_mapped_to_claims = name == "nvidia.com/gpu"
+        && cluster.dra_pools().next().is_some()
+        && version >= Some(KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES);
+    is_gpu_name(name) && !is_mapped_to_claims && !advertised_resources(cluster).contains(&name)
 }
 
 /// A quantity of an extended resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum ResourceCount {
     /// A whole number.
     Whole(u64),
     /// A quantity that the API server rejects: a fraction, a negative number, or an invalid one.
-    Refused,
+    Invalid,
     /// A template placeholder.
-    Open,
+    Templated,
 }
 
 /// Parses a quantity.
-pub(super) fn amount(node: &Node) -> Amount {
+pub(super) fn parse_count(node: &Node) -> ResourceCount {
     if let Value::Scalar(scalar @ Scalar::Written { plain: true, .. }) = &node.value
-        && let Core::Integer(count) = scalar.core()
+        && let CoreValue::Integer(count) = scalar.core_value()
     {
-        return u64::try_from(count).map_or(Amount::Refused, Amount::Whole);
+        return u64::try_from(count).map_or(ResourceCount::Invalid, ResourceCount::Whole);
     }
     let Some(text) = node.text() else {
-        return Amount::Refused;
+        return ResourceCount::Invalid;
     };
     if ["{{", "${", "$("].iter().any(|mark| text.contains(mark)) {
-        return Amount::Open;
+        return ResourceCount::Templated;
     }
     let text = text.strip_prefix('+').unwrap_or(text).to_owned();
     match gpuc_schema::config::Quantity(text).thousandths() {
-        Some(thousandths) if thousandths % 1000 == 0 => Amount::Whole(thousandths / 1000),
-        _ => Amount::Refused,
+        Some(thousandths) if thousandths % 1000 == 0 => ResourceCount::Whole(thousandths / 1000),
+        _ => ResourceCount::Invalid,
     }
 }
 
@@ -110,16 +110,16 @@ mod tests {
         let read = |text: &str| {
             let text = text.to_owned();
             let value = Value::Scalar(Scalar::Written { text, plain: true });
-            amount(&Node::written(value, Span::NONE))
+            parse_count(&Node::written(value, Span::NONE))
         };
-        assert_eq!(read("8"), Amount::Whole(8));
-        assert_eq!(read("2000m"), Amount::Whole(2));
-        assert_eq!(read("1k"), Amount::Whole(1000));
-        assert_eq!(read("0x1"), Amount::Whole(1));
+        assert_eq!(read("8"), ResourceCount::Whole(8));
+        assert_eq!(read("2000m"), ResourceCount::Whole(2));
+        assert_eq!(read("1k"), ResourceCount::Whole(1000));
+        assert_eq!(read("0x1"), ResourceCount::Whole(1));
         for text in ["0.5", "500m", "-1", "one", "", "1/2"] {
-            assert_eq!(read(text), Amount::Refused, "{text}");
+            assert_eq!(read(text), ResourceCount::Invalid, "{text}");
         }
-        assert_eq!(read("${GPUS}"), Amount::Open);
+        assert_eq!(read("${GPUS}"), ResourceCount::Templated);
     }
 
     #[test]
@@ -129,15 +129,19 @@ mod tests {
             "nvidia.com/gpu.type",
             "nvidia.com/mig-1g.5gb",
             "nvidia.com/GPU",
-            ALPHA,
+            ALPHA_GPU,
         ] {
-            assert!(is_gpu(name), "{name}");
+            assert!(is_gpu_name(name), "{name}");
         }
         for name in ["cpu", "amd.com/gpu", "rdma/hca", "nvidia.com/hostdev"] {
-            assert!(!is_gpu(name), "{name}");
+            assert!(!is_gpu_name(name), "{name}");
         }
-        assert!(is_gpu("nvidia/gpu") && is_gpu("kubernetes.io/gpu"));
-        assert!(is_extended("rdma/hca") && is_extended("nvidia.com/gpu"));
-        assert!(!is_extended("memory") && !is_extended("hugepages-2Mi") && !is_extended(ALPHA));
+        assert!(is_gpu_name("nvidia/gpu") && is_gpu_name("kubernetes.io/gpu"));
+        assert!(is_extended_resource("rdma/hca") && is_extended_resource("nvidia.com/gpu"));
+        assert!(
+            !is_extended_resource("memory")
+                && !is_extended_resource("hugepages-2Mi")
+                && !is_extended_resource(ALPHA_GPU)
+        );
     }
 }

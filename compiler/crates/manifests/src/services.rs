@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_model::scheduling::{Answer, Demand, Load, contention};
+use gpuc_model::scheduling::{Demand, Feasibility, RunningWorkload, contention};
 use gpuc_model::{Cluster, WORKLOAD_LABEL};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use super::claims::{CLAIM, may_meet, of_pod};
+use super::claims::{CLAIM_KIND, may_share_namespace, pod_claims};
 use super::pod::Pod;
 use super::read::Object;
-use super::scheduling::held;
-use super::{Scene, operator_pods, pod_sets, ray, volumes};
+use super::scheduling::evaluate_pools;
+use super::{CheckContext, operator_pods, pod_sets, ray, volumes};
 
 /// Kinds with `replicas` pods.
 ///
@@ -33,7 +33,7 @@ const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
 
 /// A number of pods, with its span.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Count {
+pub(super) struct PodCount {
     /// The number.
     pub(super) pods: u64,
     /// The span of the number.
@@ -41,33 +41,33 @@ pub(super) struct Count {
 }
 
 /// Pods of a controller: the index among all pods, and their number.
-type Part<'p, 's> = (usize, &'p Pod<'s>, Count);
+type ControllerPods<'p, 's> = (usize, &'p Pod<'s>, PodCount);
 
 /// The loads of services.
-pub(super) struct Services<'s> {
+pub(super) struct ServiceWorkloads<'s> {
     /// The loads of the file, then those of the manifests.
-    pub(super) loads: Vec<Load<'s>>,
+    pub(super) loads: Vec<RunningWorkload<'s>>,
     /// The number of loads of the file.
-    from_file: usize,
+    file_load_count: usize,
 }
 
-impl<'s> Services<'s> {
+impl<'s> ServiceWorkloads<'s> {
     /// The services of the file and of the manifests.
-    pub(super) fn from_scene(scene: &Scene<'s>) -> Self {
-        Self::counted(scene, None)
+    pub(super) fn from_scene(scene: &CheckContext<'s>) -> Self {
+        Self::collect_loads(scene, None)
     }
 
     /// The same, with the target of `scaler` at its maximum. The load has the span of the maximum.
-    pub(super) fn with_max(scene: &Scene<'s>, scaler: &Object, max: Count) -> Self {
-        Self::counted(scene, Some((scaler, max)))
+    pub(super) fn with_max(scene: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
+        Self::collect_loads(scene, Some((scaler, max)))
     }
 
-    fn counted(scene: &Scene<'s>, scaled: Option<(&Object, Count)>) -> Self {
-        let mut loads = contention::loads(scene.cluster);
-        loads.retain(|load| load.lasts);
+    fn collect_loads(scene: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
+        let mut loads = contention::running_workloads(scene.cluster);
+        loads.retain(|load| load.is_long_running);
         let from_file = loads.len();
         // An object in two files may be for two clusters or two stages: only the smaller one is certain.
-        let mut smallest: BTreeMap<_, Vec<Part<'_, 's>>> = BTreeMap::new();
+        let mut smallest: BTreeMap<_, Vec<ControllerPods<'_, 's>>> = BTreeMap::new();
         let mut part = 0;
         let scalers: Vec<_> = scene.objects.iter().filter(|it| is_scaler(it)).collect();
         for (index, pod) in scene.pods.iter().enumerate() {
@@ -76,17 +76,20 @@ impl<'s> Services<'s> {
             part = if is_same_object { part + 1 } else { 0 };
             let max = scaled.filter(|(scaler, _)| {
                 let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
-                is_replicated && may_meet(scaler, pod.object) && scales(scaler, pod.object)
+                is_replicated
+                    && may_share_namespace(scaler, pod.object)
+                    && targets_object(scaler, pod.object)
             });
-            let count = max.map(|it| it.1).or_else(|| min_count(&scalers, pod));
+            let count = max.map(|it| it.1).or_else(|| min_pods(&scalers, pod));
             let count = count.filter(|it| it.pods > 0);
-            let Some(count) = count.filter(|_| !is_of_file(scene.cluster, pod.object)) else {
+            let Some(count) = count.filter(|_| !is_generated_workload(scene.cluster, pod.object))
+            else {
                 continue;
             };
-            let alike = smallest.entry((&pod.object.kind, &pod.object.name, part));
-            let alike = alike.or_default();
+            let candidates = smallest.entry((&pod.object.kind, &pod.object.name, part));
+            let alike = candidates.or_default();
             let mut others = alike.iter_mut();
-            match others.find(|(_, other, _)| may_meet(other.object, pod.object)) {
+            match others.find(|(_, other, _)| may_share_namespace(other.object, pod.object)) {
                 Some(other) if other.2.pods > count.pods => *other = (index, pod, count),
                 Some(_) => {}
                 None => alike.push((index, pod, count)),
@@ -96,23 +99,26 @@ impl<'s> Services<'s> {
         pods.sort_unstable_by_key(|(index, ..)| *index);
         let max = scaled.and_then(|(_, max)| max.span);
         for (_, pod, count) in pods {
-            let load = load(scene, pod, count);
+            let load = service_load(scene, pod, count);
             // The scaled load determines the span of a finding about several loads.
-            loads.extend(load.map(|load| Load {
-                patched: max.is_some() && count.span == max,
+            loads.extend(load.map(|load| RunningWorkload {
+                is_patched: max.is_some() && count.span == max,
                 ..load
             }));
         }
-        for pod in scene.pods.iter().filter(|pod| pod.is_of_nodes()) {
-            loads.extend(on_nodes(scene, pod));
+        for pod in scene.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
+            loads.extend(daemon_set_loads(scene, pod));
         }
-        Self { loads, from_file }
+        Self {
+            loads,
+            file_load_count: from_file,
+        }
     }
 
     /// The same, as quotas count them: without queues they count a resource by its name, in any pool.
-    pub(super) fn counted_by_quotas(mut self, cluster: &'s Cluster) -> Self {
+    pub(super) fn with_quota_pools(mut self, cluster: &'s Cluster) -> Self {
         if !cluster.has_queues() {
-            for load in &mut self.loads[self.from_file..] {
+            for load in &mut self.loads[self.file_load_count..] {
                 load.pools = cluster.pools.iter().collect();
             }
         }
@@ -120,14 +126,14 @@ impl<'s> Services<'s> {
     }
 
     /// The same, with the storage of PersistentVolumeClaims among the manifests.
-    pub(super) fn with_volumes(mut self, scene: &Scene<'s>) -> Self {
-        self.loads.extend(volumes::loads(scene));
+    pub(super) fn with_volumes(mut self, scene: &CheckContext<'s>) -> Self {
+        self.loads.extend(volumes::claim_loads(scene));
         self
     }
 
     /// Whether one of these loads is of the manifests, so that the finding is reported here.
-    pub(super) fn is_reported_here(&self, loads: &[usize]) -> bool {
-        loads.iter().any(|index| *index >= self.from_file)
+    pub(super) fn includes_manifests(&self, loads: &[usize]) -> bool {
+        loads.iter().any(|index| *index >= self.file_load_count)
     }
 }
 
@@ -139,7 +145,7 @@ pub(super) fn is_scaler(object: &Object) -> bool {
 /// The maximum number of pods of an autoscaler.
 ///
 /// Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MaxReplicaCount` (from memory).
-pub(super) fn most(scaler: &Object) -> Option<Count> {
+pub(super) fn max_pods(scaler: &Object) -> Option<PodCount> {
     let key = match scaler.kind.as_str() {
         "HorizontalPodAutoscaler" => "maxReplicas",
         _ => "maxReplicaCount",
@@ -147,28 +153,31 @@ pub(super) fn most(scaler: &Object) -> Option<Count> {
     let written = scaler.root.get("spec")?.get(key)?;
     let pods = written.text()?.parse().ok()?;
     let span = Some(written.span());
-    Some(Count { pods, span })
+    Some(PodCount { pods, span })
 }
 
 /// The written number of pods of a controller, regardless of autoscalers.
-pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
+pub(super) fn configured_pods(pod: &Pod<'_>) -> Option<PodCount> {
     let object = pod.object;
-    if ray::is_service(object) {
-        return ray::count(pod);
+    if ray::is_long_running(object) {
+        return ray::cluster_pods(pod);
     }
-    if operator_pods::is_served(object) {
-        return operator_pods::served(pod);
+    if operator_pods::is_inference_service(object) {
+        return operator_pods::component_pods(pod);
     }
     let spec = object.root.get("spec")?;
     if REPLICATED.contains(&object.kind.as_str()) {
-        return number(spec, "replicas");
+        return parse_pod_count(spec, "replicas");
     }
     if object.kind != "LeaderWorkerSet" {
         return None;
     }
     // Source: kubernetes-sigs/lws `api/leaderworkerset/v1/leaderworkerset_types.go` (from memory).
     let template = spec.get("leaderWorkerTemplate")?;
-    let (sets, size) = (number(spec, "replicas")?, number(template, "size")?);
+    let (sets, size) = (
+        parse_pod_count(spec, "replicas")?,
+        parse_pod_count(template, "size")?,
+    );
     let is_leader = |it: &Node| std::ptr::eq(it, pod.spec);
     let leader = template.get("leaderTemplate");
     let each = match leader {
@@ -176,35 +185,36 @@ pub(super) fn count(pod: &Pod<'_>) -> Option<Count> {
         Some(_) => size.pods.saturating_sub(1),
         None => size.pods,
     };
-    Some(Count {
+    Some(PodCount {
         pods: sets.pods.saturating_mul(each),
         span: sets.span.or(size.span),
     })
 }
 
 /// Parses a number of pods: 1 if it is not set, `None` if it is invalid.
-pub(super) fn number(spec: &Node, key: &str) -> Option<Count> {
+pub(super) fn parse_pod_count(spec: &Node, key: &str) -> Option<PodCount> {
     let Some(written) = spec.get(key) else {
-        return Some(Count {
+        return Some(PodCount {
             pods: 1,
             span: None,
         });
     };
     let pods = written.text()?.parse().ok()?;
     let span = Some(written.span());
-    Some(Count { pods, span })
+    Some(PodCount { pods, span })
 }
 
 /// The minimum number of pods of a service until it is deleted.
-fn min_count(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
+fn min_pods(scalers: &[&Object], pod: &Pod<'_>) -> Option<PodCount> {
     let metadata = pod.object.root.get("metadata");
     // The pods of an owned object are counted at its owner.
     if metadata.is_some_and(|it| it.get("ownerReferences").is_some()) {
         return None;
     }
-    let count = count(pod)?;
+    let count = configured_pods(pod)?;
     let scalers = scalers.iter();
-    let scalers = scalers.filter(|it| may_meet(it, pod.object) && scales(it, pod.object));
+    let scalers =
+        scalers.filter(|it| may_share_namespace(it, pod.object) && targets_object(it, pod.object));
     let min = scalers.map(|scaler| {
         let spec = scaler.root.get("spec");
         // Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MinReplicaCount` (from memory).
@@ -214,7 +224,7 @@ fn min_count(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
         };
         let written = spec.and_then(|it| it.get(key));
         let pods = written.and_then(|it| it.text()?.parse().ok());
-        Count {
+        PodCount {
             pods: pods.unwrap_or(default),
             span: written.map(Node::span),
         }
@@ -223,7 +233,7 @@ fn min_count(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
         return Some(count);
     };
     // Autoscalers do not change objects that are scaled to zero.
-    Some(Count {
+    Some(PodCount {
         pods: if count.pods == 0 { 0 } else { min.pods },
         span: if min.pods > count.pods {
             min.span
@@ -235,19 +245,19 @@ fn min_count(scalers: &[&Object], pod: &Pod<'_>) -> Option<Count> {
 
 /// The number of pods that an object creates at once: the written number, or the minimum of its autoscaler if that is
 /// higher.
-pub(super) fn at_once(scene: &Scene<'_>, pod: &Pod<'_>) -> Option<Count> {
-    let count = count(pod)?;
+pub(super) fn initial_pods(scene: &CheckContext<'_>, pod: &Pod<'_>) -> Option<PodCount> {
+    let count = configured_pods(pod)?;
     let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
     let scalers = scene
         .objects
         .iter()
         .filter(|it| is_replicated && SCALERS.contains(&it.kind.as_str()));
-    let min = min_count(&scalers.collect::<Vec<_>>(), pod);
+    let min = min_pods(&scalers.collect::<Vec<_>>(), pod);
     Some(min.filter(|it| it.pods > count.pods).unwrap_or(count))
 }
 
 /// Whether an autoscaler targets an object.
-fn scales(scaler: &Object, object: &Object) -> bool {
+fn targets_object(scaler: &Object, object: &Object) -> bool {
     let target = scaler
         .root
         .get("spec")
@@ -261,7 +271,7 @@ fn scales(scaler: &Object, object: &Object) -> bool {
 }
 
 /// Whether gpuc generated an object for a workload of the file.
-pub(super) fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
+pub(super) fn is_generated_workload(cluster: &Cluster, object: &Object) -> bool {
     let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
     let is_labelled = labels.is_some_and(|it| it.get(WORKLOAD_LABEL).is_some());
     let mut workloads = cluster.config.workloads.iter();
@@ -273,58 +283,72 @@ pub(super) fn is_of_file(cluster: &Cluster, object: &Object) -> bool {
     is_labelled || is_named
 }
 
-fn load<'s>(scene: &Scene<'s>, pod: &Pod<'s>, count: Count) -> Option<Load<'s>> {
-    let (demand, verdicts) = held(scene.cluster, &scene.claims, pod)?;
+fn service_load<'s>(
+    scene: &CheckContext<'s>,
+    pod: &Pod<'s>,
+    count: PodCount,
+) -> Option<RunningWorkload<'s>> {
+    let (demand, verdicts) = evaluate_pools(scene.cluster, &scene.claims, pod)?;
     let verdicts = verdicts.iter();
     let pools: Vec<_> = verdicts
-        .filter(|verdict| verdict.answer() != Answer::No)
+        .filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit)
         .map(|verdict| verdict.pool)
         .collect();
     // Pods that fit no pool are reported by other rules.
     pools.first()?;
-    let each = volumes::of_templates(pod.object).map_or(0, |it| it.0);
-    Some(Load {
+    let each = volumes::template_storage(pod.object).map_or(0, |it| it.0);
+    Some(RunningWorkload {
         span: count.span.unwrap_or_else(|| request_span(pod)),
         pools,
         storage: each.saturating_mul(count.pods),
-        ..plain(scene, pod, count.pods, demand)
+        ..load_without_pools(scene, pod, count.pods, demand)
     })
 }
 
 /// The loads of a DaemonSet with GPUs, for each pool whose nodes it certainly runs on.
-fn on_nodes<'s>(scene: &Scene<'s>, pod: &Pod<'s>) -> Vec<Load<'s>> {
-    let held = held(scene.cluster, &scene.claims, pod).filter(|_| pod.with_gpus().next().is_some());
-    let Some((demand, verdicts)) = held else {
+fn daemon_set_loads<'s>(scene: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningWorkload<'s>> {
+    let evaluated = evaluate_pools(scene.cluster, &scene.claims, pod)
+        .filter(|_| pod.gpu_containers().next().is_some());
+    let Some((demand, verdicts)) = evaluated else {
         return Vec::new();
     };
-    let certain = verdicts.iter().filter(|it| it.answer() == Answer::Yes);
-    let load = certain.filter_map(|verdict| {
+    let fitting = verdicts
+        .iter()
+        .filter(|it| it.feasibility() == Feasibility::Fits);
+    let load = fitting.filter_map(|verdict| {
         let max = u64::from(verdict.pool.nodes.get()?.max);
-        Some(Load {
+        Some(RunningWorkload {
             team: None,
             pools: vec![verdict.pool],
-            ..plain(scene, pod, max, demand.clone())
+            ..load_without_pools(scene, pod, max, demand.clone())
         })
     });
     load.collect()
 }
 
 /// The load of this many pods, without pools.
-pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Demand) -> Load<'s> {
+pub(super) fn load_without_pools<'s>(
+    scene: &CheckContext<'s>,
+    pod: &Pod<'s>,
+    pods: u64,
+    demand: Demand,
+) -> RunningWorkload<'s> {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| scene.cluster.team_of(it));
+    let team = namespace.and_then(|it| scene.cluster.team_of_namespace(it));
     // Pods that name the same ResourceClaim share its devices.
-    let is_shared = of_pod(pod).iter().any(|claim| claim.kind() == CLAIM);
+    let is_shared = pod_claims(pod)
+        .iter()
+        .any(|claim| claim.kind() == CLAIM_KIND);
     let claims = if is_shared { Vec::new() } else { demand.claims };
-    Load {
+    RunningWorkload {
         workload: None,
         title: pod.title(),
         namespace,
         team: team.map(|(team, _)| team.name.as_str()),
         span: request_span(pod),
-        patched: false,
-        lasts: true,
-        groups: vec![pod_sets::group(
+        is_patched: false,
+        is_long_running: true,
+        groups: vec![pod_sets::pod_group(
             scene.cluster,
             pod.object,
             pods,
@@ -337,6 +361,8 @@ pub(super) fn plain<'s>(scene: &Scene<'s>, pod: &Pod<'s>, pods: u64, demand: Dem
 
 /// The span of a pod's GPU request, or else of the pod.
 fn request_span(pod: &Pod<'_>) -> Span {
-    let gpus = pod.with_gpus().find_map(super::pod::Container::gpus);
+    let gpus = pod
+        .gpu_containers()
+        .find_map(super::pod::Container::gpu_request);
     gpus.map_or_else(|| pod.spec.span(), |entry| entry.key_span)
 }

@@ -1,7 +1,7 @@
 //! Detects templates among texts that are not valid YAML.
 
 /// The start of an action in templates of Helm and others.
-const OPEN: &str = "{{";
+const ACTION_START: &str = "{{";
 
 /// Whether a text has template syntax that is not valid YAML: an action or a statement in place of a key or a value, or
 /// an action with quotes within quotes. Braces in quotes, comments and block scalars are valid.
@@ -17,7 +17,7 @@ pub(super) fn is_template(text: &str) -> bool {
             continue;
         }
         block = opens_block(line).then_some(indent);
-        if own.starts_with("{%") || breaks(own) {
+        if own.starts_with("{%") || is_invalid_yaml(own) {
             return true;
         }
     }
@@ -35,11 +35,11 @@ fn opens_block(line: &str) -> bool {
 }
 
 /// Whether template syntax makes a line invalid YAML.
-fn breaks(line: &str) -> bool {
+fn is_invalid_yaml(line: &str) -> bool {
     let mut quote = None;
     let mut before = String::new();
     for (index, c) in line.char_indices() {
-        if line[index..].starts_with(OPEN) {
+        if line[index..].starts_with(ACTION_START) {
             let stands_alone = match before.trim_end().chars().next_back() {
                 None | Some('[' | ',' | '{') => true,
                 Some(':' | '-') => before.ends_with(' '),
@@ -47,7 +47,9 @@ fn breaks(line: &str) -> bool {
             };
             match quote {
                 None if stands_alone => return true,
-                Some(quote) if ends_in(&line[index + OPEN.len()..], quote) => return true,
+                Some(quote) if has_quote_in_action(&line[index + ACTION_START.len()..], quote) => {
+                    return true;
+                }
                 _ => {}
             }
         }
@@ -65,7 +67,7 @@ fn breaks(line: &str) -> bool {
 }
 
 /// Whether the quote around an action ends within it: `"{{ .a | default "b" }}"`.
-fn ends_in(action: &str, quote: char) -> bool {
+fn has_quote_in_action(action: &str, quote: char) -> bool {
     let Some((action, _)) = action.split_once("}}") else {
         return false;
     };

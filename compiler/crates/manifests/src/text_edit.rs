@@ -9,24 +9,24 @@ use serde_json::{Value as Json, json};
 
 use gpuc_syntax::diag::Edit;
 use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
-use gpuc_syntax::source::{Source, Sources, Span, offset};
-use gpuc_syntax::yaml::core_schema::{Core, read};
+use gpuc_syntax::source::{Source, Sources, Span, to_offset};
+use gpuc_syntax::yaml::core_schema::{CoreValue, resolve_scalar};
 use gpuc_syntax::yaml::to_yaml;
 
 /// The span of a node, unless it comes from an alias: an edit would change the anchor.
-pub(super) fn own(node: &Node) -> Option<Span> {
+pub(super) fn editable_span(node: &Node) -> Option<Span> {
     match node.origin {
-        Origin::Written { span, used: None } => Some(span),
+        Origin::Written { span, alias: None } => Some(span),
         _ => None,
     }
 }
 
 /// Replaces the value of a leaf, keeping its quotes. There is no edit for a leaf with a tag, except that quoted text
 /// also replaces the tag.
-pub(super) fn value(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
-    let span = own(node)?;
-    match tag(sources, span) {
-        None => in_its_quotes(sources, span, text),
+pub(super) fn replace_value(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
+    let span = editable_span(node)?;
+    match tag_start(sources, span) {
+        None => replace_keeping_quotes(sources, span, text),
         Some(start) if text.starts_with('"') => Some(Edit {
             span: Span { start, ..span },
             text: text.to_owned(),
@@ -36,60 +36,61 @@ pub(super) fn value(sources: &Sources, node: &Node, text: &str) -> Option<Edit> 
 }
 
 /// Replaces a leaf with text, keeping its quotes or adding those that it needs.
-pub(super) fn text(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
-    let is_quoted = sources.text(own(node)?).starts_with(['"', '\'']);
+pub(super) fn replace_text(sources: &Sources, node: &Node, text: &str) -> Option<Edit> {
+    let is_quoted = sources.text(editable_span(node)?).starts_with(['"', '\'']);
     if is_quoted {
-        value(sources, node, text)
+        replace_value(sources, node, text)
     } else {
-        value(sources, node, &word(text, false))
+        replace_value(sources, node, &yaml_string(text, false))
     }
 }
 
 /// The start of a tag directly before a leaf.
-fn tag(sources: &Sources, span: Span) -> Option<u32> {
+fn tag_start(sources: &Sources, span: Span) -> Option<u32> {
     let source = sources.get(span.source)?;
     let before = source.text()[..span.start as usize].trim_end_matches(' ');
     let start = before
         .rfind([' ', '\n', '{', '[', ','])
         .map_or(0, |end| end + 1);
-    before[start..].starts_with('!').then(|| offset(start))
+    before[start..].starts_with('!').then(|| to_offset(start))
 }
 
 /// Sets the value of a key that has none.
-pub(super) fn filled(sources: &Sources, entry: &Entry, value: &Json) -> Option<Edit> {
-    let span = own(&entry.value)?;
+pub(super) fn fill_value(sources: &Sources, entry: &Entry, value: &Json) -> Option<Edit> {
+    let span = editable_span(&entry.value)?;
     let source = sources.get(span.source)?;
     let text = source.text();
     let key_end = entry.key_span.end as usize;
-    let around = Span {
+    let entry_span = Span {
         start: entry.key_span.start,
         ..span
     };
     match &entry.value.value {
-        Value::Scalar(Scalar::Written { text, plain: true }) if read(text, true) == Core::Null => {}
+        Value::Scalar(Scalar::Written { text, plain: true })
+            if resolve_scalar(text, true) == CoreValue::Null => {}
         Value::Sequence(items) if items.is_empty() && value.is_array() => {
-            let text = flow(value, quoted(source, around));
+            let text = flow_text(value, has_quoted_keys(source, entry_span));
             let own = sources.text(span);
             let inner = own.strip_prefix('[')?.strip_suffix(']')?;
             return inner.trim().is_empty().then_some(Edit { span, text });
         }
         _ => return None,
     }
-    let value = flow(value, quoted(source, around));
+    let value = flow_text(value, has_quoted_keys(source, entry_span));
     if ["~", "null"].contains(&sources.text(span)) {
         return Some(Edit { span, text: value });
     }
     let is_empty = sources.text(span).trim().is_empty() && text[key_end..].starts_with(':');
-    is_empty.then(|| insertion(span.source, offset(key_end + 1), format!(" {value}")))
+    is_empty.then(|| insertion(span.source, to_offset(key_end + 1), format!(" {value}")))
 }
 
 /// Renames the key of an entry.
-pub(super) fn key(sources: &Sources, entry: &Entry, key: &str) -> Option<Edit> {
-    own(&entry.value)?;
-    in_its_quotes(sources, entry.key_span, key)
+pub(super) fn rename_key(sources: &Sources, entry: &Entry, key: &str) -> Option<Edit> {
+    editable_span(&entry.value)?;
+    replace_keeping_quotes(sources, entry.key_span, key)
 }
 
-fn in_its_quotes(sources: &Sources, span: Span, text: &str) -> Option<Edit> {
+fn replace_keeping_quotes(sources: &Sources, span: Span, text: &str) -> Option<Edit> {
     let before = sources.text(span);
     let text = match before.chars().next()? {
         quote @ ('"' | '\'') if before.len() > 1 && before.ends_with(quote) => {
@@ -102,26 +103,35 @@ fn in_its_quotes(sources: &Sources, span: Span, text: &str) -> Option<Edit> {
 }
 
 /// Appends an entry to a mapping.
-pub(super) fn entry(sources: &Sources, mapping: &Node, name: &str, value: &Json) -> Option<Edit> {
-    let span = own(mapping)?;
+pub(super) fn append_entry(
+    sources: &Sources,
+    mapping: &Node,
+    name: &str,
+    value: &Json,
+) -> Option<Edit> {
+    let span = editable_span(mapping)?;
     let source = sources.get(span.source)?;
     let entries = mapping.entries();
     if source.text()[span.start as usize..].starts_with('{') {
-        let quoted = quoted(source, span);
-        let text = format!("{}: {}", word(name, quoted), flow(value, quoted));
+        let quoted = has_quoted_keys(source, span);
+        let text = format!(
+            "{}: {}",
+            yaml_string(name, quoted),
+            flow_text(value, quoted)
+        );
         let last = match entries.last() {
-            Some(last) => Some(last_of_entry(last)?),
+            Some(last) => Some(entry_end(last)?),
             None => None,
         };
-        return in_brackets(span, last, text);
+        return insert_in_brackets(span, last, text);
     }
     let first = entries.iter().map(|entry| entry.key_span.start).min()?;
     if first != span.start || entries.iter().any(|entry| entry.key_span.end > span.end) {
         return None;
     }
-    let indent = indent(source, span.start)?;
-    let lines = block(source, &json!({ name: value }));
-    lines_after(
+    let indent = indentation_at(source, span.start)?;
+    let lines = block_lines(source, &json!({ name: value }));
+    insert_lines_after(
         source,
         span,
         lines.into_iter().map(|line| format!("{indent}{line}")),
@@ -129,14 +139,14 @@ pub(super) fn entry(sources: &Sources, mapping: &Node, name: &str, value: &Json)
 }
 
 /// Appends an item to a list.
-pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit> {
-    let span = own(list)?;
+pub(super) fn append_item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit> {
+    let span = editable_span(list)?;
     let source = sources.get(span.source)?;
     let text = &source.text()[span.start as usize..];
     if text.starts_with('[') {
-        let quoted = quoted(source, span);
+        let quoted = has_quoted_keys(source, span);
         let last = list.items().last().map(|item| item.span().end);
-        return in_brackets(span, last, flow(value, quoted));
+        return insert_in_brackets(span, last, flow_text(value, quoted));
     }
     // For the parser, a list without spaces before its dashes begins after the first dash.
     let first = list.items().first()?.span().start;
@@ -146,17 +156,17 @@ pub(super) fn item(sources: &Sources, list: &Node, value: &Json) -> Option<Edit>
     if !indent.bytes().all(|byte| byte == b' ') {
         return None;
     }
-    let lines = block(source, value);
+    let lines = block_lines(source, value);
     let lines = lines.into_iter().enumerate().map(|(index, line)| {
         let dash = if index == 0 { "- " } else { "  " };
         format!("{indent}{dash}{line}")
     });
-    lines_after(source, span, lines)
+    insert_lines_after(source, span, lines)
 }
 
 /// A value as lines, with the indentation step of the source.
-fn block(source: &Source, value: &Json) -> Vec<String> {
-    let step = source.step();
+fn block_lines(source: &Source, value: &Json) -> Vec<String> {
+    let step = source.indentation();
     let text = to_yaml(&Node::from_json(value.clone()));
     // The new column for each column up to that of the line.
     let mut columns = BTreeMap::from([(0, 0)]);
@@ -178,13 +188,13 @@ fn block(source: &Source, value: &Json) -> Vec<String> {
 }
 
 /// The end of the last entry of a flow mapping; `None` if its value is empty.
-pub(super) fn last_of_entry(entry: &Entry) -> Option<u32> {
+pub(super) fn entry_end(entry: &Entry) -> Option<u32> {
     let end = entry.value.span().end;
     (end > entry.key_span.end).then_some(end)
 }
 
 /// Inserts text after the last element, or as the first one.
-fn in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
+fn insert_in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
     let (at, text) = match last {
         None => (span.start + 1, text),
         Some(end) if end < span.end => (end, format!(", {text}")),
@@ -195,7 +205,7 @@ fn in_brackets(span: Span, last: Option<u32>, text: String) -> Option<Edit> {
 
 /// The text up to the end of a node, without trailing comments that are indented no further than the node: they belong
 /// to the following node. Comments indented further may be lines of a block scalar.
-fn without_comments(text: &str, span: Span) -> &str {
+fn without_trailing_comments(text: &str, span: Span) -> &str {
     let line = text[..span.start as usize]
         .rfind('\n')
         .map_or(0, |end| end + 1);
@@ -215,14 +225,18 @@ fn without_comments(text: &str, span: Span) -> &str {
 }
 
 /// Inserts whole lines after the last line of a node.
-fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>) -> Option<Edit> {
+fn insert_lines_after(
+    source: &Source,
+    span: Span,
+    lines: impl Iterator<Item = String>,
+) -> Option<Edit> {
     let text = source.text();
     // For the parser, a block scalar ends where the content of the next line begins.
-    let until = without_comments(text, span).trim_end_matches(' ');
+    let until = without_trailing_comments(text, span).trim_end_matches(' ');
     let end = if until.ends_with('\n') {
         until.len()
     } else {
-        until.len().max(without_comments(text, span).len())
+        until.len().max(without_trailing_comments(text, span).len())
     };
     let rest = &text[end..];
     let ends_line = text[..end].ends_with('\n');
@@ -230,7 +244,7 @@ fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>)
         Some(next) => end + next,
         None => text[..end].rfind('\n').unwrap_or_default(),
     };
-    let break_ = if text[..line_end].ends_with('\r') {
+    let line_break = if text[..line_end].ends_with('\r') {
         "\r\n"
     } else {
         "\n"
@@ -238,21 +252,21 @@ fn lines_after(source: &Source, span: Span, lines: impl Iterator<Item = String>)
     let (at, before) = match rest.find('\n') {
         _ if ends_line => (end, ""),
         Some(next) => (end + next + 1, ""),
-        None => (text.len(), break_),
+        None => (text.len(), line_break),
     };
     let between = text[end..at].trim();
     if !between.is_empty() && !between.starts_with('#') {
         return None;
     }
     let lines: Vec<String> = lines.collect();
-    let mut lines = lines.join(break_);
+    let mut lines = lines.join(line_break);
     lines.insert_str(0, before);
     if before.is_empty() {
-        lines.push_str(break_);
+        lines.push_str(line_break);
     }
     Some(insertion(
         span.source,
-        gpuc_syntax::source::offset(at),
+        gpuc_syntax::source::to_offset(at),
         lines,
     ))
 }
@@ -268,7 +282,7 @@ fn insertion(source: u32, at: u32, text: String) -> Edit {
 }
 
 /// The indentation of a position: spaces in place of the spaces and list dashes before it on its line.
-pub(super) fn indent(source: &Source, at: u32) -> Option<String> {
+pub(super) fn indentation_at(source: &Source, at: u32) -> Option<String> {
     let before = &source.text()[..at as usize];
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     line.chars()
@@ -277,7 +291,7 @@ pub(super) fn indent(source: &Source, at: u32) -> Option<String> {
 }
 
 /// Whether keys are in double quotes, as in JSON.
-pub(super) fn quoted(source: &Source, span: Span) -> bool {
+pub(super) fn has_quoted_keys(source: &Source, span: Span) -> bool {
     let inside = &source.text()[span.start as usize..span.end as usize];
     let json = source.text().trim_start().starts_with('{');
     json || inside
@@ -286,31 +300,31 @@ pub(super) fn quoted(source: &Source, span: Span) -> bool {
 }
 
 /// A value in flow style, on one line.
-pub(super) fn flow(value: &Json, quoted: bool) -> String {
+pub(super) fn flow_text(value: &Json, quoted: bool) -> String {
     match value {
         Json::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(key, value)| format!("{}: {}", word(key, quoted), flow(value, quoted)));
+            let fields = fields.iter().map(|(key, value)| {
+                format!("{}: {}", yaml_string(key, quoted), flow_text(value, quoted))
+            });
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
         Json::Array(items) => {
-            let items = items.iter().map(|item| flow(item, quoted));
+            let items = items.iter().map(|item| flow_text(item, quoted));
             format!("[{}]", items.collect::<Vec<_>>().join(", "))
         }
-        Json::String(text) => word(text, quoted),
+        Json::String(text) => yaml_string(text, quoted),
         other => other.to_string(),
     }
 }
 
 /// Text that every YAML parser reads as a string, quoted if necessary.
-pub(super) fn word(text: &str, quoted: bool) -> String {
+pub(super) fn yaml_string(text: &str, quoted: bool) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
     let letters = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
     let other = ["y", "n", "yes", "no", "on", "off"];
-    let means_more = !matches!(read(text, true), Core::Text(_))
+    let is_ambiguous = !matches!(resolve_scalar(text, true), CoreValue::Text(_))
         || other.contains(&text.to_ascii_lowercase().as_str());
-    if quoted || !letters || means_more || !text.chars().all(is_safe) {
+    if quoted || !letters || is_ambiguous || !text.chars().all(is_safe) {
         Json::from(text).to_string()
     } else {
         text.to_owned()
@@ -337,8 +351,8 @@ mod tests {
         }
         let value = json!({"c": "true", "d": 1});
         let edit = match node.items() {
-            [] => entry(&sources, node, "b", &value),
-            _ => item(&sources, node, &value),
+            [] => append_entry(&sources, node, "b", &value),
+            _ => append_item(&sources, node, &value),
         }?;
         let mut text = text.to_owned();
         text.replace_range(edit.span.start as usize..edit.span.end as usize, &edit.text);

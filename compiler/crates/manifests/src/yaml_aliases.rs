@@ -11,26 +11,26 @@ const SHARED_HELP: &str = "; an alias also uses this value, and a change here ap
 
 /// Marks the values behind an anchor that an alias or a merge key uses, also at their definition, and returns their
 /// spans.
-pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
+pub(super) fn mark_aliased(root: &mut Node) -> BTreeSet<Span> {
     let mut shared = BTreeSet::new();
     let mut keys = BTreeSet::new();
-    each(root, &mut |node| {
-        shared.extend(used_elsewhere(node));
+    visit_nodes(root, &mut |node| {
+        shared.extend(aliased_definition(node));
         let entries = node.entries().iter();
-        let merged = entries.filter(|entry| used_elsewhere(&entry.value).is_some());
+        let merged = entries.filter(|entry| aliased_definition(&entry.value).is_some());
         keys.extend(merged.map(|entry| entry.key_span));
     });
     // A merge key copies the entries of a mapping: an entry added to the mapping would be copied too.
-    each(root, &mut |node| {
+    visit_nodes(root, &mut |node| {
         let entries = node.entries().iter();
-        let mut own = entries.filter(|entry| used_elsewhere(&entry.value).is_none());
+        let mut own = entries.filter(|entry| aliased_definition(&entry.value).is_none());
         if own.any(|entry| keys.contains(&entry.key_span)) {
             shared.insert(node.span());
         }
     });
     if !shared.is_empty() {
-        each(root, &mut |node| {
-            if let Origin::Written { span, used } = &mut node.origin
+        visit_nodes(root, &mut |node| {
+            if let Origin::Written { span, alias: used } = &mut node.origin
                 && shared.contains(span)
             {
                 used.get_or_insert(*span);
@@ -41,24 +41,24 @@ pub(super) fn mark(root: &mut Node) -> BTreeSet<Span> {
 }
 
 /// The span of the definition of a node that comes from an alias.
-fn used_elsewhere(node: &Node) -> Option<Span> {
+fn aliased_definition(node: &Node) -> Option<Span> {
     match node.origin {
         Origin::Written {
             span,
-            used: Some(_),
+            alias: Some(_),
         } => Some(span),
         _ => None,
     }
 }
 
-fn each(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
+fn visit_nodes(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
     visit(node);
     match &mut node.value {
         Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter_mut().for_each(|item| each(item, visit)),
+        Value::Sequence(items) => items.iter_mut().for_each(|item| visit_nodes(item, visit)),
         Value::Mapping(entries) => {
             for entry in entries {
-                each(&mut entry.value, visit);
+                visit_nodes(&mut entry.value, visit);
             }
         }
     }

@@ -12,54 +12,57 @@ use crate::cloud::reserved::{MIB, NodeSize, Reserved};
 
 /// The amount of a resource on a node, in thousandths of a core or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct NodeCapacity {
     /// The capacity of the machine; the allocatable amount if the capacity is unknown.
-    pub whole: u64,
+    pub total: u64,
     /// The maximum of the requests of all pods of users.
-    pub left: u64,
+    pub allocatable: u64,
     /// The location of `allocatable`; if unset, the amount is estimated.
-    pub said: Option<Span>,
+    pub span: Option<Span>,
 }
 
 /// A `DaemonSet` that gpuc deploys to nodes, with the requests of each of its pods.
 #[derive(Clone, Debug)]
-pub struct Daemon {
+pub struct DaemonSetRequests {
     /// The name, without the pool.
     pub name: &'static str,
     /// The requests of a pod.
-    pub asks: Reserved,
+    pub requests: Reserved,
 }
 
 /// The requests of a container of gpuc-runtime: thousandths of a core, and MiB.
-pub const RUNTIME_ASKS: (u64, u64) = (10, 32);
+pub const RUNTIME_REQUESTS: (u64, u64) = (10, 32);
 
 /// The default requests of the pods of charts, in the same units.
 ///
 /// Source: the charts' `values.yaml`: NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/`, aws/eks-charts
 /// `stable/aws-efa-k8s-device-plugin`, kubernetes-sigs/node-feature-discovery `deployment/helm` (`worker`), read
 /// 2026-11-21.
-const EXPORTER_ASKS: (u64, u64) = (100, 128);
-const DISCOVERY_ASKS: (u64, u64) = (5, 64);
+const EXPORTER_REQUESTS: (u64, u64) = (100, 128);
+const DISCOVERY_REQUESTS: (u64, u64) = (5, 64);
 
-impl Daemon {
+impl DaemonSetRequests {
     /// A `DaemonSet` with requests in thousandths of a core and MiB.
     pub fn new(name: &'static str, (cpu, mib): (u64, u64)) -> Self {
         let memory = mib * MIB;
         let asks = Reserved { cpu, memory };
-        Self { name, asks }
+        Self {
+            name,
+            requests: asks,
+        }
     }
 }
 
 impl Cluster {
     /// The CPU and the memory of a node of a pool, if they are known.
-    pub fn room(&self, pool: &Pool) -> (Option<Room>, Option<Room>) {
-        let daemons = self
-            .daemons(pool)
-            .iter()
-            .fold(Reserved::default(), |sum, daemon| Reserved {
-                cpu: sum.cpu + daemon.asks.cpu,
-                memory: sum.memory + daemon.asks.memory,
-            });
+    pub fn node_capacity(&self, pool: &Pool) -> (Option<NodeCapacity>, Option<NodeCapacity>) {
+        let daemons =
+            self.daemon_set_requests(pool)
+                .iter()
+                .fold(Reserved::default(), |sum, daemon| Reserved {
+                    cpu: sum.cpu + daemon.requests.cpu,
+                    memory: sum.memory + daemon.requests.memory,
+                });
         let size = node_size(pool);
         // The kubelets of an existing pool can have any reservations.
         let reservations = self.cloud.facts().reserved.filter(|_| !pool.is_existing());
@@ -76,10 +79,10 @@ impl Cluster {
                 Some((allocatable, _)) => allocatable,
                 None => capacity?.saturating_sub(reserved),
             };
-            Some(Room {
-                whole: capacity.unwrap_or(available),
-                left: available.saturating_sub(daemons),
-                said: allocatable.map(|(_, span)| span),
+            Some(NodeCapacity {
+                total: capacity.unwrap_or(available),
+                allocatable: available.saturating_sub(daemons),
+                span: allocatable.map(|(_, span)| span),
             })
         };
         let cpu = allocatable.and_then(|it| thousandths(it.cpu.as_ref()?));
@@ -94,26 +97,29 @@ impl Cluster {
     }
 
     /// The `DaemonSets` of the generated tree whose pods run on the nodes of a pool and have requests.
-    pub fn daemons(&self, pool: &Pool) -> Vec<Daemon> {
+    pub fn daemon_set_requests(&self, pool: &Pool) -> Vec<DaemonSetRequests> {
         let charts = &self.config.charts;
         let mut daemons = self.cloud.daemons(&self.config, pool);
         if pool.has_gpus() && pool.is_advertised_by(DevicePlugin::Gpuc) {
             // With MPS, the pod also has the container of the control daemon.
             let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
             let containers = if is_mps { 2 } else { 1 };
-            let (cpu, mib) = RUNTIME_ASKS;
-            daemons.push(Daemon::new(
+            let (cpu, mib) = RUNTIME_REQUESTS;
+            daemons.push(DaemonSetRequests::new(
                 "gpuc-runtime",
                 (containers * cpu, containers * mib),
             ));
         }
         let exporter = charts.dcgm_exporter.as_ref();
         if self.has_exporter(pool) && exporter.is_none_or(|settings| settings.values.is_empty()) {
-            daemons.push(Daemon::new("dcgm-exporter", EXPORTER_ASKS));
+            daemons.push(DaemonSetRequests::new("dcgm-exporter", EXPORTER_REQUESTS));
         }
         let discovery = charts.node_feature_discovery.as_ref();
         if discovery.is_some_and(|settings| settings.values.is_empty()) {
-            daemons.push(Daemon::new("node-feature-discovery-worker", DISCOVERY_ASKS));
+            daemons.push(DaemonSetRequests::new(
+                "node-feature-discovery-worker",
+                DISCOVERY_REQUESTS,
+            ));
         }
         daemons
     }
@@ -123,9 +129,9 @@ impl Cluster {
     pub fn has_exporter(&self, pool: &Pool) -> bool {
         let monitoring = self.config.monitoring.as_ref();
         let is_dcgm = monitoring.is_some_and(|it| it.exporter.value == Exporter::Dcgm);
-        let by_operator = pool.driver.value == DriverOwner::Operator
+        let is_driver_by_operator = pool.driver.value == DriverOwner::Operator
             || pool.is_advertised_by(DevicePlugin::Operator);
-        is_dcgm && pool.has_gpus() && !by_operator
+        is_dcgm && pool.has_gpus() && !is_driver_by_operator
     }
 }
 

@@ -50,7 +50,7 @@ fn has_unresolved_values(cluster: &Cluster) -> bool {
         cloud: _,
         registry: _,
         autoscaler: _,
-        filled: _,
+        defaulted_settings: _,
     } = cluster;
     kubernetes.is_unresolved()
         || pools.iter().any(Pool::has_unresolved_values)

@@ -13,7 +13,7 @@ pub struct DeviceClass {
     /// The name of the DeviceClass.
     pub name: String,
     /// The kind of device.
-    pub device: Claimed,
+    pub device_kind: DeviceKind,
     /// The number on each node.
     pub per_node: u32,
     /// The origin.
@@ -22,11 +22,11 @@ pub struct DeviceClass {
 
 /// A kind of device that is allocated through DRA.
 #[derive(Clone, Copy, Debug)]
-pub enum Claimed {
+pub enum DeviceKind {
     /// A full GPU.
-    Gpu,
+    FullGpu,
     /// A MIG device.
-    Slice(&'static MigProfile),
+    MigDevice(&'static MigProfile),
 }
 
 impl DeviceClass {
@@ -41,12 +41,12 @@ impl DeviceClass {
     ///
     /// Source: `ResourceClaimsPerClass` in kubernetes `pkg/quota/v1/evaluator/core/resource_claims.go`,
     /// 2026-11-21.
-    pub fn quota(&self) -> String {
-        Self::quota_of(&self.name)
+    pub fn quota_resource(&self) -> String {
+        Self::quota_resource_named(&self.name)
     }
 
     /// The name of any DeviceClass in a ResourceQuota.
-    pub fn quota_of(name: &str) -> String {
+    pub fn quota_resource_named(name: &str) -> String {
         format!("{name}.deviceclass.resource.k8s.io/devices")
     }
 
@@ -64,14 +64,14 @@ impl DeviceClass {
 impl Cluster {
     /// Whether the quota of a grant also counts the devices of a pool: the pool advertises the same resource, or has a
     /// DeviceClass with the same devices. A DeviceClass selects by GPU model, not by pool.
-    pub fn is_counted_with(&self, grant: &Grant, pool: &Pool) -> bool {
-        let mut offers = pool.offers.get().into_iter().flatten();
+    pub fn counts_devices_of(&self, grant: &Grant, pool: &Pool) -> bool {
+        let mut offers = pool.advertised.get().into_iter().flatten();
         let grant_pool = &self.pools[grant.pool];
         let mut classes = grant_pool.classes.iter();
         match classes.find(|it| it.name == grant.resource) {
             Some(class) => {
-                let mut others = pool.classes.iter();
-                others.any(|other| is_same_kind(class.device, other.device))
+                let mut device_classes = pool.classes.iter();
+                device_classes.any(|other| is_same_kind(class.device_kind, other.device_kind))
                     && is_same_model(grant_pool, pool)
             }
             None => offers.any(|offer| offer.resource == grant.resource),
@@ -86,7 +86,7 @@ impl Cluster {
         };
         match (class(one), class(other)) {
             (Some(a), Some(b)) => {
-                is_same_kind(a.device, b.device)
+                is_same_kind(a.device_kind, b.device_kind)
                     && is_same_model(&self.pools[one.pool], &self.pools[other.pool])
             }
             _ => one.quota_name == other.quota_name,
@@ -94,10 +94,10 @@ impl Cluster {
     }
 }
 
-fn is_same_kind(one: Claimed, other: Claimed) -> bool {
+fn is_same_kind(one: DeviceKind, other: DeviceKind) -> bool {
     match (one, other) {
-        (Claimed::Gpu, Claimed::Gpu) => true,
-        (Claimed::Slice(one), Claimed::Slice(other)) => one.name == other.name,
+        (DeviceKind::FullGpu, DeviceKind::FullGpu) => true,
+        (DeviceKind::MigDevice(one), DeviceKind::MigDevice(other)) => one.name == other.name,
         _ => false,
     }
 }
@@ -127,13 +127,13 @@ mod tests {
     fn kubernetes_names_derive_from_the_class() {
         let class = |name: &str| DeviceClass {
             name: name.to_owned(),
-            device: Claimed::Gpu,
+            device_kind: DeviceKind::FullGpu,
             per_node: 8,
             origin: Origin::default(),
         };
         let train = class("train.gpuc.dev");
         assert_eq!(
-            train.quota(),
+            train.quota_resource(),
             "train.gpuc.dev.deviceclass.resource.k8s.io/devices"
         );
         assert_eq!(

@@ -36,33 +36,33 @@ mod version;
 mod volumes;
 mod workloads;
 
-pub use allocatable::{Daemon, RUNTIME_ASKS, Room};
-pub use claims::{Claimed, DeviceClass};
-pub use notebooks::{Devices, slug};
-pub use operator::{Access, Operands};
+pub use allocatable::{DaemonSetRequests, NodeCapacity, RUNTIME_REQUESTS};
+pub use claims::{DeviceClass, DeviceKind};
+pub use notebooks::{ExtendedResourceRequest, slug};
+pub use operator::{DriverAccess, Operands};
 pub use pool::{
     Label, MachineType, NodeRange, Pool, PoolGpus, PoolSettings, PoolSpec, PoolTaint, SetBy,
     Toleration,
 };
 pub use quantity::{Amounts, Quantity};
-pub use queues::{QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
-pub use quota_totals::Promise;
+pub use queues::{DEFAULT_QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
+pub use quota_totals::QuotaTotal;
 pub use registry::Registry;
 pub use resolved::Resolved;
-pub use resource_groups::{Group, groups};
-pub use sharing::{MigGpu, Offer, Sharing};
+pub use resource_groups::{ResourceGroup, resource_groups};
+pub use sharing::{AdvertisedResource, MigGpu, Sharing};
 pub use teams::{
     CHART_NAMESPACES, ContainerLimits, Grant, NamespaceQuota, Quota, Team, TeamSettings, Unit,
 };
 pub use version::{KubernetesVersion, SUPPORTED};
 pub use volumes::Unbound;
-pub use workloads::{GpuAsk, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
+pub use workloads::{PodGpuRequest, WORKLOAD_LABEL, WORKLOADS_NAMESPACE};
 
 use std::sync::Arc;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster, NodePool};
-use gpuc_syntax::node::Because;
+use gpuc_syntax::node::DerivationReason;
 
 use crate::cloud::Cloud;
 
@@ -83,7 +83,7 @@ pub const RDMA_RESOURCE: &str = "rdma/hca_shared_devices_a";
 
 /// The maximum number of pods that share the network devices of a node: as in NVIDIA's examples, more than the number
 /// of GPUs of a node.
-pub const RDMA_SHARES: u32 = 63;
+pub const RDMA_REPLICAS: u32 = 63;
 
 /// A cluster.
 #[derive(Clone)]
@@ -105,21 +105,21 @@ pub struct Cluster {
     /// The teams, in the order of the file.
     pub teams: Vec<Team>,
     /// The default values that were filled in, for `gpuc expand`.
-    pub filled: Vec<Filled>,
+    pub defaulted_settings: Vec<DefaultedSetting>,
 }
 
 /// The value of a setting that the file does not contain, with its reason.
 #[derive(Clone, Debug)]
-pub struct Filled {
+pub struct DefaultedSetting {
     /// The path of keys and indexes: `nodePools`, `1`, `os`, `family`.
     pub path: Vec<String>,
     /// The value.
     pub value: serde_json::Value,
     /// The reason.
-    pub because: Because,
+    pub source: DerivationReason,
     /// Whether the value was selected from several or is a sum, so that it is not a default of the file. gpuc can
     /// change a selection until it is written to the file.
-    pub is_pick: bool,
+    pub is_selected: bool,
 }
 
 impl Cluster {
@@ -138,7 +138,7 @@ impl Cluster {
     }
 
     /// The pools whose GPUs are allocated through DRA.
-    pub fn pools_claimed(&self) -> impl Iterator<Item = &Pool> {
+    pub fn dra_pools(&self) -> impl Iterator<Item = &Pool> {
         self.gpu_pools()
             .map(|(pool, _)| pool)
             .filter(|pool| pool.allocation.value == Allocation::Dra)

@@ -6,7 +6,7 @@ use super::{Cluster, Pool};
 
 /// A request for devices of one extended resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Devices {
+pub struct ExtendedResourceRequest {
     /// The name of the resource: `nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`.
     pub resource: String,
     /// The number.
@@ -22,11 +22,11 @@ impl Cluster {
     }
 }
 
-impl Devices {
+impl ExtendedResourceRequest {
     /// The request of a notebook profile, whether the pool advertises enough devices or not. `None` if the pool has no
     /// devices, or only MIG devices and the notebook profile has no MIG profile.
-    pub fn of(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
-        let offers = pool.offers.get()?;
+    pub fn for_notebook(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
+        let offers = pool.advertised.get()?;
         let resource = if let Some(mig_profile) = &profile.profile {
             // The naming of device plugins, as in `schema/src/gpu/mig.rs`.
             format!("nvidia.com/mig-{}", mig_profile.replace('+', "."))

@@ -13,19 +13,19 @@ use super::{Cluster, Label, Pool, PoolSpec, Sharing};
 use crate::cloud::{Cloud, Injection, RuntimeClass};
 
 /// The prefix of the node labels that select the operands.
-pub const DEPLOY: &str = "nvidia.com/gpu.deploy.";
+pub const DEPLOY_LABEL_PREFIX: &str = "nvidia.com/gpu.deploy.";
 
 /// The label that selects a configuration of NVIDIA's device plugin.
-pub const PLUGIN_CONFIG: &str = "nvidia.com/device-plugin.config";
+pub const PLUGIN_CONFIG_LABEL: &str = "nvidia.com/device-plugin.config";
 
 /// The label that selects a configuration of the MIG manager.
-pub const MIG_CONFIG: &str = "nvidia.com/mig.config";
+pub const MIG_CONFIG_LABEL: &str = "nvidia.com/mig.config";
 
 /// The label that the operator sets to `true`, and removes while it changes the driver or the MIG devices of a node. It
 /// waits until the pods of DaemonSets with this node selector are gone.
 ///
 /// Source: NVIDIA/k8s-driver-manager v0.12.0 `waitForPodsToTerminate`, NVIDIA/gpu-operator v26.7.0.
-pub const CLIENT: &str = "nvidia.com/gpu.deploy.client";
+pub const DEPLOY_CLIENT_LABEL: &str = "nvidia.com/gpu.deploy.client";
 
 /// The directory on a node in which the operator's driver container provides the driver.
 ///
@@ -56,7 +56,7 @@ pub struct Operands {
 
 impl Operands {
     /// The operands of a pool; `None` if the pool does not use the operator.
-    pub fn of(cloud: &dyn Cloud, pool: &PoolSpec) -> Option<Self> {
+    pub fn for_pool(cloud: &dyn Cloud, pool: &PoolSpec) -> Option<Self> {
         let driver = pool.driver.value == DriverOwner::Operator;
         let plugin = pool.is_advertised_by(DevicePlugin::Operator);
         if !pool.has_gpus() || !(driver || plugin) {
@@ -78,7 +78,7 @@ impl Operands {
 impl PoolSpec {
     /// The name of the pool's MIG manager configuration: the name of the pool, unless the MIG manager reserves that
     /// name for disabled MIG. The name of a pool contains no underscore.
-    pub fn mig_layout(&self) -> String {
+    pub fn mig_config_name(&self) -> String {
         match self.name.as_str() {
             "all-disabled" => "all_disabled".to_owned(),
             name => name.to_owned(),
@@ -90,7 +90,7 @@ impl Cluster {
     /// The pools that use the operator.
     pub fn operator_pools(&self) -> impl Iterator<Item = (&Pool, Operands)> {
         let pools = self.pools.iter();
-        pools.filter_map(|pool| Some((pool, Operands::of(self.cloud, pool)?)))
+        pools.filter_map(|pool| Some((pool, Operands::for_pool(self.cloud, pool)?)))
     }
 
     /// The RuntimeClass with which the operands use NVIDIA's container runtime: there is one for all nodes. The
@@ -105,11 +105,11 @@ impl Cluster {
     }
 
     /// How gpuc's device plugin accesses the driver and containers on the nodes of a pool.
-    pub fn access(&self, pool: &Pool) -> Option<Access> {
+    pub fn driver_access(&self, pool: &Pool) -> Option<DriverAccess> {
         let os = self.cloud.os(pool.os.value)?;
         if pool.driver.value == DriverOwner::Operator {
             let class = self.operator_runtime_class();
-            return Some(Access {
+            return Some(DriverAccess {
                 injection: Injection::Cdi,
                 visible_by_mount: false,
                 driver_root: DRIVER_DIR,
@@ -119,7 +119,7 @@ impl Cluster {
                 }),
             });
         }
-        Some(Access {
+        Some(DriverAccess {
             injection: os.injection,
             visible_by_mount: os.visible_by_mount,
             driver_root: os.driver_root,
@@ -130,7 +130,7 @@ impl Cluster {
 
 /// How gpuc's device plugin accesses the driver and containers on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct DriverAccess {
     /// How devices are injected into a container.
     pub injection: Injection,
     /// Whether a container requests its GPUs with a mount, because the variables of unprivileged containers are
@@ -143,11 +143,11 @@ pub struct Access {
 }
 
 /// The node labels that restrict the operands to their pools. A cluster without the operator has none.
-pub fn labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
+pub fn operand_labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
     if !pool.has_gpus() {
         return Vec::new();
     }
-    let Some(operands) = Operands::of(cloud, pool) else {
+    let Some(operands) = Operands::for_pool(cloud, pool) else {
         let why = "this pool does not use the GPU Operator, so no operands run on its nodes";
         let inputs = [pool.driver.span, pool.plugin.span];
         return vec![label(
@@ -158,7 +158,12 @@ pub fn labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
         )];
     };
     let disabled = |operand: &str, owner: Span, why: &'static str| {
-        label(&format!("{DEPLOY}{operand}"), "false", [owner], why)
+        label(
+            &format!("{DEPLOY_LABEL_PREFIX}{operand}"),
+            "false",
+            [owner],
+            why,
+        )
     };
     let mut labels = Vec::new();
     if !operands.driver {
@@ -180,12 +185,17 @@ pub fn labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
     if operands.plugin && is_shared {
         let why = "the configuration of NVIDIA's device plugin for this pool";
         let inputs = [pool.name.span, sharing];
-        labels.push(label(PLUGIN_CONFIG, &pool.name, inputs, why));
+        labels.push(label(PLUGIN_CONFIG_LABEL, &pool.name, inputs, why));
     }
     if operands.mig {
         let why = "the MIG geometry of this pool, which the MIG manager applies";
         let inputs = [pool.name.span, sharing];
-        labels.push(label(MIG_CONFIG, &pool.mig_layout(), inputs, why));
+        labels.push(label(
+            MIG_CONFIG_LABEL,
+            &pool.mig_config_name(),
+            inputs,
+            why,
+        ));
     }
     labels
 }
@@ -208,6 +218,6 @@ fn label(
 }
 
 /// Whether a label selects or configures operands.
-pub fn is_operators(key: &str) -> bool {
-    key.starts_with(DEPLOY) || [PLUGIN_CONFIG, MIG_CONFIG].contains(&key)
+pub fn is_operator_label(key: &str) -> bool {
+    key.starts_with(DEPLOY_LABEL_PREFIX) || [PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL].contains(&key)
 }

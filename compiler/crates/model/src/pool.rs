@@ -14,7 +14,7 @@ use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::Origin;
 
-use super::{DeviceClass, Offer, RDMA_RESOURCE, Resolved, Sharing};
+use super::{AdvertisedResource, DeviceClass, RDMA_RESOURCE, Resolved, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 
@@ -60,7 +60,7 @@ pub struct PoolSpec {
     /// How gpuc-runtime distributes replicas and MIG devices over the GPUs of a node, if it is set.
     pub sharing_placement: Option<Spanned<SharePlacement>>,
     /// The extended resources that a device plugin advertises on a node; empty without GPUs and with DRA.
-    pub offers: Resolved<Vec<Offer>>,
+    pub advertised: Resolved<Vec<AdvertisedResource>>,
     /// The DeviceClasses if `allocation` is `dra`, by name; empty otherwise, and if `offers` is unresolved.
     pub classes: Vec<DeviceClass>,
     /// The labels that the user adds, for rules about their keys and values. [`Pool::labels`] contains the labels of
@@ -161,7 +161,7 @@ pub struct Pool {
     /// The properties that are resolved from the file alone. They are also accessible as fields of the pool.
     pub spec: PoolSpec,
     /// Other extended resources that a node advertises: network interfaces.
-    pub fabric: Vec<Offer>,
+    pub interconnect: Vec<AdvertisedResource>,
     /// The labels that gpuc sets on the nodes, by key.
     pub labels: Vec<Label>,
     /// The labels that select the nodes of the pool: the pool label, or the selector of an existing pool.
@@ -192,7 +192,7 @@ impl PoolSpec {
             gpus,
             nodes,
             sharing,
-            offers,
+            advertised: offers,
             settings: _,
             index: _,
             name: _,
@@ -257,7 +257,7 @@ impl Pool {
     pub(crate) fn has_unresolved_values(&self) -> bool {
         let Self {
             spec,
-            fabric: _,
+            interconnect: _,
             labels: _,
             selector: _,
             taints: _,
@@ -277,8 +277,8 @@ impl Pool {
 
     /// Whether pods that use the interconnect require permissions beyond the pod security level `baseline`: to pin
     /// memory for network devices, or to access directories and devices of the node.
-    pub fn fabric_is_privileged(&self) -> bool {
-        let mut fabric = self.fabric.iter();
+    pub fn is_interconnect_privileged(&self) -> bool {
+        let mut fabric = self.interconnect.iter();
         let has_rdma = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
         has_rdma || self.settings.network.gpudirect.is_some()
     }
@@ -307,7 +307,7 @@ pub struct PoolGpus {
     /// The number that the cloud's API reports, which an autoscaler assumes for a node that does not exist yet.
     pub reported: u32,
     /// The location of the setting that determines the GPU model: the machine type, or the model.
-    pub chosen: Span,
+    pub span: Span,
     /// The location of the number in `gpu`, if it is set.
     pub count_span: Option<Span>,
 }

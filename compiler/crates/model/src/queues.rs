@@ -10,7 +10,7 @@ use super::{Cluster, Quantity, Team};
 pub const TEAM_LABEL: &str = "gpuc.dev/team";
 
 /// The queue of a team's namespace. Kueue adds jobs without a queue to it.
-pub const QUEUE: &str = "default";
+pub const DEFAULT_QUEUE: &str = "default";
 
 /// The label with the name of a job's queue.
 ///
@@ -36,7 +36,7 @@ pub fn topology_levels(cluster: &Cluster, topology: &QueueTopology) -> Vec<Strin
 
 impl Team {
     /// The resources that the team's queue counts on all nodes, with their amounts and locations: CPU, memory and pods.
-    pub fn counted_anywhere(&self) -> impl Iterator<Item = (&'static str, Value, Span)> {
+    pub fn unpinned_resources(&self) -> impl Iterator<Item = (&'static str, Value, Span)> {
         let quota = self.quota.as_ref();
         let amount =
             |name, amount: Option<&Quantity>| amount.map(|it| (name, json!(it.text), it.span));

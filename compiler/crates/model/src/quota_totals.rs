@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::{Cluster, Grant, Team, Unit};
 
 /// The quotas of all teams of one resource of a pool.
-pub struct Promise<'c> {
+pub struct QuotaTotal<'c> {
     /// The index of the pool.
     pub pool: usize,
     /// The resource that a pod requests.
@@ -18,7 +18,7 @@ pub struct Promise<'c> {
     pub grants: Vec<(&'c Team, &'c Grant)>,
 }
 
-impl Promise<'_> {
+impl QuotaTotal<'_> {
     /// The sum of the guaranteed numbers.
     pub fn guaranteed(&self) -> u64 {
         let counts = self.grants.iter();
@@ -43,11 +43,11 @@ impl Promise<'_> {
                 u64::from(lent)
             })
             .sum();
-        lent + self.most().saturating_sub(self.guaranteed())
+        lent + self.max_total().saturating_sub(self.guaranteed())
     }
 
     /// The number in the pool at the maximum number of nodes.
-    pub fn most(&self) -> u64 {
+    pub fn max_total(&self) -> u64 {
         *self.total.end()
     }
 }
@@ -55,30 +55,31 @@ impl Promise<'_> {
 impl Cluster {
     /// The maximum number of a grant that its team can use: the limit; with queues, the guaranteed number plus what the
     /// team can borrow within its limit.
-    pub fn reachable(&self, team: &Team, grant: &Grant) -> u64 {
+    pub fn max_reachable(&self, team: &Team, grant: &Grant) -> u64 {
         let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
         if !self.has_queues() {
             return limit.into();
         }
-        let mut totals = self.promises().into_iter();
+        let mut totals = self.quota_totals().into_iter();
         let total = totals.find(|it| it.pool == grant.pool && it.resource == grant.resource);
         let borrowable = total.map_or(u64::MAX, |it| it.borrowable(team));
         u64::from(guaranteed) + u64::from(limit.saturating_sub(guaranteed)).min(borrowable)
     }
 
     /// The quota totals, by pool and resource. Unresolved quotas are not included.
-    pub fn promises(&self) -> Vec<Promise<'_>> {
-        let mut totals: Vec<Promise<'_>> = Vec::new();
+    pub fn quota_totals(&self) -> Vec<QuotaTotal<'_>> {
+        let mut totals: Vec<QuotaTotal<'_>> = Vec::new();
         for team in &self.teams {
             for grant in team.grants() {
                 let Some(nodes) = self.pools[grant.pool].nodes.get() else {
                     continue;
                 };
-                let is_same =
-                    |it: &&mut Promise<'_>| it.pool == grant.pool && it.resource == grant.resource;
+                let is_same = |it: &&mut QuotaTotal<'_>| {
+                    it.pool == grant.pool && it.resource == grant.resource
+                };
                 match totals.iter_mut().find(is_same) {
                     Some(total) => total.grants.push((team, grant)),
-                    None => totals.push(Promise {
+                    None => totals.push(QuotaTotal {
                         pool: grant.pool,
                         resource: &grant.resource,
                         unit: grant.unit,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Resources and the pools whose flavors have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct ResourceGroup {
     /// The resources, by name.
     pub resources: Vec<String>,
     /// The indexes of the pools.
@@ -19,7 +19,9 @@ pub struct Group {
 }
 
 /// The groups of the advertised resources of pools, by their first pool.
-pub fn groups<'o>(offers: impl IntoIterator<Item = (usize, &'o str)>) -> Vec<Group> {
+pub fn resource_groups<'o>(
+    offers: impl IntoIterator<Item = (usize, &'o str)>,
+) -> Vec<ResourceGroup> {
     let mut components: Vec<(BTreeSet<usize>, BTreeSet<&str>)> = Vec::new();
     for (pool, resource) in offers {
         let is_connected = |component: &(BTreeSet<usize>, BTreeSet<&str>)| {
@@ -35,7 +37,7 @@ pub fn groups<'o>(offers: impl IntoIterator<Item = (usize, &'o str)>) -> Vec<Gro
         components.push(merged);
     }
     components.sort();
-    let group = |(pools, resources): (BTreeSet<usize>, BTreeSet<&str>)| Group {
+    let group = |(pools, resources): (BTreeSet<usize>, BTreeSet<&str>)| ResourceGroup {
         resources: resources.into_iter().map(str::to_owned).collect(),
         pools: pools.into_iter().collect(),
     };
@@ -47,7 +49,7 @@ mod tests {
     use super::*;
 
     fn groups_of(offers: &[(usize, &str)]) -> Vec<(Vec<String>, Vec<usize>)> {
-        let groups = groups(offers.iter().copied()).into_iter();
+        let groups = resource_groups(offers.iter().copied()).into_iter();
         groups.map(|group| (group.resources, group.pools)).collect()
     }
 

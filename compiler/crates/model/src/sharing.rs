@@ -38,9 +38,9 @@ pub enum Sharing {
 
 impl Sharing {
     /// Whether every GPU of a node is partitioned into MIG devices.
-    pub fn cuts_every_gpu(&self) -> bool {
+    pub fn partitions_every_gpu(&self) -> bool {
         match self {
-            Self::Mig { gpus, .. } => gpus.iter().all(|gpu| !gpu.slices.is_empty()),
+            Self::Mig { gpus, .. } => gpus.iter().all(|gpu| !gpu.placements.is_empty()),
             Self::Exclusive | Self::TimeSlicing { .. } | Self::Mps { .. } => false,
         }
     }
@@ -52,12 +52,12 @@ pub struct MigGpu {
     /// The index of the GPU on the node.
     pub index: u32,
     /// The MIG devices, by placement.
-    pub slices: Vec<Placement>,
+    pub placements: Vec<Placement>,
 }
 
 /// A resource that the nodes of a pool advertise.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct AdvertisedResource {
     /// The name: `nvidia.com/gpu`, `nvidia.com/gpu.shared`, `nvidia.com/mig-3g.20gb`.
     pub resource: String,
     /// The number on each node.
@@ -66,7 +66,7 @@ pub struct Offer {
     pub origin: Origin,
 }
 
-impl Offer {
+impl AdvertisedResource {
     /// The number in the pool, at the minimum and at the maximum number of nodes.
     pub fn total(&self, nodes: &super::NodeRange) -> RangeInclusive<u64> {
         let per_node = u64::from(self.per_node);

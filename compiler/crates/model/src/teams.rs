@@ -201,18 +201,18 @@ pub enum Unit {
     /// Full GPUs.
     Gpu,
     /// MIG devices.
-    Slice,
+    MigDevice,
     /// Replicas of GPUs (time-slicing, MPS).
-    Share,
+    Replica,
 }
 
 impl Unit {
     /// The plural of the unit.
-    pub fn words(self) -> &'static str {
+    pub fn plural(self) -> &'static str {
         match self {
             Self::Gpu => "GPUs",
-            Self::Slice => "MIG devices",
-            Self::Share => "replicas",
+            Self::MigDevice => "MIG devices",
+            Self::Replica => "replicas",
         }
     }
 }
@@ -253,7 +253,7 @@ impl Team {
     }
 
     /// The quota of one namespace: its entry in `namespaceQuotas`, or the team's quota if it is the only namespace.
-    pub fn quota_of(&self, namespace: usize) -> Option<&Quota> {
+    pub fn namespace_quota(&self, namespace: usize) -> Option<&Quota> {
         let name = &self.namespaces[namespace];
         let team_quota = self.quota.as_ref();
         self.namespace_quotas
@@ -280,7 +280,7 @@ impl Team {
 
 impl Cluster {
     /// The team of a namespace, and the index of the namespace in the team.
-    pub fn team_of(&self, namespace: &str) -> Option<(&Team, usize)> {
+    pub fn team_of_namespace(&self, namespace: &str) -> Option<(&Team, usize)> {
         let mut teams = self.teams.iter();
         teams.find_map(|team| {
             let mut namespaces = team.namespaces.iter();
@@ -291,7 +291,7 @@ impl Cluster {
 
     /// The extended resources that containers of a team can request: those with a quota, or all advertised resources if
     /// the team has no quota. Containers do not request GPUs that are allocated through DRA.
-    pub fn resources_of<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {
+    pub fn requestable_resources<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {
         let with_quota: BTreeSet<_> = team
             .grants()
             .filter(|grant| {
@@ -305,7 +305,7 @@ impl Cluster {
         }
         self.pools
             .iter()
-            .flat_map(|pool| pool.offers.get().into_iter().flatten())
+            .flat_map(|pool| pool.advertised.get().into_iter().flatten())
             .map(|offer| offer.resource.as_str())
             .collect()
     }
@@ -319,10 +319,10 @@ impl Cluster {
     /// - Kueue assigns a flavor with 0 of them, and keeps the job to the nodes of that flavor
     ///   (kubernetes-sigs/kueue#15444 and #8079, read 2026-11-22);
     /// - Karpenter has created GPU nodes for it (batteries-included/batteries-included#2454, read 2026-11-22).
-    pub fn ranges_hold_gpus(&self) -> bool {
+    pub fn can_limit_range_gpus(&self) -> bool {
         let tolerates = self.cloud.facts().tolerates_resources;
-        let by_karpenter = self.autoscaler.value == Autoscaler::Karpenter;
-        !tolerates && !by_karpenter && !self.has_queues()
+        let uses_karpenter = self.autoscaler.value == Autoscaler::Karpenter;
+        !tolerates && !uses_karpenter && !self.has_queues()
     }
 
     /// Whether jobs wait in queues, which count the usage of teams.
@@ -331,7 +331,7 @@ impl Cluster {
     }
 
     /// The locations of `network: isolated`, which requires a network that enforces policies.
-    pub fn isolation(&self) -> impl Iterator<Item = Span> {
+    pub fn isolation_spans(&self) -> impl Iterator<Item = Span> {
         let networks = self.teams.iter().map(|team| &team.settings.network);
         networks
             .filter(|it| it.value == TeamNetwork::Isolated)

@@ -19,7 +19,7 @@ impl KubernetesVersion {
     ///
     /// Source: <https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/>; kubernetes
     /// `pkg/features/kube_features.go` (`DynamicResourceAllocation`), 2026-11-21.
-    pub const FIRST_WITH_CLAIMS: Self = Self(34);
+    pub const FIRST_WITH_DRA: Self = Self(34);
 
     /// The first version that by default creates a claim for a container that requests the extended resource of a
     /// DeviceClass: feature gate `DRAExtendedResource`, alpha and off from 1.34, beta and on from 1.36, always on from
@@ -27,7 +27,7 @@ impl KubernetesVersion {
     ///
     /// Source: kubernetes `pkg/features/kube_features.go`; <https://www.kubernetes.dev/resources/keps/5004/>,
     /// 2026-11-21.
-    pub const FIRST_WITH_BRIDGE: Self = Self(36);
+    pub const FIRST_WITH_DRA_EXTENDED_RESOURCES: Self = Self(36);
 
     /// Parses a version such as `1.34`.
     pub fn parse(text: &str) -> Option<Self> {

@@ -21,7 +21,7 @@ pub enum Unbound {
 impl Cluster {
     /// The reason why the volume of a claim with this StorageClass is not provisioned, if that is certain. It is
     /// unknown for an existing cluster, and for a StorageClass with another name, which can be installed separately.
-    pub fn unbound(&self, class: Option<&str>) -> Option<Unbound> {
+    pub fn unbound_reason(&self, class: Option<&str>) -> Option<Unbound> {
         let facts = self.cloud.facts().storage?;
         if !self.config.cloud.creates_cluster() {
             return None;
@@ -31,7 +31,7 @@ impl Cluster {
             let has_default = storage.is_some_and(|it| it.default.is_some());
             return (!facts.has_default && !has_default).then_some(Unbound::NoDefault);
         };
-        let addon = facts.classes_need?;
+        let addon = facts.classes_addon?;
         let is_installed = facts.addons(&self.config).contains_key(addon);
         let is_of_cloud = facts.classes.contains(&class);
         (is_of_cloud && !is_installed).then(|| Unbound::NoDriver {
@@ -41,7 +41,7 @@ impl Cluster {
     }
 
     /// A help that names the settings with which the volumes are provisioned.
-    pub fn binding(&self, unbound: &Unbound) -> String {
+    pub fn unbound_help(&self, unbound: &Unbound) -> String {
         let mut disks = self.cloud.facts().storage.iter().flat_map(|it| it.disks);
         let disk = disks.next().map_or("fast", |it| it.name);
         let storage = self.config.storage.iter();

@@ -3,7 +3,9 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, TaintEffect, Task, Workload};
 
-use super::{Claimed, Cluster, DeviceClass, Devices, Pool, PoolTaint, Sharing, Team};
+use super::{
+    Cluster, DeviceClass, DeviceKind, ExtendedResourceRequest, Pool, PoolTaint, Sharing, Team,
+};
 
 /// The label of all objects of a workload, with the name of the workload.
 pub const WORKLOAD_LABEL: &str = "gpuc.dev/workload";
@@ -13,16 +15,16 @@ pub const WORKLOADS_NAMESPACE: &str = "workloads";
 
 /// The GPUs that each pod of a workload requests.
 #[derive(Clone, Copy, Debug)]
-pub struct GpuAsk<'w> {
+pub struct PodGpuRequest<'w> {
     /// The number of GPUs, MIG devices or replicas.
     pub count: u32,
     /// The MIG profile, for MIG devices that are advertised by profile.
     pub profile: Option<&'w Spanned<String>>,
 }
 
-impl<'w> GpuAsk<'w> {
+impl<'w> PodGpuRequest<'w> {
     /// The request of the pods of a task; `None` if they need no GPU.
-    pub fn of(task: Task<'w>) -> Option<Self> {
+    pub fn for_task(task: Task<'w>) -> Option<Self> {
         let profile = task.pods().and_then(|pods| pods.profile);
         let written = task.gpus().map(|gpus| gpus.value);
         let is_implied = profile.is_some() || matches!(task, Task::CudaTest(_));
@@ -32,8 +34,8 @@ impl<'w> GpuAsk<'w> {
 
     /// The resource that a device plugin advertises for the request on a pool, whether the number suffices or not. A
     /// test uses a MIG device if the pool has nothing else.
-    pub fn devices(&self, pool: &Pool, is_test: bool) -> Option<Devices> {
-        let offers = pool.offers.get()?;
+    pub fn device_request(&self, pool: &Pool, is_test: bool) -> Option<ExtendedResourceRequest> {
+        let offers = pool.advertised.get()?;
         let gpu = offers.iter().find(|it| !it.resource.contains("/mig-"));
         let resource = match self.profile {
             Some(profile) => format!("nvidia.com/mig-{}", profile.replace('+', ".")),
@@ -41,28 +43,28 @@ impl<'w> GpuAsk<'w> {
             None => gpu?.resource.clone(),
         };
         let count = self.count;
-        Some(Devices { resource, count })
+        Some(ExtendedResourceRequest { resource, count })
     }
 
     /// The DeviceClass for the request on a pool.
-    pub fn class<'p>(&self, pool: &'p Pool) -> Option<&'p DeviceClass> {
+    pub fn device_class<'p>(&self, pool: &'p Pool) -> Option<&'p DeviceClass> {
         let mut classes = pool.classes.iter();
-        classes.find(|class| match (class.device, self.profile) {
-            (Claimed::Gpu, None) => true,
-            (Claimed::Slice(slice), Some(profile)) => slice.name == profile.value,
+        classes.find(|class| match (class.device_kind, self.profile) {
+            (DeviceKind::FullGpu, None) => true,
+            (DeviceKind::MigDevice(slice), Some(profile)) => slice.name == profile.value,
             _ => false,
         })
     }
 
     /// The number of matching devices on a node of a pool.
     pub fn per_node(&self, pool: &Pool, is_test: bool) -> u32 {
-        if let Some(class) = self.class(pool) {
+        if let Some(class) = self.device_class(pool) {
             return class.per_node;
         }
-        let Some(devices) = self.devices(pool, is_test) else {
+        let Some(devices) = self.device_request(pool, is_test) else {
             return 0;
         };
-        let offers = pool.offers.get().map_or(&[][..], Vec::as_slice);
+        let offers = pool.advertised.get().map_or(&[][..], Vec::as_slice);
         let mut offers = offers.iter();
         let offer = offers.find(|it| it.resource == devices.resource);
         offer.map_or(0, |offer| offer.per_node)
@@ -88,7 +90,7 @@ impl Cluster {
     }
 
     /// The name of the ResourceClaims of a workload on a pool: a test has one for each of its pools.
-    pub fn claim_of(&self, workload: &Workload, pool: &Pool) -> String {
+    pub fn claim_name(&self, workload: &Workload, pool: &Pool) -> String {
         match workload.task() {
             Some(Task::CudaTest(_)) => format!("{}-{}", workload.name, pool.name),
             _ => workload.name.value.clone(),
@@ -97,12 +99,16 @@ impl Cluster {
 
     /// The pools that a workload can run on: its `pool`, otherwise every pool that provides the requested GPUs and is
     /// not dedicated to another team. Pods on several nodes use pools with the same interconnect, if one has any.
-    pub fn pools_of(&self, workload: &Workload) -> Vec<&Pool> {
-        self.pools_among(workload, |_| true)
+    pub fn candidate_pools(&self, workload: &Workload) -> Vec<&Pool> {
+        self.candidate_pools_among(workload, |_| true)
     }
 
     /// The pools that a workload can run on, of those that fulfil `filter`. Other pools do not influence the selection.
-    pub fn pools_among(&self, workload: &Workload, filter: impl Fn(&Pool) -> bool) -> Vec<&Pool> {
+    pub fn candidate_pools_among(
+        &self,
+        workload: &Workload,
+        filter: impl Fn(&Pool) -> bool,
+    ) -> Vec<&Pool> {
         if let Some(name) = &workload.pool {
             return self
                 .pool(name)
@@ -114,9 +120,11 @@ impl Cluster {
             return Vec::new();
         };
         let pools = self.pools.iter();
-        let mut pools: Vec<&Pool> = match GpuAsk::of(task) {
+        let mut pools: Vec<&Pool> = match PodGpuRequest::for_task(task) {
             None => pools
-                .filter(|it| self.accepts_cpu_pods(it) && is_for(it, workload) && filter(it))
+                .filter(|it| {
+                    self.accepts_cpu_pods(it) && is_available_to(it, workload) && filter(it)
+                })
                 .collect(),
             Some(request) => pools
                 .filter(|it| accepts_request(it, workload, task, request) && filter(it))
@@ -138,20 +146,25 @@ impl Cluster {
 }
 
 /// Whether a pool is not dedicated, or is dedicated to the team of a workload.
-fn is_for(pool: &Pool, workload: &Workload) -> bool {
+fn is_available_to(pool: &Pool, workload: &Workload) -> bool {
     let dedicated_to = pool.settings.dedicated_to.as_ref();
     dedicated_to.is_none_or(|name| workload.team.as_ref().is_some_and(|team| team == name))
 }
 
 /// Whether a workload that names no pool can use this one.
-fn accepts_request(pool: &Pool, workload: &Workload, task: Task<'_>, request: GpuAsk<'_>) -> bool {
+fn accepts_request(
+    pool: &Pool,
+    workload: &Workload,
+    task: Task<'_>,
+    request: PodGpuRequest<'_>,
+) -> bool {
     // Each pool has its own test, regardless of its dedication and sharing.
     if matches!(task, Task::CudaTest(_)) {
         return request.per_node(pool, true) >= request.count;
     }
     let is_exclusive = matches!(pool.sharing.get(), Some(Sharing::Exclusive));
     pool.allocation.value == Allocation::DevicePlugin
-        && is_for(pool, workload)
+        && is_available_to(pool, workload)
         && (is_exclusive || request.profile.is_some())
         && request.per_node(pool, false) >= request.count
 }
@@ -160,7 +173,7 @@ fn accepts_request(pool: &Pool, workload: &Workload, task: Task<'_>, request: Gp
 fn retain_same_interconnect(pools: &mut Vec<&Pool>) {
     let interconnect = |pool: &Pool| {
         let offers = pool
-            .fabric
+            .interconnect
             .iter()
             .map(|offer| (offer.resource.clone(), offer.per_node));
         let gpudirect = pool

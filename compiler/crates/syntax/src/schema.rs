@@ -7,18 +7,18 @@ use gpuc_schema::config::GpuCluster;
 use serde_json::Value;
 
 /// The text of the schema, which is committed as `schema/gpu-cluster.schema.json`.
-pub fn json() -> String {
-    let text = serde_json::to_string_pretty(&value()).expect("a schema is JSON");
+pub fn schema_json() -> String {
+    let text = serde_json::to_string_pretty(&schema_value()).expect("a schema is JSON");
     text + "\n"
 }
 
 /// The schema as a value.
-pub fn value() -> Value {
+pub fn schema_value() -> Value {
     schemars::schema_for!(GpuCluster).to_value()
 }
 
 /// The documentation of a key, such as `nodePools.sharing.mig`.
-pub struct Key {
+pub struct KeyDocumentation {
     /// The key's documentation.
     pub description: String,
     /// The type, as text.
@@ -34,8 +34,8 @@ pub struct Key {
 }
 
 /// Looks up a key; list indexes are ignored. The error contains the unknown part and the known keys.
-pub fn key(path: &str) -> Result<Key, (String, Vec<String>)> {
-    let root = value();
+pub fn describe_key(path: &str) -> Result<KeyDocumentation, (String, Vec<String>)> {
+    let root = schema_value();
     let mut schema = root.clone();
     for part in path.split('.').filter(|part| !part.is_empty()) {
         let name = part.split('[').next().unwrap_or(part);
@@ -47,28 +47,28 @@ pub fn key(path: &str) -> Result<Key, (String, Vec<String>)> {
         };
         schema = found.clone();
     }
-    Ok(describe(&root, &schema))
+    Ok(document_key(&root, &schema))
 }
 
 /// The paths of all keys, each before its nested keys.
-pub fn paths() -> Vec<String> {
-    static PATHS: LazyLock<Vec<String>> = LazyLock::new(every_path);
+pub fn key_paths() -> Vec<String> {
+    static PATHS: LazyLock<Vec<String>> = LazyLock::new(collect_paths);
     PATHS.clone()
 }
 
-fn every_path() -> Vec<String> {
-    let root = value();
+fn collect_paths() -> Vec<String> {
+    let root = schema_value();
     let mut found = Vec::new();
     // The stack is processed from the end.
-    let mut waiting = vec![(String::new(), root.clone())];
-    while let Some((path, schema)) = waiting.pop() {
+    let mut pending = vec![(String::new(), root.clone())];
+    while let Some((path, schema)) = pending.pop() {
         for (key, below) in properties(&root, &schema).into_iter().rev() {
             let path = if path.is_empty() {
                 key
             } else {
                 format!("{path}.{key}")
             };
-            waiting.push((path, below));
+            pending.push((path, below));
         }
         if !path.is_empty() {
             found.push(path);
@@ -78,24 +78,24 @@ fn every_path() -> Vec<String> {
 }
 
 /// The paths of keys with a suffix such as `mig` or `sharing.mig`, ignoring case.
-pub fn paths_ending_in(name: &str) -> Vec<String> {
+pub fn paths_with_suffix(name: &str) -> Vec<String> {
     let end = format!(".{}", name.to_lowercase());
-    let mut paths = paths();
+    let mut paths = key_paths();
     paths.retain(|path| format!(".{}", path.to_lowercase()).ends_with(&end));
     paths
 }
 
-fn describe(root: &Value, schema: &Value) -> Key {
-    let target = follow(root, schema);
-    let own = text(schema, "description");
+fn document_key(root: &Value, schema: &Value) -> KeyDocumentation {
+    let target = resolve_reference(root, schema);
+    let own = string_property(schema, "description");
     let keys = properties(root, schema);
-    Key {
+    KeyDocumentation {
         description: if own.is_empty() {
-            text(&target, "description")
+            string_property(&target, "description")
         } else {
             own
         },
-        kind: kind(root, schema),
+        kind: type_description(root, schema),
         default: schema.get("default").cloned(),
         examples: schema
             .get("examples")
@@ -106,22 +106,22 @@ fn describe(root: &Value, schema: &Value) -> Key {
         keys: keys
             .iter()
             .map(|(key, schema)| {
-                let described = describe_shortly(root, schema);
+                let described = short_description(root, schema);
                 (key.clone(), described)
             })
             .collect(),
-        values: values(&target),
+        values: allowed_values(&target),
     }
 }
 
-fn describe_shortly(root: &Value, schema: &Value) -> String {
-    let own = text(schema, "description");
-    let whole = if own.is_empty() {
-        text(&follow(root, schema), "description")
+fn short_description(root: &Value, schema: &Value) -> String {
+    let own = string_property(schema, "description");
+    let description = if own.is_empty() {
+        string_property(&resolve_reference(root, schema), "description")
     } else {
         own
     };
-    first_paragraph(&whole)
+    first_paragraph(&description)
 }
 
 /// The first paragraph of documentation, in one line.
@@ -130,12 +130,12 @@ pub fn first_paragraph(text: &str) -> String {
     first.unwrap_or_default().replace('\n', " ")
 }
 
-fn kind(root: &Value, schema: &Value) -> String {
-    let target = follow(root, schema);
+fn type_description(root: &Value, schema: &Value) -> String {
+    let target = resolve_reference(root, schema);
     match target.get("type") {
-        Some(Value::String(word)) if word == "array" => {
+        Some(Value::String(type_name)) if type_name == "array" => {
             let items = target.get("items").cloned().unwrap_or_default();
-            format!("list of {}", kind(root, &items))
+            format!("list of {}", type_description(root, &items))
         }
         Some(Value::String(word)) => word.clone(),
         Some(Value::Array(words)) => {
@@ -151,7 +151,7 @@ fn kind(root: &Value, schema: &Value) -> String {
 }
 
 /// The options of a choice: plain values, and keys of mappings with one key.
-fn values(target: &Value) -> Vec<(String, String)> {
+fn allowed_values(target: &Value) -> Vec<(String, String)> {
     let Some(choices) = target.get("oneOf").and_then(Value::as_array) else {
         return Vec::new();
     };
@@ -163,31 +163,31 @@ fn values(target: &Value) -> Vec<(String, String)> {
                 .and_then(Value::as_str)
                 .map(|name| (name, choice))
         })
-        .map(|(name, choice)| (name.to_owned(), text(choice, "description")))
+        .map(|(name, choice)| (name.to_owned(), string_property(choice, "description")))
         .collect()
 }
 
 /// The range of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct NumberRange {
     /// The minimum.
-    pub least: Option<i64>,
+    pub min: Option<i64>,
     /// The maximum.
-    pub most: Option<i64>,
+    pub max: Option<i64>,
 }
 
-impl Range {
+impl NumberRange {
     /// Whether a number is in the range.
-    pub fn holds(self, number: i128) -> bool {
-        self.least.is_none_or(|least| number >= least.into())
-            && self.most.is_none_or(|most| number <= most.into())
+    pub fn contains(self, number: i128) -> bool {
+        self.min.is_none_or(|least| number >= least.into())
+            && self.max.is_none_or(|most| number <= most.into())
     }
 }
 
 /// The ranges of the number at a path without indexes: `nodePools.diskGiB`. One range per alternative.
-pub fn ranges(path: &str) -> &'static [Range] {
-    static RANGES: LazyLock<BTreeMap<String, Vec<Range>>> = LazyLock::new(|| {
-        let root = value();
+pub fn number_ranges(path: &str) -> &'static [NumberRange] {
+    static RANGES: LazyLock<BTreeMap<String, Vec<NumberRange>>> = LazyLock::new(|| {
+        let root = schema_value();
         let mut found = BTreeMap::new();
         collect_ranges(&root, &root, &mut String::new(), &mut found);
         found
@@ -199,7 +199,7 @@ fn collect_ranges(
     root: &Value,
     schema: &Value,
     path: &mut String,
-    found: &mut BTreeMap<String, Vec<Range>>,
+    found: &mut BTreeMap<String, Vec<NumberRange>>,
 ) {
     let reference = schema.get("$ref").and_then(Value::as_str);
     let target = reference.and_then(|it| root.pointer(it.trim_start_matches('#')));
@@ -219,7 +219,10 @@ fn collect_ranges(
     let (least, most) = (end("minimum"), end("maximum"));
     if least.is_some() || most.is_some() {
         let own = found.entry(path.clone()).or_default();
-        own.push(Range { least, most });
+        own.push(NumberRange {
+            min: least,
+            max: most,
+        });
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, below) in properties.into_iter().flatten() {
@@ -235,7 +238,7 @@ fn collect_ranges(
 
 /// The nested keys of a schema, through references, lists, options and choices.
 fn properties(root: &Value, schema: &Value) -> Vec<(String, Value)> {
-    let target = follow(root, schema);
+    let target = resolve_reference(root, schema);
     if let Some(items) = target.get("items") {
         return properties(root, items);
     }
@@ -264,22 +267,26 @@ fn properties(root: &Value, schema: &Value) -> Vec<(String, Value)> {
 }
 
 /// Resolves references; for an optional value, the schema of the value.
-fn follow(root: &Value, schema: &Value) -> Value {
+fn resolve_reference(root: &Value, schema: &Value) -> Value {
     let options = schema.get("anyOf").and_then(Value::as_array);
     if let Some(options) = options {
-        let some = options.iter().find(|option| text(option, "type") != "null");
-        return some.map(|some| follow(root, some)).unwrap_or_default();
+        let non_null = options
+            .iter()
+            .find(|option| string_property(option, "type") != "null");
+        return non_null
+            .map(|some| resolve_reference(root, some))
+            .unwrap_or_default();
     }
     let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
         return schema.clone();
     };
     let target = root.pointer(reference.trim_start_matches('#'));
     target
-        .map(|target| follow(root, target))
+        .map(|target| resolve_reference(root, target))
         .unwrap_or_default()
 }
 
-fn text(schema: &Value, key: &str) -> String {
+fn string_property(schema: &Value, key: &str) -> String {
     let text = schema.get(key).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
 }

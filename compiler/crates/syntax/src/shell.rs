@@ -8,10 +8,10 @@ use std::fmt::Write;
 /// the locale. An argument of a process cannot contain NUL; the reader of `gpu-cluster.yaml` rejects it. Here, NUL
 /// would end the word.
 pub fn quote(text: &str) -> String {
-    if is_bare(text) {
+    if needs_no_quotes(text) {
         text.to_owned()
-    } else if !is_printable_ascii(text) && text.chars().any(is_unseen) {
-        escaped(text)
+    } else if !is_printable_ascii(text) && text.chars().any(is_invisible) {
+        quote_with_escapes(text)
     } else {
         let mut word = String::with_capacity(text.len() + 2);
         word.push('\'');
@@ -32,7 +32,7 @@ fn is_printable_ascii(text: &str) -> bool {
 }
 
 /// Whether a shell reads the unquoted text as one literal word in any argument position.
-fn is_bare(text: &str) -> bool {
+fn needs_no_quotes(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     // `a=b` is an assignment at the start of a command; `--a=b` never is.
     let may_assign = text.contains('=') && !text.starts_with('-');
@@ -41,7 +41,7 @@ fn is_bare(text: &str) -> bool {
 
 /// Whether a character is invisible or misleading: control characters, line separators, bidirectional marks and
 /// zero-width characters.
-pub fn is_unseen(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
@@ -50,7 +50,7 @@ pub fn is_unseen(character: char) -> bool {
         )
 }
 
-fn escaped(text: &str) -> String {
+fn quote_with_escapes(text: &str) -> String {
     let mut word = String::from("$'");
     for character in text.chars() {
         match character {
@@ -59,7 +59,7 @@ fn escaped(text: &str) -> String {
             '\r' => word.push_str(r"\r"),
             '\'' => word.push_str(r"\'"),
             '\\' => word.push_str(r"\\"),
-            _ if is_unseen(character) => {
+            _ if is_invisible(character) => {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                     write!(word, "\\{byte:03o}").expect("a String takes everything");
                 }

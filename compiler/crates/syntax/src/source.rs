@@ -11,11 +11,11 @@ pub struct Source {
     path: String,
     text: Arc<str>,
     line_starts: Vec<u32>,
-    step: OnceLock<usize>,
+    indentation: OnceLock<usize>,
 }
 
 /// The number of lines that are used to detect the indentation.
-const TELLING: usize = 500;
+const SAMPLED_LINES: usize = 500;
 
 impl Source {
     /// Creates a file from its path for messages and its text.
@@ -26,13 +26,13 @@ impl Source {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0)
-            .chain(starts.map(|(index, _)| offset(index + 1)))
+            .chain(starts.map(|(index, _)| to_offset(index + 1)))
             .collect();
         Self {
             path: path.into(),
             text: Arc::from(text),
             line_starts,
-            step: OnceLock::new(),
+            indentation: OnceLock::new(),
         }
     }
 
@@ -47,8 +47,10 @@ impl Source {
     }
 
     /// The indentation width of the YAML text; 2 if unknown.
-    pub fn step(&self) -> usize {
-        *self.step.get_or_init(|| step(&self.text))
+    pub fn indentation(&self) -> usize {
+        *self
+            .indentation
+            .get_or_init(|| detect_indentation(&self.text))
     }
 
     /// Line and column of a byte, both from 1; columns count characters.
@@ -95,7 +97,7 @@ impl Sources {
         if let Some(id) = self.by_path.get(path) {
             return *id;
         }
-        let id = offset(self.files.len());
+        let id = to_offset(self.files.len());
         self.files.push(Source::new(path, text));
         self.by_path.insert(path.to_owned(), id);
         id
@@ -103,7 +105,7 @@ impl Sources {
 
     /// The number of files.
     pub fn count(&self) -> u32 {
-        offset(self.files.len())
+        to_offset(self.files.len())
     }
 
     /// The file of a span; `None` for values that are not in a file.
@@ -136,8 +138,8 @@ impl Sources {
 }
 
 /// The indentation width of a text.
-fn step(text: &str) -> usize {
-    let lines = text.lines().take(TELLING);
+fn detect_indentation(text: &str) -> usize {
+    let lines = text.lines().take(SAMPLED_LINES);
     let lines = lines.map(|line| line.trim_end_matches('\r'));
     let lines: Vec<_> = lines
         .filter(|line| !line.trim_start().starts_with('#'))
@@ -153,7 +155,7 @@ fn step(text: &str) -> usize {
 }
 
 /// A byte offset or file number. Input is limited to far less than 4 GiB.
-pub fn offset(index: usize) -> u32 {
+pub fn to_offset(index: usize) -> u32 {
     u32::try_from(index).expect("the reader refuses files of 4 GiB")
 }
 

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use gpuc_compile::lock::{Lock, TEMPORARY};
+use gpuc_compile::lock::{Lock, TEMPORARY_PREFIX};
 use gpuc_syntax::tree::Tree;
 
 /// The bytes of a file.
@@ -30,11 +30,11 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 /// Writes a file atomically: a temporary file in the same folder is renamed.
-pub(crate) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, contents: &str, executable: bool) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let temporary = folder.join(format!("{TEMPORARY}{}", std::process::id()));
-    let written =
-        fill(&temporary, contents, executable).and_then(|()| fs::rename(&temporary, path));
+    let temporary = folder.join(format!("{TEMPORARY_PREFIX}{}", std::process::id()));
+    let written = write_temporary(&temporary, contents, executable)
+        .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // Report the first error; the next run deletes leftovers.
         let _ = fs::remove_file(&temporary);
@@ -42,7 +42,7 @@ pub(crate) fn put(path: &Path, contents: &str, executable: bool) -> Result<()> {
     written.with_context(|| format!("{}: cannot be written", path.display()))
 }
 
-fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<()> {
+fn write_temporary(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<()> {
     // A file with this name is left over from a killed run, and a link must not be followed.
     let mut file = match File::create_new(temporary) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -55,14 +55,14 @@ fn fill(temporary: &Path, contents: &str, executable: bool) -> std::io::Result<(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(mode(executable)))?;
+        file.set_permissions(fs::Permissions::from_mode(file_mode(executable)))?;
     }
     Ok(())
 }
 
 /// A file's mode, independent of the umask.
 #[cfg(unix)]
-fn mode(executable: bool) -> u32 {
+fn file_mode(executable: bool) -> u32 {
     if executable { 0o755 } else { 0o644 }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn set_mode(path: &Path, executable: bool) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = mode(executable);
+        let mode = file_mode(executable);
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
             .with_context(|| format!("{}: cannot be changed to mode {mode:o}", path.display()))?;
     }
@@ -108,7 +108,7 @@ pub(super) fn refuse_link(folder: &Path) -> Result<()> {
 }
 
 /// Makes a folder and those above it.
-pub(super) fn make_folder(path: &Path) -> Result<()> {
+pub(super) fn create_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).with_context(|| format!("{}: cannot be made a folder", path.display()))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn make_folder(path: &Path) -> Result<()> {
 ///
 /// Where the system knows no locks on folders, runs do not wait: every file is whole all the same.
 #[must_use]
-pub(super) fn take_turn(folder: &Path) -> Option<File> {
+pub(super) fn lock_folder(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
     folder.lock().ok()?;
     Some(folder)
@@ -147,8 +147,8 @@ pub(super) fn remove_empty_parents(folder: &Path, path: &str) {
 }
 
 /// Deletes the temporary files of a killed run, which is recorded in the lock.
-pub(super) fn sweep(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<()> {
-    sweep_folder(folder)?;
+pub(super) fn delete_temporary_files(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<()> {
+    delete_temporary_files_in(folder)?;
     let Some(old) = old.filter(|old| !old.pending.is_empty()) else {
         return Ok(());
     };
@@ -158,14 +158,17 @@ pub(super) fn sweep(folder: &Path, tree: &Tree, old: Option<&Lock>) -> Result<()
         .chain(tree.files().map(|(path, _)| path));
     let parents = paths.filter_map(|path| Some(path.rsplit_once('/')?.0));
     for parent in parents.collect::<BTreeSet<_>>() {
-        sweep_folder(&folder.join(parent))?;
+        delete_temporary_files_in(&folder.join(parent))?;
     }
     Ok(())
 }
 
-fn sweep_folder(folder: &Path) -> Result<()> {
+fn delete_temporary_files_in(folder: &Path) -> Result<()> {
     for entry in entries(folder)? {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        let is_ours = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(TEMPORARY_PREFIX);
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             remove(&entry.path())?;
         }
@@ -174,7 +177,7 @@ fn sweep_folder(folder: &Path) -> Result<()> {
 }
 
 /// The folders in a folder, by name.
-pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = entries(folder)?.into_iter();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();

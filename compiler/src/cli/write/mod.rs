@@ -3,8 +3,8 @@
 //! new digests. Then it writes each file with a rename, and the lock of the new tree last. A run can be killed at any
 //! time, and the next run completes it.
 
+mod compare;
 mod disk;
-mod look;
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -14,15 +14,15 @@ use anyhow::Result;
 use gpuc_compile::lock::{LOCK_FILE, Lock};
 use gpuc_syntax::tree::Tree;
 
-pub(crate) use disk::put;
-use look::Action;
-pub(crate) use look::{Changes, plan_write};
+use compare::Action;
+pub(crate) use compare::{Changes, plan_write};
+pub(crate) use disk::write_atomically;
 
 /// The difference of a file with correct contents and the wrong mode.
 pub(crate) const ONLY_MODE: &str = "only the executable bit differs";
 
 /// The maximum number of paths that an error lists by name.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// The lock of a cluster's folder, if there is one.
 pub(crate) fn read_lock(folder: &Path) -> Result<Option<Lock>> {
@@ -43,7 +43,7 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
     disk::refuse_link(folder)?;
     let old = read_lock(folder)?;
     let mut changes = plan_write(folder, tree, old.as_ref())?;
-    changes.lock = moved(old.as_ref(), lock);
+    changes.lock = lock_change_reason(old.as_ref(), lock);
     Ok(changes)
 }
 
@@ -51,22 +51,22 @@ pub(crate) fn check(folder: &Path, tree: &Tree, lock: &Lock) -> Result<Changes> 
 /// are overwritten. Otherwise nothing is written if there are such files, and the error lists them.
 pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Result<Changes> {
     disk::refuse_link(folder)?;
-    disk::make_folder(folder)?;
-    let _turn = disk::take_turn(folder);
+    disk::create_folder(folder)?;
+    let _turn = disk::lock_folder(folder);
     // With force, an unreadable lock is ignored: conflicting files are overwritten, and no other file is deleted.
     let old = match read_lock(folder) {
         Err(_) if force => None,
         old => old?,
     };
     let mut changes = plan_write(folder, tree, old.as_ref())?;
-    changes.lock = moved(old.as_ref(), lock);
+    changes.lock = lock_change_reason(old.as_ref(), lock);
     if !force {
-        refuse(folder, &changes)?;
+        refuse_overwrites(folder, &changes)?;
     }
-    disk::sweep(folder, tree, old.as_ref())?;
+    disk::delete_temporary_files(folder, tree, old.as_ref())?;
     if !changes.actions.is_empty() {
-        let intent = lock.intent(old.as_ref());
-        disk::put(&folder.join(LOCK_FILE), &intent.to_json(), false)?;
+        let intent = lock.with_pending(old.as_ref());
+        disk::write_atomically(&folder.join(LOCK_FILE), &intent.to_json(), false)?;
         apply(folder, tree, &changes)?;
     }
     let owned = old.iter().flat_map(Lock::paths);
@@ -75,7 +75,7 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
         disk::remove_empty_parents(folder, orphan);
     }
     if changes.lock.is_some() {
-        disk::put(&folder.join(LOCK_FILE), &lock.to_json(), false)?;
+        disk::write_atomically(&folder.join(LOCK_FILE), &lock.to_json(), false)?;
     }
     Ok(changes)
 }
@@ -83,16 +83,16 @@ pub(crate) fn write(folder: &Path, tree: &Tree, lock: &Lock, force: bool) -> Res
 /// Deletes gpuc's files in the folder of a deleted cluster, the lock last, and the folder if it is empty.
 pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
     disk::refuse_link(folder)?;
-    let _turn = disk::take_turn(folder);
+    let _turn = disk::lock_folder(folder);
     let Some(old) = read_lock(folder)? else {
         return Ok(Changes::default());
     };
     let nothing = Tree::default();
     let changes = plan_write(folder, &nothing, Some(&old))?;
     if !force {
-        refuse(folder, &changes)?;
+        refuse_overwrites(folder, &changes)?;
     }
-    disk::sweep(folder, &nothing, Some(&old))?;
+    disk::delete_temporary_files(folder, &nothing, Some(&old))?;
     apply(folder, &nothing, &changes)?;
     disk::remove(&folder.join(LOCK_FILE))?;
     disk::remove_if_empty(folder);
@@ -100,14 +100,14 @@ pub(crate) fn remove(folder: &Path, force: bool) -> Result<Changes> {
 }
 
 /// The folders in `out` with a lock, by name: the clusters that were built there.
-pub(crate) fn built(out: &Path) -> Result<Vec<PathBuf>> {
-    let mut folders = disk::folders(out)?;
+pub(crate) fn built_folders(out: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = disk::subfolders(out)?;
     folders.retain(|folder| folder.join(LOCK_FILE).is_file());
     Ok(folders)
 }
 
 /// The reason why the lock changes; `None` if it does not.
-fn moved(old: Option<&Lock>, new: &Lock) -> Option<&'static str> {
+fn lock_change_reason(old: Option<&Lock>, new: &Lock) -> Option<&'static str> {
     let Some(old) = old else {
         return Some("the tree had no lock");
     };
@@ -144,9 +144,9 @@ fn apply(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
             Action::Write => {
                 let parent = target.parent().unwrap_or(folder);
                 if made.insert(parent.to_owned()) {
-                    disk::make_folder(parent)?;
+                    disk::create_folder(parent)?;
                 }
-                disk::put(&target, &file.contents, file.executable)?;
+                disk::write_atomically(&target, &file.contents, file.executable)?;
             }
             Action::Mode => disk::set_mode(&target, file.executable)?,
             Action::Remove => unreachable!("files of the tree are not deleted"),
@@ -157,11 +157,11 @@ fn apply(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
 
 /// The files that gpuc does not overwrite without `--force`, one per line.
 #[derive(Debug)]
-pub(crate) struct Refused(String);
+pub(crate) struct OverwriteRefused(String);
 
-impl std::error::Error for Refused {}
+impl std::error::Error for OverwriteRefused {}
 
-impl fmt::Display for Refused {
+impl fmt::Display for OverwriteRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -172,24 +172,24 @@ impl fmt::Display for Refused {
     }
 }
 
-fn refuse(folder: &Path, changes: &Changes) -> Result<()> {
+fn refuse_overwrites(folder: &Path, changes: &Changes) -> Result<()> {
     let mut message = String::new();
     let reasons = [
         (&changes.edited_by_hand, "edited by hand"),
         (&changes.foreign, "not written by gpuc"),
     ];
     for (paths, reason) in reasons {
-        for path in paths.iter().take(NAMED) {
+        for path in paths.iter().take(MAX_NAMED) {
             let path = folder.join(path);
             write!(message, "\n  {}: {reason}", path.display()).expect("a String takes everything");
         }
-        if paths.len() > NAMED {
-            let more = paths.len() - NAMED;
+        if paths.len() > MAX_NAMED {
+            let more = paths.len() - MAX_NAMED;
             write!(message, "\n  and {more} more: {reason}").expect("a String takes everything");
         }
     }
     if !message.is_empty() {
-        return Err(Refused(message).into());
+        return Err(OverwriteRefused(message).into());
     }
     Ok(())
 }

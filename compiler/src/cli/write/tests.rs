@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use gpuc_compile::lock::{Pins, TEMPORARY};
+use gpuc_compile::lock::{Pins, TEMPORARY_PREFIX};
 use tempfile::TempDir;
 
 use super::*;
@@ -26,7 +26,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
 }
 
 fn lock(tree: &Tree) -> Lock {
-    Lock::of(tree, "sha256:input".to_owned(), Pins::default())
+    Lock::for_tree(tree, "sha256:input".to_owned(), Pins::default())
 }
 
 fn build(folder: &TempDir, files: &[(&str, &str)]) -> Result<Changes> {
@@ -48,7 +48,7 @@ fn refusal(result: Result<Changes>) -> String {
 }
 
 /// All files and folders with contents, mode and modification time, to check that nothing changed.
-fn all(folder: &Path) -> Vec<String> {
+fn folder_snapshot(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -61,7 +61,7 @@ fn all(folder: &Path) -> Vec<String> {
         );
         if metadata.is_dir() {
             found.push(format!("{:?}", entry.path()));
-            found.extend(all(&entry.path()));
+            found.extend(folder_snapshot(&entry.path()));
         } else {
             found
                 .push(line + &String::from_utf8_lossy(&fs::read(entry.path()).unwrap_or_default()));
@@ -103,7 +103,7 @@ fn tree_is_added_changed_and_deleted() {
     assert_eq!(changes.unchanged, 1);
     assert!(!inside.join("x").exists());
     assert_eq!(read_lock(&inside).unwrap(), Some(lock(&second)));
-    assert_eq!(built(&folder.path().join("out")).unwrap(), [inside]);
+    assert_eq!(built_folders(&folder.path().join("out")).unwrap(), [inside]);
 }
 
 #[test]
@@ -111,15 +111,15 @@ fn unchanged_tree_writes_nothing() {
     let folder = TempDir::new().unwrap();
     let files = [("a.txt", "1"), ("x/b.sh", "1")];
     build(&folder, &files).unwrap();
-    let before = all(folder.path());
+    let before = folder_snapshot(folder.path());
     std::thread::sleep(std::time::Duration::from_millis(20));
     let changes = build(&folder, &files).unwrap();
     assert!(changes.is_empty() && changes.unchanged == 2, "{changes:?}");
-    assert_eq!(all(folder.path()), before);
+    assert_eq!(folder_snapshot(folder.path()), before);
     let changes = build(&folder, &[("a.txt", "2"), ("x/b.sh", "1")]).unwrap();
     assert_eq!(changes.changed, ["a.txt"]);
     let kept = before.iter().find(|line| line.contains("b.sh\" "));
-    assert!(all(folder.path()).contains(kept.unwrap()));
+    assert!(folder_snapshot(folder.path()).contains(kept.unwrap()));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn edited_files_are_kept_without_force() {
     fs::write(folder.path().join("a.txt"), "mine").unwrap();
     fs::write(folder.path().join("b.txt"), "mine").unwrap();
     fs::write(folder.path().join("c.txt"), "2").unwrap();
-    let before = all(folder.path());
+    let before = folder_snapshot(folder.path());
     let next = [("a.txt", "2"), ("c.txt", "2"), ("d.txt", "2")];
     let message = refusal(build(&folder, &next));
     assert!(message.contains("a.txt: edited by hand"), "{message}");
@@ -168,11 +168,11 @@ fn edited_files_are_kept_without_force() {
         !message.contains("c.txt") && message.contains("--force"),
         "{message}"
     );
-    assert_eq!(all(folder.path()), before);
+    assert_eq!(folder_snapshot(folder.path()), before);
     let tree = tree(&next);
     let changes = check(folder.path(), &tree, &lock(&tree)).unwrap();
     assert_eq!(changes.edited_by_hand, ["a.txt", "b.txt"]);
-    assert!(changes.lock.is_some() && all(folder.path()) == before);
+    assert!(changes.lock.is_some() && folder_snapshot(folder.path()) == before);
     force(&folder, &next);
     assert_eq!(names(&folder), ["a.txt", "c.txt", "d.txt", LOCK_FILE]);
     assert_eq!(text(&folder, "a.txt"), "2");
@@ -296,15 +296,23 @@ fn next_run_completes_a_killed_one() {
             let folder = TempDir::new().unwrap();
             build(&folder, &old).unwrap();
             let target = tree(&new);
-            let intent = lock(&target).intent(read_lock(folder.path()).unwrap().as_ref());
-            disk::put(&folder.path().join(LOCK_FILE), &intent.to_json(), false).unwrap();
+            let intent = lock(&target).with_pending(read_lock(folder.path()).unwrap().as_ref());
+            disk::write_atomically(&folder.path().join(LOCK_FILE), &intent.to_json(), false)
+                .unwrap();
             let changes = plan_write(folder.path(), &target, Some(&intent)).unwrap();
             let mut part = changes.clone();
             part.actions.truncate(done);
             apply(folder.path(), &target, &part).unwrap();
-            fs::write(folder.path().join(format!("{TEMPORARY}77")), "ha").unwrap();
+            fs::write(folder.path().join(format!("{TEMPORARY_PREFIX}77")), "ha").unwrap();
             if done >= 3 {
-                fs::write(folder.path().join("d").join(format!("{TEMPORARY}77")), "ha").unwrap();
+                fs::write(
+                    folder
+                        .path()
+                        .join("d")
+                        .join(format!("{TEMPORARY_PREFIX}77")),
+                    "ha",
+                )
+                .unwrap();
             }
             build(&folder, last).unwrap();
             let mut expected: Vec<&str> = last.iter().map(|(path, _)| *path).collect();
@@ -324,8 +332,8 @@ fn edit_is_detected_after_a_killed_run() {
     let folder = TempDir::new().unwrap();
     build(&folder, &[("a.txt", "1")]).unwrap();
     let target = tree(&[("a.txt", "2")]);
-    let intent = lock(&target).intent(read_lock(folder.path()).unwrap().as_ref());
-    disk::put(&folder.path().join(LOCK_FILE), &intent.to_json(), false).unwrap();
+    let intent = lock(&target).with_pending(read_lock(folder.path()).unwrap().as_ref());
+    disk::write_atomically(&folder.path().join(LOCK_FILE), &intent.to_json(), false).unwrap();
     fs::write(folder.path().join("a.txt"), "mine").unwrap();
     assert!(refusal(build(&folder, &[("a.txt", "2")])).contains("edited by hand"));
 }
@@ -353,7 +361,7 @@ fn deleted_cluster_keeps_foreign_files() {
         ["a.txt", "x/b.txt"]
     );
     assert!(folder.join("x/mine.txt").exists() && !folder.join(LOCK_FILE).exists());
-    assert_eq!(built(out.path()).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(built_folders(out.path()).unwrap(), Vec::<PathBuf>::new());
     fs::remove_file(folder.join("x/mine.txt")).unwrap();
     fs::remove_dir(folder.join("x")).unwrap();
     write(&folder, &first, &lock(&first), false).unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::words::{self, UnknownMachine};
-use super::{Shared, World, error};
+use super::description::{self, UnknownMachine};
+use super::{FakeState, Shared, nvml_error};
 use crate::nvml::{NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
 
 /// Injects and clears faults of a fake machine. Calls for GPUs that the machine does not have are ignored.
@@ -20,42 +20,42 @@ impl Control {
 
     /// The GPU falls off the bus: every call about it fails, and new subscriptions exclude it.
     pub fn lose(&self, gpu: u32) {
-        self.fail(gpu, NvmlErrorKind::GpuLost);
+        self.fail_gpu(gpu, NvmlErrorKind::GpuLost);
     }
 
     /// Every call about the GPU fails with this error.
-    pub fn fail(&self, gpu: u32, kind: NvmlErrorKind) {
-        self.change(gpu, |card| {
-            card.trouble = Some(error(kind, &format!("GPU {gpu}")));
+    pub fn fail_gpu(&self, gpu: u32, kind: NvmlErrorKind) {
+        self.update_gpu(gpu, |card| {
+            card.error = Some(nvml_error(kind, &format!("GPU {gpu}")));
         });
     }
 
     /// The GPU responds again.
     pub fn bring_back(&self, gpu: u32) {
-        self.change(gpu, |card| card.trouble = None);
+        self.update_gpu(gpu, |card| card.error = None);
     }
 
     /// Sends a critical error (Xid), in one instance if given.
-    pub fn xid(&self, gpu: u32, xid: u64, instance: Option<(u32, u32)>) {
+    pub fn send_xid(&self, gpu: u32, xid: u64, instance: Option<(u32, u32)>) {
         self.send(Some(gpu), NvmlEventKind::Xid { xid, instance });
     }
 
     /// Sends an uncorrectable memory error.
-    pub fn double_bit_error(&self, gpu: u32) {
-        self.change(gpu, |card| card.double_bit_errors += 1);
+    pub fn send_double_bit_error(&self, gpu: u32) {
+        self.update_gpu(gpu, |card| card.double_bit_errors += 1);
         self.send(Some(gpu), NvmlEventKind::DoubleBitEcc);
     }
 
     /// Partitions the GPU, `3g.40gb,1g.10gb*4`, and sends the event. Without profiles, MIG mode is on and there are no
     /// MIG devices. MIG devices with unchanged placement and profile keep their UUIDs.
-    pub fn cut(&self, gpu: u32, profiles: &str) -> Result<(), UnknownMachine> {
+    pub fn partition(&self, gpu: u32, profiles: &str) -> Result<(), UnknownMachine> {
         {
-            let mut world = self.shared.world();
-            let Some(card) = world.machine.card(gpu) else {
+            let mut world = self.shared.lock_state();
+            let Some(card) = world.machine.gpu_mut(gpu) else {
                 return Ok(());
             };
-            let layout = words::cut(card.model, profiles)?;
-            card.cut(Some(&layout));
+            let layout = description::place_profiles(card.model, profiles)?;
+            card.partition(Some(&layout));
         }
         self.send(Some(gpu), NvmlEventKind::MigChanged);
         Ok(())
@@ -63,104 +63,105 @@ impl Control {
 
     /// Disables MIG mode of the GPU, and sends the event.
     pub fn disable_mig(&self, gpu: u32) {
-        self.change(gpu, |card| card.cut(None));
+        self.update_gpu(gpu, |card| card.partition(None));
         self.send(Some(gpu), NvmlEventKind::MigChanged);
     }
 
     /// Reports the GPU as unavailable.
-    pub fn unavailable(&self, gpu: u32) {
+    pub fn report_unavailable(&self, gpu: u32) {
         self.send(Some(gpu), NvmlEventKind::Unavailable);
     }
 
     /// Sets the requested recovery action of the GPU, and sends the event. `None`: the driver reports no action any
     /// more.
-    pub fn want(&self, gpu: u32, action: Option<RecoveryAction>) {
-        self.change(gpu, |card| card.condition.action = action);
+    pub fn request_recovery(&self, gpu: u32, action: Option<RecoveryAction>) {
+        self.update_gpu(gpu, |card| card.condition.action = action);
         self.send(Some(gpu), NvmlEventKind::RecoveryAction);
     }
 
     /// Sets or clears a failed row remapping of the GPU.
-    pub fn remap_failed(&self, gpu: u32, failed: bool) {
-        self.change(gpu, |card| card.condition.remap_failed = failed);
+    pub fn set_remap_failed(&self, gpu: u32, failed: bool) {
+        self.update_gpu(gpu, |card| card.condition.remap_failed = failed);
     }
 
     /// Sets the driver's name of the GPU.
-    pub fn call(&self, gpu: u32, name: &str) {
-        self.change(gpu, |card| name.clone_into(&mut card.info.name));
+    pub fn set_driver_name(&self, gpu: u32, name: &str) {
+        self.update_gpu(gpu, |card| name.clone_into(&mut card.info.name));
     }
 
     /// Replaces the GPUs, as after a reset of the whole board.
-    pub fn replace(&self, words: &str) -> Result<(), UnknownMachine> {
-        let groups = words::parse(words)?;
-        self.shared.world().machine.replace(&groups);
+    pub fn replace_gpus(&self, words: &str) -> Result<(), UnknownMachine> {
+        let groups = description::parse(words)?;
+        self.shared.lock_state().machine.replace(&groups);
         Ok(())
     }
 
     /// Excludes the GPU from new subscriptions, or includes it again.
     pub fn refuse_watch(&self, gpu: u32, kind: Option<NvmlErrorKind>) {
-        self.change(gpu, |card| {
-            card.watch_trouble = kind.map(|kind| error(kind, &format!("GPU {gpu}")));
+        self.update_gpu(gpu, |card| {
+            card.watch_error = kind.map(|kind| nvml_error(kind, &format!("GPU {gpu}")));
         });
     }
 
     /// Makes new subscriptions fail, or succeed again.
     pub fn refuse_watches(&self, kind: Option<NvmlErrorKind>) {
-        self.shared.world().watch_trouble = kind.map(|kind| error(kind, "event set"));
+        self.shared.lock_state().watch_error = kind.map(|kind| nvml_error(kind, "event set"));
     }
 
     /// Makes one wait for an event fail in every open subscription.
     pub fn fail_wait(&self, kind: NvmlErrorKind) {
-        self.tell(|_| Some(Err(error(kind, "event wait"))));
+        self.enqueue(|_| Some(Err(nvml_error(kind, "event wait"))));
     }
 
     /// Sends an event. Subscriptions that exclude the GPU do not receive it.
     pub fn send(&self, gpu: Option<u32>, kind: NvmlEventKind) {
-        self.tell(|unwatched| {
-            let deaf = gpu.is_some_and(|gpu| unwatched.iter().any(|(other, _)| *other == gpu));
-            (!deaf).then_some(Ok(NvmlEvent { gpu, kind }))
+        self.enqueue(|unwatched| {
+            let is_unwatched =
+                gpu.is_some_and(|gpu| unwatched.iter().any(|(other, _)| *other == gpu));
+            (!is_unwatched).then_some(Ok(NvmlEvent { gpu, kind }))
         });
     }
 
     /// Makes every call fail with this error (no library, no driver), or succeed again.
     pub fn fail_all(&self, kind: Option<NvmlErrorKind>) {
-        self.shared.world().trouble = kind.map(|kind| error(kind, "NVML"));
+        self.shared.lock_state().error = kind.map(|kind| nvml_error(kind, "NVML"));
     }
 
     /// Sets the duration of each call.
-    pub fn latency(&self, latency: Duration) {
-        self.shared.world().latency = latency;
+    pub fn set_latency(&self, latency: Duration) {
+        self.shared.lock_state().latency = latency;
     }
 
     /// Returns the number of calls.
-    pub fn calls(&self) -> u64 {
-        self.shared.world().calls.values().sum()
+    pub fn call_count(&self) -> u64 {
+        self.shared.lock_state().calls.values().sum()
     }
 
     /// Returns the number of calls of this function: `gpu`, `link`.
-    pub fn calls_of(&self, question: &str) -> u64 {
-        let world = self.shared.world();
+    pub fn call_count_for(&self, question: &str) -> u64 {
+        let world = self.shared.lock_state();
         world.calls.get(question).copied().unwrap_or_default()
     }
 
     /// Returns the number of open subscriptions.
-    pub fn watches(&self) -> usize {
-        self.shared.world().queues.len()
+    pub fn subscription_count(&self) -> usize {
+        self.shared.lock_state().queues.len()
     }
 
-    fn change(&self, gpu: u32, change: impl FnOnce(&mut super::Card)) {
-        if let Some(card) = self.shared.world().machine.card(gpu) {
+    fn update_gpu(&self, gpu: u32, change: impl FnOnce(&mut super::FakeGpu)) {
+        if let Some(card) = self.shared.lock_state().machine.gpu_mut(gpu) {
             change(card);
         }
     }
 
     /// Adds an event to the queue of each subscription.
-    fn tell(&self, what: impl Fn(&[(u32, NvmlError)]) -> Option<Result<NvmlEvent, NvmlError>>) {
-        let World { queues, .. } = &mut *self.shared.world();
+    fn enqueue(&self, what: impl Fn(&[(u32, NvmlError)]) -> Option<Result<NvmlEvent, NvmlError>>) {
+        let FakeState { queues, .. } = &mut *self.shared.lock_state();
         for queue in queues.values_mut() {
             if let Some(news) = what(&queue.unwatched) {
-                queue.waiting.push_back(news);
+                queue.pending.push_back(news);
             }
         }
-        self.shared.happened.notify_all();
+        self.shared.event_ready.notify_all();
     }
 }

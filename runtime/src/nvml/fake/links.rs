@@ -2,7 +2,7 @@
 
 use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
 
-use crate::nvml::{Link, Meet};
+use crate::nvml::{CommonAncestor, Link};
 
 /// The NVLinks between the eight GPUs of a V100 board, as `nvidia-smi topo -m` prints them on a DGX-1 and on
 /// AWS's p3.16xlarge: six on each GPU, a cube whose corners have one or two links.
@@ -18,7 +18,7 @@ const CUBE_MESH: [[u32; 8]; 8] = [
 ];
 
 /// Returns the NUMA node of a GPU: a machine has two processors, each with half of the GPUs.
-pub(super) fn numa(index: u32, count: u32) -> u32 {
+pub(super) fn numa_node(index: u32, count: u32) -> u32 {
     u32::from(count > 1 && index >= count.div_ceil(2))
 }
 
@@ -27,18 +27,18 @@ pub(super) fn link(one: (u32, &GpuModel), other: (u32, &GpuModel), count: u32) -
     let (first, second) = (one.0, other.0);
     if first == second {
         return Link {
-            meet: Meet::Board,
+            meet: CommonAncestor::Board,
             nvlinks: 0,
         };
     }
-    let meet = if numa(first, count) != numa(second, count) {
-        Meet::System
+    let meet = if numa_node(first, count) != numa_node(second, count) {
+        CommonAncestor::System
     } else if first / 2 != second / 2 {
-        Meet::Processor
-    } else if on_board(one.1) {
-        Meet::Switches
+        CommonAncestor::Processor
+    } else if has_nvlink_board(one.1) {
+        CommonAncestor::Switches
     } else {
-        Meet::HostBridge
+        CommonAncestor::HostBridge
     };
     let nvlinks = if one.1.key == other.1.key {
         nvlinks(one.1, first, second)
@@ -49,7 +49,7 @@ pub(super) fn link(one: (u32, &GpuModel), other: (u32, &GpuModel), count: u32) -
 }
 
 /// Whether the GPU model is part of a board with NVLinks.
-fn on_board(model: &GpuModel) -> bool {
+fn has_nvlink_board(model: &GpuModel) -> bool {
     ["-sxm", "gb200", "gb300"]
         .iter()
         .any(|word| model.key.contains(word))
@@ -61,7 +61,7 @@ fn nvlinks(model: &GpuModel, first: u32, second: u32) -> u32 {
     if model.key.contains("-nvl-") {
         return if first / 2 == second / 2 { 12 } else { 0 };
     }
-    if !on_board(model) {
+    if !has_nvlink_board(model) {
         return 0;
     }
     match model.architecture {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_gpu_of_the_cube_has_six_links_and_each_goes_both_ways() {
+    fn cube_mesh_has_six_symmetric_links_per_gpu() {
         for (index, row) in CUBE_MESH.iter().enumerate() {
             assert_eq!(row.iter().sum::<u32>(), 6);
             for (other, links) in row.iter().enumerate() {

@@ -4,8 +4,8 @@ use gpuc_schema::gpu::cuda::{self, CudaRelease};
 use gpuc_schema::gpu::placement::Placement;
 use gpuc_schema::gpu::{GpuArchitecture, GpuModel};
 
-use super::words::Group;
-use super::{error, links, slices};
+use super::description::Group;
+use super::{links, mig_devices, nvml_error};
 use crate::nvml::{
     Clique, Condition, DriverInfo, GpuInfo, Link, MigMode, NvmlError, NvmlErrorKind, RecoveryAction,
 };
@@ -17,21 +17,21 @@ const BUSES: [u32; 8] = [0x19, 0x3B, 0x4C, 0x5D, 0x9B, 0xBB, 0xCB, 0xDB];
 #[derive(Debug)]
 pub(super) struct Machine {
     pub(super) driver: DriverInfo,
-    pub(super) cards: Vec<Card>,
+    pub(super) gpus: Vec<FakeGpu>,
     /// The name of the machine, from which UUIDs are derived.
     name: String,
 }
 
 /// A GPU in a machine.
 #[derive(Debug)]
-pub(super) struct Card {
+pub(super) struct FakeGpu {
     pub(super) model: &'static GpuModel,
     pub(super) info: GpuInfo,
     pub(super) condition: Condition,
     /// Why it does not respond.
-    pub(super) trouble: Option<NvmlError>,
+    pub(super) error: Option<NvmlError>,
     /// Why it cannot be monitored.
-    pub(super) watch_trouble: Option<NvmlError>,
+    pub(super) watch_error: Option<NvmlError>,
     pub(super) double_bit_errors: u64,
     /// Number of samples taken.
     pub(super) samples: u64,
@@ -47,13 +47,13 @@ impl Machine {
         for group in groups {
             for _ in 0..group.count {
                 let index = u32::try_from(cards.len()).unwrap_or(u32::MAX);
-                cards.push(Card::new(group.model, index, name, group.mig.as_deref()));
+                cards.push(FakeGpu::new(group.model, index, name, group.mig.as_deref()));
             }
         }
         let models: Vec<_> = groups.iter().map(|group| group.model).collect();
         Self {
-            driver: driver(&models),
-            cards,
+            driver: newest_common_driver(&models),
+            gpus: cards,
             name: name.to_owned(),
         }
     }
@@ -64,21 +64,21 @@ impl Machine {
     }
 
     pub(super) fn count(&self) -> u32 {
-        u32::try_from(self.cards.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.gpus.len()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn card(&mut self, index: u32) -> Option<&mut Card> {
+    pub(super) fn gpu_mut(&mut self, index: u32) -> Option<&mut FakeGpu> {
         let index = usize::try_from(index).ok()?;
-        self.cards.get_mut(index)
+        self.gpus.get_mut(index)
     }
 
     /// Returns the GPU with this index, if it responds.
-    pub(super) fn answering(&mut self, index: u32) -> Result<&mut Card, NvmlError> {
-        let Some(card) = self.card(index) else {
+    pub(super) fn responding_gpu_mut(&mut self, index: u32) -> Result<&mut FakeGpu, NvmlError> {
+        let Some(card) = self.gpu_mut(index) else {
             let about = format!("GPU {index} does not exist");
-            return Err(error(NvmlErrorKind::Other, &about));
+            return Err(nvml_error(NvmlErrorKind::Other, &about));
         };
-        match &card.trouble {
+        match &card.error {
             Some(error) => Err(error.clone()),
             None => Ok(card),
         }
@@ -87,7 +87,7 @@ impl Machine {
     pub(super) fn link(&self, one: u32, other: u32) -> Link {
         let card = |index: u32| {
             let place = usize::try_from(index).ok()?;
-            Some((index, self.cards.get(place)?.model))
+            Some((index, self.gpus.get(place)?.model))
         };
         match (card(one), card(other)) {
             (Some(one), Some(other)) => links::link(one, other, self.count()),
@@ -97,17 +97,17 @@ impl Machine {
 
     /// Returns the GPUs that do not support subscriptions.
     pub(super) fn unwatched(&self) -> Vec<(u32, NvmlError)> {
-        self.cards
+        self.gpus
             .iter()
             .filter_map(|card| {
-                let trouble = card.trouble.as_ref().or(card.watch_trouble.as_ref())?;
+                let trouble = card.error.as_ref().or(card.watch_error.as_ref())?;
                 Some((card.info.index, trouble.clone()))
             })
             .collect()
     }
 }
 
-impl Card {
+impl FakeGpu {
     fn new(model: &'static GpuModel, index: u32, machine: &str, mig: Option<&[Placement]>) -> Self {
         let seed = format!("{machine} {} {index}", model.key);
         let version = model.compute_capability;
@@ -119,7 +119,7 @@ impl Card {
             model,
             info: GpuInfo {
                 index,
-                uuid: uuid("GPU", &seed),
+                uuid: derive_uuid("GPU", &seed),
                 minor: index,
                 name: driver_name(model),
                 pci_bus_id: format!("{:08X}:{bus:02X}:00.0", index / 8),
@@ -133,7 +133,7 @@ impl Card {
                 }),
                 slices: Vec::new(),
                 clique: in_rack.then(|| Clique {
-                    cluster: uuid("", "rack").trim_start_matches('-').to_owned(),
+                    cluster: derive_uuid("", "rack").trim_start_matches('-').to_owned(),
                     id: 1,
                 }),
             },
@@ -141,19 +141,19 @@ impl Card {
                 action: Some(RecoveryAction::Nothing),
                 remap_failed: false,
             },
-            trouble: None,
-            watch_trouble: None,
+            error: None,
+            watch_error: None,
             double_bit_errors: 0,
             samples: 0,
             energy: 0,
             seed,
         };
-        card.cut(mig);
+        card.partition(mig);
         card
     }
 
     /// Partitions the GPU, or disables MIG mode. A GPU without MIG support is not changed.
-    pub(super) fn cut(&mut self, layout: Option<&[Placement]>) {
+    pub(super) fn partition(&mut self, layout: Option<&[Placement]>) {
         let Some(mode) = &mut self.info.mig else {
             return;
         };
@@ -161,17 +161,18 @@ impl Card {
             enabled: layout.is_some(),
             pending: layout.is_some(),
         };
-        self.info.slices = slices::slices(self.model, layout.unwrap_or_default(), &self.seed);
+        self.info.slices =
+            mig_devices::mig_devices(self.model, layout.unwrap_or_default(), &self.seed);
     }
 }
 
 /// Returns the newest driver that supports all of the GPUs, with its CUDA version.
-fn driver(models: &[&GpuModel]) -> DriverInfo {
+fn newest_common_driver(models: &[&GpuModel]) -> DriverInfo {
     let drives = |release: &&CudaRelease| {
         models.iter().all(|model| {
             let last = model.max_driver_branch.unwrap_or(u16::MAX);
             (model.min_driver_branch..=last).contains(&release.driver.branch)
-                && cuda::drives(release.major, model.architecture)
+                && cuda::supports(release.major, model.architecture)
         })
     };
     let newest = cuda::RELEASES.first();
@@ -199,7 +200,7 @@ fn driver_name(model: &GpuModel) -> String {
 }
 
 /// Derives a UUID from a string deterministically (FNV-1a, twice).
-pub(super) fn uuid(kind: &str, seed: &str) -> String {
+pub(super) fn derive_uuid(kind: &str, seed: &str) -> String {
     let hash = |start: u64| {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         kind.bytes().chain(seed.bytes()).fold(start, step)

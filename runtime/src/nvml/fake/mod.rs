@@ -4,21 +4,21 @@
 //! [`Control`] changes it.
 
 mod control;
+mod description;
 mod links;
 mod machine;
+mod mig_devices;
 mod roots;
 mod samples;
-mod slices;
-mod words;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use control::Control;
-pub use words::UnknownMachine;
+pub use description::UnknownMachine;
 
-use self::machine::{Card, Machine};
+use self::machine::{FakeGpu, Machine};
 use super::{
     Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, Sample, Watch,
 };
@@ -32,19 +32,19 @@ pub struct Fake {
 /// The state shared by the driver, its subscriptions and its control.
 #[derive(Debug)]
 struct Shared {
-    world: Mutex<World>,
+    world: Mutex<FakeState>,
     /// Notified when an event is added to a queue.
-    happened: Condvar,
+    event_ready: Condvar,
 }
 
 /// The machine and its faults.
 #[derive(Debug)]
-struct World {
+struct FakeState {
     machine: Machine,
     /// Why every call fails: no library, no driver.
-    trouble: Option<NvmlError>,
+    error: Option<NvmlError>,
     /// Why subscriptions fail.
-    watch_trouble: Option<NvmlError>,
+    watch_error: Option<NvmlError>,
     /// Duration of each call.
     latency: Duration,
     /// Number of calls, by function name.
@@ -58,24 +58,24 @@ struct World {
 #[derive(Debug)]
 struct Queue {
     unwatched: Vec<(u32, NvmlError)>,
-    waiting: VecDeque<Result<NvmlEvent, NvmlError>>,
+    pending: VecDeque<Result<NvmlEvent, NvmlError>>,
 }
 
 impl Fake {
     /// Creates a machine: `h100x8`; `l4x4`; `a100-sxm4-40gbx2:mig=3g.20gb,1g.5gb*4`, which partitions each of the two;
     /// `h100x1:mig`, in MIG mode without MIG devices; `t4x1+l4x2`, two GPU models. Models are named as in gpuc's
     /// catalog, by key or alias; a profile with `+` is written with `.`, as in the names of resources.
-    pub fn machine(words: &str) -> Result<Self, UnknownMachine> {
-        Self::machine_called(words, "")
+    pub fn from_description(words: &str) -> Result<Self, UnknownMachine> {
+        Self::from_description_with_name(words, "")
     }
 
     /// Creates a machine with UUIDs derived from this name: two nodes of a cluster have different GPUs.
-    pub fn machine_called(words: &str, name: &str) -> Result<Self, UnknownMachine> {
-        let machine = Machine::new(&words::parse(words)?, name);
-        let world = World {
+    pub fn from_description_with_name(words: &str, name: &str) -> Result<Self, UnknownMachine> {
+        let machine = Machine::new(&description::parse(words)?, name);
+        let world = FakeState {
             machine,
-            trouble: None,
-            watch_trouble: None,
+            error: None,
+            watch_error: None,
             latency: Duration::ZERO,
             calls: BTreeMap::new(),
             queues: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Fake {
         };
         let shared = Shared {
             world: Mutex::new(world),
-            happened: Condvar::new(),
+            event_ready: Condvar::new(),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -96,21 +96,21 @@ impl Fake {
     }
 
     /// Counts a call, waits for its duration, and returns the response or the injected error.
-    fn ask<T>(
+    fn respond<T>(
         &self,
         question: &'static str,
         answer: impl FnOnce(&mut Machine) -> Result<T, NvmlError>,
     ) -> Result<T, NvmlError> {
         let latency = {
-            let mut world = self.shared.world();
+            let mut world = self.shared.lock_state();
             *world.calls.entry(question).or_default() += 1;
             world.latency
         };
         if !latency.is_zero() {
             std::thread::sleep(latency);
         }
-        let mut world = self.shared.world();
-        match &world.trouble {
+        let mut world = self.shared.lock_state();
+        match &world.error {
             Some(error) => Err(error.clone()),
             None => answer(&mut world.machine),
         }
@@ -119,50 +119,52 @@ impl Fake {
 
 impl Shared {
     /// Locks the state. It is consistent even after a panic of another thread, because no change has two steps.
-    fn world(&self) -> MutexGuard<'_, World> {
+    fn lock_state(&self) -> MutexGuard<'_, FakeState> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Nvml for Fake {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        self.ask("driver", |machine| Ok(machine.driver.clone()))
+        self.respond("driver", |machine| Ok(machine.driver.clone()))
     }
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
-        self.ask("gpu_count", |machine| Ok(machine.count()))
+        self.respond("gpu_count", |machine| Ok(machine.count()))
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {
-        self.ask("gpu", |machine| {
-            machine.answering(index).map(|card| card.info.clone())
+        self.respond("gpu", |machine| {
+            machine
+                .responding_gpu_mut(index)
+                .map(|card| card.info.clone())
         })
     }
 
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
-        self.ask("link", |machine| {
-            machine.answering(one)?;
-            machine.answering(other)?;
+        self.respond("link", |machine| {
+            machine.responding_gpu_mut(one)?;
+            machine.responding_gpu_mut(other)?;
             Ok(machine.link(one, other))
         })
     }
 
     fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
-        self.ask("condition", |machine| {
-            machine.answering(index).map(|card| card.condition)
+        self.respond("condition", |machine| {
+            machine.responding_gpu_mut(index).map(|card| card.condition)
         })
     }
 
     fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.ask("sample", |machine| {
-            machine.answering(index).map(Card::next_sample)
+        self.respond("sample", |machine| {
+            machine.responding_gpu_mut(index).map(FakeGpu::next_sample)
         })
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
-        self.ask("watch", |_| Ok(()))?;
-        let mut world = self.shared.world();
-        if let Some(error) = &world.watch_trouble {
+        self.respond("watch", |_| Ok(()))?;
+        let mut world = self.shared.lock_state();
+        if let Some(error) = &world.watch_error {
             return Err(error.clone());
         }
         let unwatched = world.machine.unwatched();
@@ -170,7 +172,7 @@ impl Nvml for Fake {
         world.next_queue += 1;
         let queue = Queue {
             unwatched: unwatched.clone(),
-            waiting: VecDeque::new(),
+            pending: VecDeque::new(),
         };
         world.queues.insert(id, queue);
         drop(world);
@@ -196,10 +198,10 @@ impl Watch for FakeWatch {
 
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
         let start = Instant::now();
-        let mut world = self.shared.world();
+        let mut world = self.shared.lock_state();
         loop {
             let queue = world.queues.get_mut(&self.id);
-            if let Some(next) = queue.and_then(|queue| queue.waiting.pop_front()) {
+            if let Some(next) = queue.and_then(|queue| queue.pending.pop_front()) {
                 return next.map(Some);
             }
             let Some(left) = timeout.checked_sub(start.elapsed()) else {
@@ -208,7 +210,7 @@ impl Watch for FakeWatch {
             if left.is_zero() {
                 return Ok(None);
             }
-            let woken = self.shared.happened.wait_timeout(world, left);
+            let woken = self.shared.event_ready.wait_timeout(world, left);
             world = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -216,13 +218,13 @@ impl Watch for FakeWatch {
 
 impl Drop for FakeWatch {
     fn drop(&mut self) {
-        self.shared.world().queues.remove(&self.id);
+        self.shared.lock_state().queues.remove(&self.id);
     }
 }
 
 /// Creates an error with the message of NVML.
-fn error(kind: NvmlErrorKind, about: &str) -> NvmlError {
-    let says = match kind {
+fn nvml_error(kind: NvmlErrorKind, about: &str) -> NvmlError {
+    let message = match kind {
         NvmlErrorKind::NoLibrary => "NVML Shared Library Not Found",
         NvmlErrorKind::Unsupported => "Not Supported On This Machine",
         NvmlErrorKind::NoDriver => "Driver Not Loaded",
@@ -234,7 +236,7 @@ fn error(kind: NvmlErrorKind, about: &str) -> NvmlError {
     };
     NvmlError {
         kind,
-        message: format!("{about}: {says}"),
+        message: format!("{about}: {message}"),
     }
 }
 

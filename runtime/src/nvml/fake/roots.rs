@@ -16,8 +16,8 @@ impl Fake {
             sys: folder.join("sys"),
             driver: folder.join("driver"),
         };
-        let world = self.shared.world();
-        let cards = &world.machine.cards;
+        let world = self.shared.lock_state();
+        let cards = &world.machine.gpus;
         for name in ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"] {
             write(&roots.dev.join(name), "")?;
         }
@@ -27,12 +27,12 @@ impl Fake {
             write(&roots.dev.join(format!("nvidia{}", info.minor)), "")?;
             let bus = info.pci_bus_id.to_lowercase();
             let device = format!("bus/pci/devices/{}", bus.get(4..).unwrap_or(&bus));
-            let numa = links::numa(info.index, world.machine.count());
+            let numa = links::numa_node(info.index, world.machine.count());
             let device = roots.sys.join(device);
             write(&device.join("numa_node"), &format!("{numa}\n"))?;
             // A 3D controller, like every data center GPU in the catalog.
             write(&device.join("class"), "0x030200\n")?;
-            minors.push_str(&capabilities(info.minor, card.model.mig.is_some()));
+            minors.push_str(&capability_files(info.minor, card.model.mig.is_some()));
         }
         write(&roots.proc.join("driver/nvidia-caps/mig-minors"), &minors)?;
         write(
@@ -46,7 +46,7 @@ impl Fake {
 
 /// Returns the capabilities of a GPU with the numbers of the driver: for every possible GPU instance, and every compute
 /// instance in it, whether or not it exists.
-fn capabilities(minor: u32, mig: bool) -> String {
+fn capability_files(minor: u32, mig: bool) -> String {
     const INSTANCES: u32 = 15;
     const COMPUTE_INSTANCES: u32 = 8;
     if !mig {

@@ -2,10 +2,10 @@
 
 use gpuc_schema::gpu::GpuArchitecture;
 
-use super::machine::Card;
+use super::machine::FakeGpu;
 use crate::nvml::Sample;
 
-impl Card {
+impl FakeGpu {
     /// Returns the next sample. The sequence is deterministic for a machine.
     pub(super) fn next_sample(&mut self) -> Sample {
         self.samples += 1;

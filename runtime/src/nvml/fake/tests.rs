@@ -1,11 +1,11 @@
 //! Tests of the fake driver.
 
 use super::*;
-use crate::nvml::{Meet, NvmlEventKind, RecoveryAction};
+use crate::nvml::{CommonAncestor, NvmlEventKind, RecoveryAction};
 use gpuc_schema::gpu::{MODELS, product};
 
 fn machine(words: &str) -> Fake {
-    Fake::machine(words).expect(words)
+    Fake::from_description(words).expect(words)
 }
 
 fn next(watch: &mut Box<dyn Watch>) -> Option<NvmlEvent> {
@@ -13,7 +13,7 @@ fn next(watch: &mut Box<dyn Watch>) -> Option<NvmlEvent> {
 }
 
 #[test]
-fn a_machine_has_the_cards_it_was_asked_for() {
+fn machine_has_the_described_gpus() {
     let fake = machine("h100x2+t4");
     assert_eq!(fake.gpu_count(), Ok(3));
     let h100 = fake.gpu(1).expect("it answers");
@@ -34,10 +34,10 @@ fn a_machine_has_the_cards_it_was_asked_for() {
 }
 
 #[test]
-fn the_names_of_all_cards_make_their_products() {
+fn driver_names_become_products() {
     for model in MODELS {
         let info = machine(model.key).gpu(0).expect(model.key);
-        assert_eq!(product::sanitise(&info.name), model.products[0]);
+        assert_eq!(product::from_driver_name(&info.name), model.products[0]);
     }
     for (key, name) in [
         ("a100-sxm4-40gb", "NVIDIA A100-SXM4-40GB"),
@@ -49,7 +49,7 @@ fn the_names_of_all_cards_make_their_products() {
 }
 
 #[test]
-fn the_driver_is_new_enough_and_old_enough() {
+fn driver_supports_all_gpus() {
     let driver = |words| machine(words).driver().expect("there is one");
     assert_eq!(driver("h100").cuda.0, 13);
     // CUDA 13 dropped Volta and Pascal.
@@ -60,7 +60,7 @@ fn the_driver_is_new_enough_and_old_enough() {
 #[test]
 fn two_machines_have_different_gpus() {
     let uuid = |name| {
-        let fake = Fake::machine_called("h100:mig=7g.80gb", name).expect("a machine");
+        let fake = Fake::from_description_with_name("h100:mig=7g.80gb", name).expect("a machine");
         let info = fake.gpu(0).expect("it answers");
         (info.uuid, info.slices[0].uuid.clone())
     };
@@ -71,7 +71,7 @@ fn two_machines_have_different_gpus() {
 
 /// Numbers of instances as in NVIDIA's MIG User Guide r580 for an A100.
 #[test]
-fn cards_are_cut_as_the_driver_cuts_them() {
+fn mig_devices_match_the_driver() {
     let fake = machine("a100-sxm4-40gb:mig=3g.20gb,2g.10gb,1g.5gb*2");
     let info = fake.gpu(0).expect("it answers");
     assert!(info.mig.is_some_and(|mode| mode.enabled));
@@ -101,23 +101,26 @@ fn cards_are_cut_as_the_driver_cuts_them() {
 }
 
 #[test]
-fn cards_are_joined_as_on_their_boards() {
+fn links_match_the_boards() {
     let h100 = machine("h100x8");
     assert_eq!(h100.link(0, 7).map(|link| link.nvlinks), Ok(18));
-    assert_eq!(h100.link(0, 7).map(|link| link.meet), Ok(Meet::System));
+    assert_eq!(
+        h100.link(0, 7).map(|link| link.meet),
+        Ok(CommonAncestor::System)
+    );
     let v100 = machine("v100-sxm2-16gbx8");
     assert_eq!(v100.link(0, 3).map(|link| link.nvlinks), Ok(2));
     assert_eq!(v100.link(0, 7).map(|link| link.nvlinks), Ok(0));
     let l4 = machine("l4x4");
     let meet = |one, other| l4.link(one, other).map(|link| (link.meet, link.nvlinks));
-    assert_eq!(meet(0, 1), Ok((Meet::HostBridge, 0)));
-    assert_eq!(meet(1, 2), Ok((Meet::System, 0)));
+    assert_eq!(meet(0, 1), Ok((CommonAncestor::HostBridge, 0)));
+    assert_eq!(meet(1, 2), Ok((CommonAncestor::System, 0)));
     let mixed = machine("h100x2+h200x2");
     assert_eq!(mixed.link(1, 2).map(|link| link.nvlinks), Ok(0));
 }
 
 #[test]
-fn a_lost_gpu_fails_alone_and_comes_back() {
+fn lost_gpu_does_not_affect_others() {
     let fake = machine("h100x2");
     fake.control().lose(1);
     let lost = fake.gpu(1).expect_err("it is lost");
@@ -134,16 +137,16 @@ fn a_lost_gpu_fails_alone_and_comes_back() {
 }
 
 #[test]
-fn events_are_heard_by_who_listens() {
+fn subscriptions_receive_their_events() {
     let fake = machine("h100x2:mig=1g.10gb*7");
     let control = fake.control();
-    control.xid(0, 79, None);
+    control.send_xid(0, 79, None);
     control.refuse_watch(1, Some(NvmlErrorKind::NotSupported));
     let mut deaf = fake.watch().expect("a subscription");
     control.refuse_watch(1, None);
     let mut watch = fake.watch().expect("a subscription");
     assert_eq!(next(&mut watch), None, "it was before anybody listened");
-    control.xid(1, 31, Some((7, 0)));
+    control.send_xid(1, 31, Some((7, 0)));
     let xid = NvmlEvent {
         gpu: Some(1),
         kind: NvmlEventKind::Xid {
@@ -160,19 +163,19 @@ fn events_are_heard_by_who_listens() {
     assert_eq!(next(&mut watch).map(|event| event.gpu), Some(None));
     assert!(watch.next(Duration::ZERO).is_err());
     assert_eq!(next(&mut watch), None, "it fails once");
-    assert_eq!(control.watches(), 2);
+    assert_eq!(control.subscription_count(), 2);
     drop((watch, deaf));
-    assert_eq!(control.watches(), 0);
+    assert_eq!(control.subscription_count(), 0);
 }
 
 #[test]
-fn a_listener_is_woken() {
+fn event_ends_a_wait() {
     let fake = machine("l4");
     let mut watch = fake.watch().expect("a subscription");
     let control = fake.control();
     let speaker = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
-        control.double_bit_error(0);
+        control.send_double_bit_error(0);
     });
     let start = Instant::now();
     let event = watch.next(Duration::from_secs(30)).expect("no error");
@@ -187,21 +190,23 @@ fn a_listener_is_woken() {
 }
 
 #[test]
-fn a_card_is_cut_while_it_runs() {
+fn gpu_is_partitioned_at_run_time() {
     let fake = machine("h100x2");
     let mut watch = fake.watch().expect("a subscription");
     let control = fake.control();
-    control.cut(1, "3g.40gb,1g.10gb").expect("it fits");
+    control.partition(1, "3g.40gb,1g.10gb").expect("it fits");
     assert_eq!(
         next(&mut watch).map(|event| event.kind),
         Some(NvmlEventKind::MigChanged)
     );
     let before = fake.gpu(1).expect("it answers").slices;
     assert_eq!(before.len(), 2);
-    let refused = control.cut(1, "7g.80gb*2").expect_err("it does not fit");
+    let refused = control
+        .partition(1, "7g.80gb*2")
+        .expect_err("it does not fit");
     assert!(refused.to_string().contains("7g.80gb x2"), "{refused}");
     assert_eq!(fake.gpu(1).expect("it answers").slices, before);
-    control.cut(1, "3g.40gb").expect("it fits");
+    control.partition(1, "3g.40gb").expect("it fits");
     assert_eq!(
         fake.gpu(1).expect("it answers").slices[0].uuid,
         before[0].uuid
@@ -212,7 +217,7 @@ fn a_card_is_cut_while_it_runs() {
 }
 
 #[test]
-fn the_driver_can_be_away() {
+fn driver_can_be_missing() {
     let fake = machine("h100x2");
     let control = fake.control();
     control.fail_all(Some(NvmlErrorKind::NoDriver));
@@ -228,19 +233,22 @@ fn the_driver_can_be_away() {
 }
 
 #[test]
-fn questions_are_counted_and_take_their_time() {
+fn calls_are_counted_and_delayed() {
     let fake = machine("h100x2");
     let control = fake.control();
     let _ = (fake.gpu(0), fake.gpu(1), fake.gpu_count());
-    assert_eq!((control.calls_of("gpu"), control.calls()), (2, 3));
-    control.latency(Duration::from_millis(5));
+    assert_eq!(
+        (control.call_count_for("gpu"), control.call_count()),
+        (2, 3)
+    );
+    control.set_latency(Duration::from_millis(5));
     let start = Instant::now();
     let _ = fake.gpu(0);
     assert!(start.elapsed() >= Duration::from_millis(5));
 }
 
 #[test]
-fn conditions_are_what_was_said() {
+fn conditions_are_as_set() {
     let fake = machine("h100x1");
     let mut watch = fake.watch().expect("a subscription");
     let well = fake.condition(0).expect("it answers");
@@ -248,8 +256,9 @@ fn conditions_are_what_was_said() {
         (well.action, well.remap_failed),
         (Some(RecoveryAction::Nothing), false)
     );
-    fake.control().want(0, Some(RecoveryAction::ResetGpu));
-    fake.control().remap_failed(0, true);
+    fake.control()
+        .request_recovery(0, Some(RecoveryAction::ResetGpu));
+    fake.control().set_remap_failed(0, true);
     let ill = fake.condition(0).expect("it answers");
     assert_eq!(
         (ill.action, ill.remap_failed),
@@ -266,7 +275,7 @@ fn conditions_are_what_was_said() {
 }
 
 #[test]
-fn samples_are_numbers_that_a_card_could_show() {
+fn samples_are_plausible() {
     let fake = machine("h100:mig=1g.10gb*7+l4");
     let mut energy = 0;
     for _ in 0..50 {

@@ -7,7 +7,7 @@ use crate::nvml::{NvmlError, NvmlErrorKind};
 
 /// The meaning of NVML's codes (nvml.h 13, `nvmlReturn_t`), with NVML's names, which people search for.
 #[rustfmt::skip]
-const WORDS: &[(u32, &str, &str)] = &[
+const ERROR_CODES: &[(u32, &str, &str)] = &[
     (nvml::nvmlReturn_enum_NVML_ERROR_UNINITIALIZED, "UNINITIALIZED", "the NVML library is not initialized"),
     (nvml::nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT, "INVALID_ARGUMENT", "an argument is invalid"),
     (nvml::nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED, "NOT_SUPPORTED", "the GPU does not support this"),
@@ -58,15 +58,15 @@ const WORDS: &[(u32, &str, &str)] = &[
 const OLDER_DRIVER: u32 = nvml::nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 
 /// Creates the error of a call: the call, and the message of NVML.
-pub(super) fn trouble(what: &str, refusal: &Refusal) -> NvmlError {
+pub(super) fn call_error(what: &str, refusal: &Refusal) -> NvmlError {
     NvmlError {
-        kind: kind_of(refusal),
-        message: format!("{what}: {}", words(refusal)),
+        kind: error_kind(refusal),
+        message: format!("{what}: {}", describe_error(refusal)),
     }
 }
 
 /// Describes an NVML error: `the GPU is in use (NVML_ERROR_IN_USE)`.
-fn words(refusal: &Refusal) -> String {
+fn describe_error(refusal: &Refusal) -> String {
     let code = match refusal {
         // These name the library or function themselves.
         Refusal::LibloadingError(error) => return error.to_string(),
@@ -74,11 +74,13 @@ fn words(refusal: &Refusal) -> String {
             return format!("this driver version does not support the call ({symbol})");
         }
         Refusal::UnexpectedVariant(code) => Some(*code),
-        known => WORDS.iter().map(|(code, ..)| *code).find(|code| {
+        known => ERROR_CODES.iter().map(|(code, ..)| *code).find(|code| {
             std::mem::discriminant(&Refusal::from(*code)) == std::mem::discriminant(known)
         }),
     };
-    let row = WORDS.iter().find(|(number, ..)| Some(*number) == code);
+    let row = ERROR_CODES
+        .iter()
+        .find(|(number, ..)| Some(*number) == code);
     match (row, code) {
         (Some((_, name, meaning)), _) => format!("{meaning} (NVML_ERROR_{name})"),
         (None, Some(code)) => format!("the driver returned the unknown code {code}"),
@@ -87,7 +89,7 @@ fn words(refusal: &Refusal) -> String {
 }
 
 /// Returns the kind of an NVML error.
-pub(super) fn kind_of(refusal: &Refusal) -> NvmlErrorKind {
+pub(super) fn error_kind(refusal: &Refusal) -> NvmlErrorKind {
     match refusal {
         Refusal::LibloadingError(_) | Refusal::LibraryNotFound => NvmlErrorKind::NoLibrary,
         Refusal::DriverNotLoaded | Refusal::Uninitialized => NvmlErrorKind::NoDriver,
@@ -103,10 +105,10 @@ pub(super) fn kind_of(refusal: &Refusal) -> NvmlErrorKind {
 }
 
 /// Converts `not supported` errors to `None`.
-pub(super) fn where_supported<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+pub(super) fn none_if_unsupported<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(refusal) if kind_of(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
+        Err(refusal) if error_kind(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
         Err(refusal) => Err(refusal),
     }
 }
@@ -117,10 +119,10 @@ mod tests {
 
     /// The numbers of nvml.h 13.
     #[test]
-    fn every_code_has_words_of_its_own() {
+    fn error_codes_have_unique_descriptions() {
         let mut seen = std::collections::BTreeSet::new();
         for code in (1..=30).chain([999]) {
-            let text = words(&Refusal::from(code));
+            let text = describe_error(&Refusal::from(code));
             assert!(text.contains(" (NVML_ERROR_"), "{code}: {text}");
             assert!(seen.insert(text), "{code}");
         }
@@ -134,7 +136,7 @@ mod tests {
             (27, "the GPU is not ready yet (NVML_ERROR_NOT_READY)"),
             (31, "the driver returned the unknown code 31"),
         ] {
-            assert_eq!(words(&Refusal::from(code)), text);
+            assert_eq!(describe_error(&Refusal::from(code)), text);
         }
     }
 }

@@ -13,12 +13,12 @@ use nvml_wrapper_sys::bindings::{
     nvmlEventTypeSingleBitEccError as SINGLE_BIT_ECC, nvmlEventTypeXidCriticalError as XID,
 };
 
-use super::error::trouble;
+use super::error::call_error;
 use super::raw::{self, EventSet, RawEvent};
 use crate::nvml::{NvmlError, NvmlEvent, NvmlEventKind, Watch};
 
 /// The event types to subscribe to, if a GPU supports them.
-const TYPES: u64 =
+const EVENT_TYPES: u64 =
     (XID | SINGLE_BIT_ECC | DOUBLE_BIT_ECC | MIG_CHANGED | UNAVAILABLE | RECOVERY_ACTION) as u64;
 
 /// A subscription.
@@ -31,7 +31,7 @@ pub(super) struct Subscription {
 
 impl Subscription {
     pub(super) fn new(nvml: &Arc<Nvml>) -> Result<Self, NvmlError> {
-        let refused = |refusal: Refusal| trouble("watching the GPUs", &refusal);
+        let refused = |refusal: Refusal| call_error("watching the GPUs", &refusal);
         let count = nvml.device_count().map_err(refused)?;
         let mut subscription = Self {
             set: EventSet::new(Arc::clone(nvml)).map_err(refused)?,
@@ -40,7 +40,7 @@ impl Subscription {
         };
         for index in 0..count {
             if let Err(refusal) = subscription.register(nvml, index) {
-                let error = trouble(&format!("watching GPU {index}"), &refusal);
+                let error = call_error(&format!("watching GPU {index}"), &refusal);
                 subscription.unwatched.push((index, error));
             }
         }
@@ -51,7 +51,7 @@ impl Subscription {
         let device = nvml.device_by_index(index)?;
         // Recorded before the registration: events of other GPUs may refer to it.
         self.gpus.insert(raw::identity(&device), index);
-        let types = EventSet::supported(&device)? & TYPES;
+        let types = EventSet::supported_events(&device)? & EVENT_TYPES;
         // Without any supported event type, monitoring is useless.
         if types & u64::from(XID) == 0 {
             return Err(Refusal::NotSupported);
@@ -88,7 +88,7 @@ impl Watch for Subscription {
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
         let milliseconds = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         let event = self.set.wait(milliseconds);
-        let event = event.map_err(|refusal| trouble("waiting for events", &refusal))?;
+        let event = event.map_err(|refusal| call_error("waiting for events", &refusal))?;
         Ok(event.and_then(|event| self.translate(&event)))
     }
 }

@@ -3,8 +3,8 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError as Refusal;
 
-use super::error::where_supported;
-use super::{raw, slices};
+use super::error::none_if_unsupported;
+use super::{mig_devices, raw};
 use crate::nvml::{Clique, GpuInfo, MigMode};
 
 /// Reads the properties of a GPU. Any error fails the call, except for properties that a GPU model or driver may lack.
@@ -12,10 +12,10 @@ pub(super) fn read(device: &Device<'_>, index: u32) -> Result<GpuInfo, Refusal> 
     let pci = device.pci_info()?;
     let capability = device.cuda_compute_capability()?;
     let part = |number: i32| u32::try_from(number).unwrap_or_default();
-    let memory_bytes = where_supported(device.memory_info())?.map(|memory| memory.total);
+    let memory_bytes = none_if_unsupported(device.memory_info())?.map(|memory| memory.total);
     let mig = mig_mode(device)?;
     let slices = match mig {
-        Some(mode) if mode.enabled => slices::read(device, memory_bytes)?,
+        Some(mode) if mode.enabled => mig_devices::read_all(device, memory_bytes)?,
         _ => Vec::new(),
     };
     Ok(GpuInfo {
@@ -36,7 +36,7 @@ pub(super) fn read(device: &Device<'_>, index: u32) -> Result<GpuInfo, Refusal> 
 
 /// Returns a GPU's MIG mode, if it supports MIG.
 pub(super) fn mig_mode(device: &Device<'_>) -> Result<Option<MigMode>, Refusal> {
-    let mode = where_supported(device.mig_mode())?;
+    let mode = none_if_unsupported(device.mig_mode())?;
     Ok(mode.map(|mode| MigMode {
         enabled: mode.current != 0,
         pending: mode.pending != 0,

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError as Refusal;
 
-use super::error::{kind_of, trouble};
+use super::error::{call_error, error_kind};
 use crate::nvml::{NvmlError, NvmlErrorKind};
 
 /// The library's file name.
-const NAME: &str = "libnvidia-ml.so.1";
+const LIBRARY_NAME: &str = "libnvidia-ml.so.1";
 
 /// Library directories of distributions and driver containers, relative to the driver root. GKE's installer uses
 /// `lib64` of its own directory.
@@ -24,42 +24,42 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// Files that exist only in Windows Subsystem for Linux, relative to the root.
-const WSL: &[&str] = &["dev/dxg", "usr/lib/wsl/lib/libdxcore.so"];
+const WSL_FILES: &[&str] = &["dev/dxg", "usr/lib/wsl/lib/libdxcore.so"];
 
 /// A file that exists only on NVIDIA's Tegra boards, and the file with a board's family, relative to the root.
-const TEGRA: &str = "etc/nv_tegra_release";
-const FAMILY: &str = "sys/devices/soc0/family";
+const TEGRA_RELEASE_FILE: &str = "etc/nv_tegra_release";
+const TEGRA_FAMILY_FILE: &str = "sys/devices/soc0/family";
 
 /// Loads and initialises the library, once. If there is one below the driver root, no other is tried: another
 /// one belongs to another driver.
 pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError> {
-    if let Some(machine) = unsupported(driver_root, system) {
-        return Err(unsupported_machine(machine));
+    if let Some(machine) = unsupported_platform(driver_root, system) {
+        return Err(unsupported_error(machine));
     }
-    let found = below(driver_root);
+    let found = find_below_root(driver_root);
     let path = found
         .clone()
-        .map_or_else(|| OsString::from(NAME), OsString::from);
-    let loaded = load(&path).map_err(|refusal| match (found, kind_of(&refusal)) {
+        .map_or_else(|| OsString::from(LIBRARY_NAME), OsString::from);
+    let loaded = load(&path).map_err(|refusal| match (found, error_kind(&refusal)) {
         (None, NvmlErrorKind::NoLibrary) => NvmlError {
             kind: NvmlErrorKind::NoLibrary,
             message: format!(
-                "{NAME} not found below {} or in the system's library path: check that the driver is installed there",
+                "{LIBRARY_NAME} not found below {} or in the system's library path: check that the driver is installed there",
                 driver_root.display()
             ),
         },
         (found, _) => {
-            let path = found.unwrap_or_else(|| PathBuf::from(NAME));
-            trouble(&path.display().to_string(), &refusal)
+            let path = found.unwrap_or_else(|| PathBuf::from(LIBRARY_NAME));
+            call_error(&path.display().to_string(), &refusal)
         }
     })?;
     if is_tegra(&loaded) {
-        return Err(unsupported_machine("a Tegra board"));
+        return Err(unsupported_error("a Tegra board"));
     }
     Ok(loaded)
 }
 
-fn unsupported_machine(machine: &str) -> NvmlError {
+fn unsupported_error(machine: &str) -> NvmlError {
     NvmlError {
         kind: NvmlErrorKind::Unsupported,
         message: format!("{machine} is not supported by gpuc: use NVIDIA's device plugin there"),
@@ -71,10 +71,10 @@ fn load(path: &OsStr) -> Result<Nvml, Refusal> {
 }
 
 /// Returns the library below the driver root.
-fn below(driver_root: &Path) -> Option<PathBuf> {
+fn find_below_root(driver_root: &Path) -> Option<PathBuf> {
     let mut paths = FOLDERS
         .iter()
-        .map(|folder| driver_root.join(folder).join(NAME));
+        .map(|folder| driver_root.join(folder).join(LIBRARY_NAME));
     paths.find(|path| path.exists())
 }
 
@@ -86,14 +86,14 @@ fn is_tegra(nvml: &Nvml) -> bool {
 }
 
 /// Returns the platform, if it has GPUs but no NVML to manage them.
-fn unsupported(driver_root: &Path, system: &Path) -> Option<&'static str> {
+fn unsupported_platform(driver_root: &Path, system: &Path) -> Option<&'static str> {
     let has = |file: &&str| system.join(file).exists() || driver_root.join(file).exists();
-    if WSL.iter().any(has) {
+    if WSL_FILES.iter().any(has) {
         return Some("Windows Subsystem for Linux (WSL)");
     }
-    let family = std::fs::read_to_string(system.join(FAMILY)).unwrap_or_default();
-    let tegra = has(&TEGRA) || family.to_lowercase().contains("tegra");
-    (tegra && below(driver_root).is_none()).then_some("a Tegra board")
+    let family = std::fs::read_to_string(system.join(TEGRA_FAMILY_FILE)).unwrap_or_default();
+    let tegra = has(&TEGRA_RELEASE_FILE) || family.to_lowercase().contains("tegra");
+    (tegra && find_below_root(driver_root).is_none()).then_some("a Tegra board")
 }
 
 #[cfg(test)]
@@ -110,38 +110,38 @@ mod tests {
         root
     }
 
-    fn refused(files: &[(&str, &str)]) -> NvmlError {
+    fn open_error(files: &[(&str, &str)]) -> NvmlError {
         let root = root(files);
         open(root.path(), root.path()).expect_err("there is no driver")
     }
 
     #[test]
-    fn machines_of_another_kind_are_named() {
+    fn unsupported_platforms_are_named() {
         for (file, text, word) in [
             ("dev/dxg", "", "WSL"),
             ("usr/lib/wsl/lib/libdxcore.so", "", "WSL"),
             ("etc/nv_tegra_release", "# R36", "Tegra"),
             ("sys/devices/soc0/family", "Tegra\n", "Tegra"),
         ] {
-            let error = refused(&[(file, text)]);
+            let error = open_error(&[(file, text)]);
             assert_eq!(error.kind, NvmlErrorKind::Unsupported, "{error}");
             assert!(error.message.contains(word), "{error}");
         }
     }
 
     #[test]
-    fn a_board_of_another_family_is_no_tegra() {
-        let error = refused(&[("sys/devices/soc0/family", "jep106:0036\n")]);
+    fn other_soc_family_is_not_tegra() {
+        let error = open_error(&[("sys/devices/soc0/family", "jep106:0036\n")]);
         assert_eq!(error.kind, NvmlErrorKind::NoLibrary, "{error}");
-        assert!(error.message.contains(NAME), "{error}");
+        assert!(error.message.contains(LIBRARY_NAME), "{error}");
     }
 
     #[test]
-    fn every_folder_is_looked_into() {
+    fn library_is_found_in_every_folder() {
         for folder in FOLDERS {
-            let file = format!("{folder}/{NAME}");
+            let file = format!("{folder}/{LIBRARY_NAME}");
             // No library, so that loading it fails and names it.
-            let error = refused(&[(&file, "no library")]);
+            let error = open_error(&[(&file, "no library")]);
             assert_eq!(error.kind, NvmlErrorKind::NoLibrary, "{error}");
             assert!(error.message.contains(&file), "{error}");
         }

@@ -11,25 +11,25 @@ use nvml_wrapper_sys::bindings::{
     nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_SWITCH as SWITCH,
 };
 
-use super::error::{kind_of, trouble};
+use super::error::{call_error, error_kind};
 use super::{Real, raw};
-use crate::nvml::{Link, Meet, NvmlError, NvmlErrorKind};
+use crate::nvml::{CommonAncestor, Link, NvmlError, NvmlErrorKind};
 
 /// The remote ends of the NVLinks of GPUs, by the GPU's index.
-pub(super) type Ends = BTreeMap<u32, GpuEnds>;
+pub(super) type LinkEnds = BTreeMap<u32, GpuEnds>;
 
 /// The PCI address of a GPU, and the remote ends of its active NVLinks.
 #[derive(Clone)]
 pub(super) struct GpuEnds {
-    place: Place,
+    place: PciAddress,
     /// The PCI addresses of other GPUs, one per link.
-    gpus: Vec<Place>,
+    gpus: Vec<PciAddress>,
     /// Number of links to switches.
     switches: u32,
 }
 
 /// Domain, bus and device.
-type Place = (u32, u32, u32);
+type PciAddress = (u32, u32, u32);
 
 impl Real {
     /// Discards the cached links of a GPU.
@@ -41,17 +41,17 @@ impl Real {
     }
 
     pub(super) fn read_link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
-        let (from, to) = (self.ends_of(one)?, self.ends_of(other)?);
-        let refused = |refusal: Refusal| trouble(&format!("GPUs {one} and {other}"), &refusal);
+        let (from, to) = (self.gpu_ends(one)?, self.gpu_ends(other)?);
+        let refused = |refusal: Refusal| call_error(&format!("GPUs {one} and {other}"), &refusal);
         let first = self.nvml.device_by_index(one).map_err(refused)?;
         let second = self.nvml.device_by_index(other).map_err(refused)?;
         let meet = match self.nvml.topology_common_ancestor(&first, &second) {
-            Ok(level) => meet(level),
-            Err(refusal) if kind_of(&refusal) == NvmlErrorKind::GpuLost => {
+            Ok(level) => common_ancestor(level),
+            Err(refusal) if error_kind(&refusal) == NvmlErrorKind::GpuLost => {
                 return Err(refused(refusal));
             }
             // Without the PCI topology, as in some virtual machines, the NVLinks are still useful.
-            Err(_) => Meet::System,
+            Err(_) => CommonAncestor::System,
         };
         Ok(Link {
             meet,
@@ -59,13 +59,13 @@ impl Real {
         })
     }
 
-    fn ends_of(&self, index: u32) -> Result<GpuEnds, NvmlError> {
-        let known = || self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ends) = known().get(&index) {
+    fn gpu_ends(&self, index: u32) -> Result<GpuEnds, NvmlError> {
+        let cached = || self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ends) = cached().get(&index) {
             return Ok(ends.clone());
         }
         let ends = self.ask(index, read)?;
-        known().insert(index, ends.clone());
+        cached().insert(index, ends.clone());
         Ok(ends)
     }
 }
@@ -87,7 +87,7 @@ fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
             Err(_) => break,
         }
         // Old drivers report only the address of the remote end, not its type.
-        match raw::far_end(device, link) {
+        match raw::remote_device_type(device, link) {
             Ok(SWITCH) => ends.switches += 1,
             Ok(GPU) | Err(_) => {
                 if let Ok(far) = nvlink.remote_pci_info() {
@@ -112,13 +112,13 @@ fn nvlinks(one: &GpuEnds, other: &GpuEnds) -> u32 {
     direct + one.switches.min(other.switches)
 }
 
-fn meet(level: TopologyLevel) -> Meet {
+fn common_ancestor(level: TopologyLevel) -> CommonAncestor {
     match level {
-        TopologyLevel::Internal => Meet::Board,
-        TopologyLevel::Single => Meet::Switch,
-        TopologyLevel::Multiple => Meet::Switches,
-        TopologyLevel::HostBridge => Meet::HostBridge,
-        TopologyLevel::Node => Meet::Processor,
-        TopologyLevel::System => Meet::System,
+        TopologyLevel::Internal => CommonAncestor::Board,
+        TopologyLevel::Single => CommonAncestor::Switch,
+        TopologyLevel::Multiple => CommonAncestor::Switches,
+        TopologyLevel::HostBridge => CommonAncestor::HostBridge,
+        TopologyLevel::Node => CommonAncestor::Processor,
+        TopologyLevel::System => CommonAncestor::System,
     }
 }

@@ -6,9 +6,9 @@ use nvml_wrapper_sys::bindings::{
     NVML_COMPUTE_INSTANCE_PROFILE_COUNT, NVML_GPU_INSTANCE_PROFILE_COUNT,
 };
 
-use super::error::{kind_of, where_supported};
-use super::raw_mig::{self, Instance};
-use super::slices::{profile_in, profile_name};
+use super::error::{error_kind, none_if_unsupported};
+use super::mig_devices::{parse_profile, profile_name};
+use super::raw_mig::{self, GpuInstanceHandle};
 use super::{Real, gpu};
 use crate::nvml::{
     ComputeInstance, GpuInstance, MigControl, MigMode, MigProfile, NvmlError, NvmlErrorKind,
@@ -30,7 +30,9 @@ impl MigControl for Real {
         self.ask(gpu, |device| {
             let mut found = Vec::new();
             for profile in profiles(device)? {
-                for instance in Instance::of_profile(device, profile.id, profile.most)? {
+                for instance in
+                    GpuInstanceHandle::list_for_profile(device, profile.id, profile.max_instances)?
+                {
                     let info = instance.info()?;
                     found.push(GpuInstance {
                         id: info.id,
@@ -64,14 +66,14 @@ impl MigControl for Real {
             });
         };
         self.ask(gpu, |device| {
-            let instance = Instance::create(device, found.id, place)?;
+            let instance = GpuInstanceHandle::create(device, found.id, place)?;
             Ok(instance.info()?.id)
         })
     }
 
     fn create_compute_instance(&self, gpu: u32, gi: u32, slices: u32) -> Result<u32, NvmlError> {
         self.ask(gpu, |device| {
-            let instance = Instance::by_id(device, gi)?;
+            let instance = GpuInstanceHandle::find(device, gi)?;
             let profiles = compute_profiles(&instance)?;
             let fitting = profiles.iter().find(|profile| profile.slices == slices);
             let profile = fitting.ok_or(Refusal::NotSupported)?;
@@ -81,13 +83,13 @@ impl MigControl for Real {
 
     fn destroy_compute_instance(&self, gpu: u32, gi: u32, ci: u32) -> Result<(), NvmlError> {
         self.ask(gpu, |device| {
-            let instance = Instance::by_id(device, gi)?;
-            instance.compute_by_id(ci)?.destroy()
+            let instance = GpuInstanceHandle::find(device, gi)?;
+            instance.compute_instance(ci)?.destroy()
         })
     }
 
     fn destroy_gpu_instance(&self, gpu: u32, gi: u32) -> Result<(), NvmlError> {
-        self.ask(gpu, |device| Instance::by_id(device, gi)?.destroy())
+        self.ask(gpu, |device| GpuInstanceHandle::find(device, gi)?.destroy())
     }
 
     fn process_count(&self, gpu: u32) -> Result<u32, NvmlError> {
@@ -100,7 +102,7 @@ impl MigControl for Real {
                 through_mps,
             ];
             counts.into_iter().try_fold(0_u32, |sum, count| {
-                Ok(where_supported(count)?.map_or(sum, |count| count.saturating_add(sum)))
+                Ok(none_if_unsupported(count)?.map_or(sum, |count| count.saturating_add(sum)))
             })
         })
     }
@@ -108,20 +110,27 @@ impl MigControl for Real {
 
 /// Returns the profiles of a GPU.
 fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
-    let whole = where_supported(device.memory_info())?.map(|memory| memory.total);
+    let memory_bytes = none_if_unsupported(device.memory_info())?.map(|memory| memory.total);
     let mut found: Vec<MigProfile> = Vec::new();
     for index in 0..NVML_GPU_INSTANCE_PROFILE_COUNT {
-        let Some(profile) = offered(raw_mig::profile(device, index))? else {
+        let Some(profile) = none_if_not_offered(raw_mig::profile(device, index))? else {
             continue;
         };
-        let name = profile.name.as_deref().and_then(profile_in);
-        let computed = || profile_name(profile.slices, profile.slices, profile.memory_mib, whole);
+        let name = profile.name.as_deref().and_then(parse_profile);
+        let computed = || {
+            profile_name(
+                profile.slices,
+                profile.slices,
+                profile.memory_mib,
+                memory_bytes,
+            )
+        };
         found.push(MigProfile {
             name: name.unwrap_or_else(computed),
             id: profile.id,
             slices: profile.slices,
             memory_mib: profile.memory_mib,
-            most: profile.most,
+            max_instances: profile.max_instances,
         });
     }
     Ok(found)
@@ -134,20 +143,20 @@ struct ComputeProfile {
     most: u32,
 }
 
-fn compute_profiles(instance: &Instance<'_>) -> Result<Vec<ComputeProfile>, Refusal> {
+fn compute_profiles(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeProfile>, Refusal> {
     let mut found = Vec::new();
     for index in 0..NVML_COMPUTE_INSTANCE_PROFILE_COUNT {
-        if let Some((id, slices, most)) = offered(instance.compute_profile(index))? {
+        if let Some((id, slices, most)) = none_if_not_offered(instance.compute_profile(index))? {
             found.push(ComputeProfile { id, slices, most });
         }
     }
     Ok(found)
 }
 
-fn compute_instances(instance: &Instance<'_>) -> Result<Vec<ComputeInstance>, Refusal> {
+fn compute_instances(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeInstance>, Refusal> {
     let mut found = Vec::new();
     for profile in compute_profiles(instance)? {
-        for compute in instance.compute_of_profile(profile.id, profile.most)? {
+        for compute in instance.compute_instances_for_profile(profile.id, profile.most)? {
             found.push(ComputeInstance {
                 id: compute.id()?,
                 slices: profile.slices,
@@ -159,10 +168,10 @@ fn compute_instances(instance: &Instance<'_>) -> Result<Vec<ComputeInstance>, Re
 }
 
 /// Returns the profile, or `None` if the GPU model does not have the one with this index.
-fn offered<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+fn none_if_not_offered<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Err(Refusal::InvalidArg | Refusal::NotFound) => Ok(None),
-        Err(refusal) if kind_of(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
+        Err(refusal) if error_kind(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
         other => other.map(Some),
     }
 }

@@ -8,10 +8,10 @@ mod gpu;
 mod library;
 mod links;
 mod mig;
+mod mig_devices;
 mod raw;
 mod raw_mig;
 mod sample;
-mod slices;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 use nvml_wrapper::error::NvmlError as Refusal;
 use nvml_wrapper::{Device, cuda_driver_version_major, cuda_driver_version_minor};
 
-use self::error::trouble;
-use self::links::Ends;
+use self::error::call_error;
+use self::links::LinkEnds;
 use super::{Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, Sample, Watch};
 
 /// The driver of this node.
@@ -28,7 +28,7 @@ pub struct Real {
     nvml: Arc<nvml_wrapper::Nvml>,
     /// Cache of each GPU's NVLinks, read with the GPU: every pair of GPUs is queried, and each query would
     /// otherwise take a hundred calls.
-    ends: Mutex<Ends>,
+    ends: Mutex<LinkEnds>,
 }
 
 impl Real {
@@ -51,13 +51,13 @@ impl Real {
             .nvml
             .device_by_index(index)
             .and_then(|device| question(&device));
-        answer.map_err(|refusal| trouble(&format!("GPU {index}"), &refusal))
+        answer.map_err(|refusal| call_error(&format!("GPU {index}"), &refusal))
     }
 }
 
 impl Nvml for Real {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        let say = |refusal: Refusal| trouble("driver version", &refusal);
+        let say = |refusal: Refusal| call_error("driver version", &refusal);
         let cuda = self.nvml.sys_cuda_driver_version().map_err(say)?;
         let part = |number: i32| u32::try_from(number).unwrap_or_default();
         Ok(DriverInfo {
@@ -71,7 +71,7 @@ impl Nvml for Real {
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
         let count = self.nvml.device_count();
-        count.map_err(|refusal| trouble("GPU count", &refusal))
+        count.map_err(|refusal| call_error("GPU count", &refusal))
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {

@@ -19,7 +19,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlGpuFabricInfo_v3_t, nvmlReturn_enum_NVML_ERROR_TIMEOUT,
 };
 
-type Answer<T> = Result<T, Refusal>;
+type NvmlResult<T> = Result<T, Refusal>;
 
 /// Returns the version field of an NVML structure: its size, and the version in the highest byte.
 pub(super) fn versioned<T>(version: u32) -> u32 {
@@ -28,7 +28,7 @@ pub(super) fn versioned<T>(version: u32) -> u32 {
 }
 
 /// Converts an NVML string, which ends with a zero or fills its buffer.
-pub(super) fn text(bytes: &[c_char]) -> String {
+pub(super) fn c_string(bytes: &[c_char]) -> String {
     let bytes: Vec<u8> = bytes
         .iter()
         .map(|byte| byte.to_ne_bytes()[0])
@@ -44,7 +44,7 @@ pub(super) fn identity(device: &Device<'_>) -> usize {
 }
 
 /// Returns the ID of the GPU instance of a MIG device.
-pub(super) fn gpu_instance_of(device: &Device<'_>) -> Answer<u32> {
+pub(super) fn gpu_instance_id(device: &Device<'_>) -> NvmlResult<u32> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
     let mut id = 0;
     // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
@@ -53,7 +53,7 @@ pub(super) fn gpu_instance_of(device: &Device<'_>) -> Answer<u32> {
 }
 
 /// Returns the ID of the compute instance of a MIG device.
-pub(super) fn compute_instance_of(device: &Device<'_>) -> Answer<u32> {
+pub(super) fn compute_instance_id(device: &Device<'_>) -> NvmlResult<u32> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetComputeInstanceId.as_ref())?;
     let mut id = 0;
     // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
@@ -70,7 +70,7 @@ pub(super) struct RemappedRows {
 }
 
 /// Returns the remapped memory rows.
-pub(super) fn remapped_rows(device: &Device<'_>) -> Answer<RemappedRows> {
+pub(super) fn remapped_rows(device: &Device<'_>) -> NvmlResult<RemappedRows> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref())?;
     let (mut correctable, mut uncorrectable, mut pending, mut failed) = (0, 0, 0, 0);
     // SAFETY: the handle is valid while `device` borrows the library, and the variables outlive the call.
@@ -91,7 +91,7 @@ pub(super) fn remapped_rows(device: &Device<'_>) -> Answer<RemappedRows> {
 }
 
 /// Returns the NVLink fabric of a GPU: the cluster's UUID in bytes, and the clique. `None` until it has joined one.
-pub(super) fn fabric(device: &Device<'_>) -> Answer<Option<([u8; 16], u32)>> {
+pub(super) fn fabric(device: &Device<'_>) -> NvmlResult<Option<([u8; 16], u32)>> {
     let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuFabricInfoV.as_ref())?;
     // The second version is requested, which more drivers support; it is a prefix of the third.
     let mut info = nvmlGpuFabricInfo_v3_t {
@@ -110,7 +110,7 @@ pub(super) fn fabric(device: &Device<'_>) -> Answer<Option<([u8; 16], u32)>> {
 }
 
 /// Returns the type of device at the remote end of an NVLink, by nvml.h's `nvmlIntNvLinkDeviceType_t`.
-pub(super) fn far_end(device: &Device<'_>, link: u32) -> Answer<u32> {
+pub(super) fn remote_device_type(device: &Device<'_>, link: u32) -> NvmlResult<u32> {
     let lib = device.nvml().lib();
     let ask = nvml_sym(lib.nvmlDeviceGetNvLinkRemoteDeviceType.as_ref())?;
     let mut kind = 0;
@@ -140,7 +140,7 @@ pub(super) struct RawEvent {
 }
 
 impl EventSet {
-    pub(super) fn new(nvml: Arc<Nvml>) -> Answer<Self> {
+    pub(super) fn new(nvml: Arc<Nvml>) -> NvmlResult<Self> {
         let create = nvml_sym(nvml.lib().nvmlEventSetCreate.as_ref())?;
         let mut set = ptr::null_mut();
         // SAFETY: the library is initialised, and `set` outlives the call.
@@ -149,7 +149,7 @@ impl EventSet {
     }
 
     /// Returns the event types that a GPU supports.
-    pub(super) fn supported(device: &Device<'_>) -> Answer<u64> {
+    pub(super) fn supported_events(device: &Device<'_>) -> NvmlResult<u64> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetSupportedEventTypes.as_ref())?;
         let mut types = 0;
@@ -158,14 +158,14 @@ impl EventSet {
         Ok(types)
     }
 
-    pub(super) fn register(&self, device: &Device<'_>, types: u64) -> Answer<()> {
+    pub(super) fn register(&self, device: &Device<'_>, types: u64) -> NvmlResult<()> {
         let register = nvml_sym(self.nvml.lib().nvmlDeviceRegisterEvents.as_ref())?;
         // SAFETY: handle and set belong to the same library, which both keep loaded.
         nvml_try(unsafe { register(device.handle(), types, self.set) })
     }
 
     /// Waits for the next event; `None` after the timeout.
-    pub(super) fn wait(&mut self, milliseconds: u32) -> Answer<Option<RawEvent>> {
+    pub(super) fn wait(&mut self, milliseconds: u32) -> NvmlResult<Option<RawEvent>> {
         let wait = nvml_sym(self.nvml.lib().nvmlEventSetWait_v2.as_ref())?;
         let mut data = nvmlEventData_t {
             device: ptr::null_mut(),

@@ -15,22 +15,22 @@ use nvml_wrapper_sys::bindings::{
     nvmlGpuInstancePlacement_t, nvmlGpuInstanceProfileInfo_t, nvmlGpuInstanceProfileInfo_v2_t,
 };
 
-use super::raw::{text, versioned};
+use super::raw::{c_string, versioned};
 
-type Answer<T> = Result<T, Refusal>;
+type NvmlResult<T> = Result<T, Refusal>;
 
 /// A GPU instance profile, by the index of NVML's queries.
 pub(super) struct RawProfile {
     pub(super) id: u32,
     pub(super) slices: u32,
-    pub(super) most: u32,
+    pub(super) max_instances: u32,
     pub(super) memory_mib: u64,
     /// `MIG 1g.10gb`; `None` if the driver is too old to report it.
     pub(super) name: Option<String>,
 }
 
 /// Returns the profile with this index. NVML reports missing profiles as not supported or invalid.
-pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
+pub(super) fn profile(device: &Device<'_>, index: u32) -> NvmlResult<RawProfile> {
     let lib = device.nvml().lib();
     if let Ok(ask) = &lib.nvmlDeviceGetGpuInstanceProfileInfoV {
         let mut info = nvmlGpuInstanceProfileInfo_v2_t {
@@ -53,9 +53,9 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
         return Ok(RawProfile {
             id: info.id,
             slices: info.sliceCount,
-            most: info.instanceCount,
+            max_instances: info.instanceCount,
             memory_mib: info.memorySizeMB,
-            name: Some(text(&info.name)),
+            name: Some(c_string(&info.name)),
         });
     }
     let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceProfileInfo.as_ref())?;
@@ -77,14 +77,14 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> Answer<RawProfile> {
     Ok(RawProfile {
         id: info.id,
         slices: info.sliceCount,
-        most: info.instanceCount,
+        max_instances: info.instanceCount,
         memory_mib: info.memorySizeMB,
         name: None,
     })
 }
 
 /// A GPU instance, valid until it is destroyed or the library is unloaded.
-pub(super) struct Instance<'n> {
+pub(super) struct GpuInstanceHandle<'n> {
     lib: &'n NvmlLib,
     handle: nvmlGpuInstance_t,
 }
@@ -96,9 +96,9 @@ pub(super) struct InstanceInfo {
     pub(super) place: (u32, u32),
 }
 
-impl<'n> Instance<'n> {
+impl<'n> GpuInstanceHandle<'n> {
     /// Returns the instance with this ID.
-    pub(super) fn by_id(device: &Device<'n>, id: u32) -> Answer<Self> {
+    pub(super) fn find(device: &Device<'n>, id: u32) -> NvmlResult<Self> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceById.as_ref())?;
         let mut handle = ptr::null_mut();
@@ -108,7 +108,11 @@ impl<'n> Instance<'n> {
     }
 
     /// Returns the instances of this profile, at most `most`.
-    pub(super) fn of_profile(device: &Device<'n>, id: u32, most: u32) -> Answer<Vec<Self>> {
+    pub(super) fn list_for_profile(
+        device: &Device<'n>,
+        id: u32,
+        most: u32,
+    ) -> NvmlResult<Vec<Self>> {
         let lib = device.nvml().lib();
         let ask = nvml_sym(lib.nvmlDeviceGetGpuInstances.as_ref())?;
         let mut handles = vec![ptr::null_mut(); most as usize];
@@ -121,7 +125,7 @@ impl<'n> Instance<'n> {
     }
 
     /// Creates an instance of this profile at this placement.
-    pub(super) fn create(device: &Device<'n>, profile: u32, place: (u32, u32)) -> Answer<Self> {
+    pub(super) fn create(device: &Device<'n>, profile: u32, place: (u32, u32)) -> NvmlResult<Self> {
         let lib = device.nvml().lib();
         let create = nvml_sym(lib.nvmlDeviceCreateGpuInstanceWithPlacement.as_ref())?;
         let (start, size) = place;
@@ -132,7 +136,7 @@ impl<'n> Instance<'n> {
         Ok(Self { lib, handle })
     }
 
-    pub(super) fn info(&self) -> Answer<InstanceInfo> {
+    pub(super) fn info(&self) -> NvmlResult<InstanceInfo> {
         let ask = nvml_sym(self.lib.nvmlGpuInstanceGetInfo.as_ref())?;
         let mut info = nvmlGpuInstanceInfo_t {
             device: ptr::null_mut(),
@@ -148,7 +152,7 @@ impl<'n> Instance<'n> {
         })
     }
 
-    pub(super) fn destroy(self) -> Answer<()> {
+    pub(super) fn destroy(self) -> NvmlResult<()> {
         let destroy = nvml_sym(self.lib.nvmlGpuInstanceDestroy.as_ref())?;
         // SAFETY: the handle came from this library, and `self` is consumed.
         nvml_try(unsafe { destroy(self.handle) })
@@ -156,7 +160,7 @@ impl<'n> Instance<'n> {
 
     /// Returns a compute instance profile, by the index of NVML's queries: its ID, its compute slices, and the maximum
     /// number of instances.
-    pub(super) fn compute_profile(&self, index: u32) -> Answer<(u32, u32, u32)> {
+    pub(super) fn compute_profile(&self, index: u32) -> NvmlResult<(u32, u32, u32)> {
         let ask = nvml_sym(
             self.lib
                 .nvmlGpuInstanceGetComputeInstanceProfileInfo
@@ -180,19 +184,23 @@ impl<'n> Instance<'n> {
     }
 
     /// Returns the compute instance with this ID.
-    pub(super) fn compute_by_id(&self, id: u32) -> Answer<Compute<'n>> {
+    pub(super) fn compute_instance(&self, id: u32) -> NvmlResult<ComputeInstanceHandle<'n>> {
         let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstanceById.as_ref())?;
         let mut handle = ptr::null_mut();
         // SAFETY: the instance's handle came from this library, and `handle` outlives the call.
         nvml_try(unsafe { ask(self.handle, id, &raw mut handle) })?;
-        Ok(Compute {
+        Ok(ComputeInstanceHandle {
             lib: self.lib,
             handle,
         })
     }
 
     /// Returns the compute instances of this profile, at most `most`.
-    pub(super) fn compute_of_profile(&self, id: u32, most: u32) -> Answer<Vec<Compute<'n>>> {
+    pub(super) fn compute_instances_for_profile(
+        &self,
+        id: u32,
+        most: u32,
+    ) -> NvmlResult<Vec<ComputeInstanceHandle<'n>>> {
         let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstances.as_ref())?;
         let mut handles = vec![ptr::null_mut(); most as usize];
         let mut count = most;
@@ -200,17 +208,17 @@ impl<'n> Instance<'n> {
         nvml_try(unsafe { ask(self.handle, id, handles.as_mut_ptr(), &raw mut count) })?;
         handles.truncate(count as usize);
         let lib = self.lib;
-        let compute = |handle| Compute { lib, handle };
+        let compute = |handle| ComputeInstanceHandle { lib, handle };
         Ok(handles.into_iter().map(compute).collect())
     }
 
     /// Creates a compute instance of this profile.
-    pub(super) fn create_compute(&self, profile: u32) -> Answer<Compute<'n>> {
+    pub(super) fn create_compute(&self, profile: u32) -> NvmlResult<ComputeInstanceHandle<'n>> {
         let create = nvml_sym(self.lib.nvmlGpuInstanceCreateComputeInstance.as_ref())?;
         let mut handle = ptr::null_mut();
         // SAFETY: the instance's handle came from this library, and `handle` outlives the call.
         nvml_try(unsafe { create(self.handle, profile, &raw mut handle) })?;
-        Ok(Compute {
+        Ok(ComputeInstanceHandle {
             lib: self.lib,
             handle,
         })
@@ -218,14 +226,14 @@ impl<'n> Instance<'n> {
 }
 
 /// A compute instance, valid until it is destroyed or the library is unloaded.
-pub(super) struct Compute<'n> {
+pub(super) struct ComputeInstanceHandle<'n> {
     lib: &'n NvmlLib,
     handle: nvmlComputeInstance_t,
 }
 
-impl Compute<'_> {
+impl ComputeInstanceHandle<'_> {
     /// Its number.
-    pub(super) fn id(&self) -> Answer<u32> {
+    pub(super) fn id(&self) -> NvmlResult<u32> {
         let ask = nvml_sym(self.lib.nvmlComputeInstanceGetInfo_v2.as_ref())?;
         let mut info = nvmlComputeInstanceInfo_t {
             device: ptr::null_mut(),
@@ -239,7 +247,7 @@ impl Compute<'_> {
         Ok(info.id)
     }
 
-    pub(super) fn destroy(self) -> Answer<()> {
+    pub(super) fn destroy(self) -> NvmlResult<()> {
         let destroy = nvml_sym(self.lib.nvmlComputeInstanceDestroy.as_ref())?;
         // SAFETY: the handle came from this library, and `self` is consumed.
         nvml_try(unsafe { destroy(self.handle) })

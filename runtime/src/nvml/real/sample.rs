@@ -9,8 +9,8 @@ use nvml_wrapper::sys_exports::field_id::{
     NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, NVML_FI_DEV_MEMORY_TEMP,
 };
 
-use super::error::{kind_of, where_supported};
-use super::{raw, slices};
+use super::error::{error_kind, none_if_unsupported};
+use super::{mig_devices, raw};
 use crate::nvml::{Condition, NvmlErrorKind, RecoveryAction, Sample};
 
 const MIB: u64 = 1 << 20;
@@ -18,10 +18,10 @@ const MIB: u64 = 1 << 20;
 /// Returns the condition of a GPU: it must report its UUID and memory, and may request a recovery action.
 pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
     device.uuid()?;
-    where_supported(device.memory_info())?;
-    let rows = where_supported(raw::remapped_rows(device))?;
+    none_if_unsupported(device.memory_info())?;
+    let rows = none_if_unsupported(raw::remapped_rows(device))?;
     Ok(Condition {
-        action: field(device, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION)?.map(recovery_action),
+        action: read_field(device, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION)?.map(recovery_action),
         remap_failed: rows.is_some_and(|rows| rows.failed),
     })
 }
@@ -29,26 +29,29 @@ pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
 /// Measures a GPU. Values that cannot be read are left out, whatever the reason, so that one failed sensor does not
 /// affect the others; a GPU or driver that is gone is an error.
 pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
-    let memory = known(device.memory_info())?;
-    let rows = known(raw::remapped_rows(device))?;
-    let rates = known(device.utilization_rates())?;
-    let milliwatts = known(device.power_usage())?;
-    let errors = |kind| known(device.total_ecc_errors(kind, EccCounter::Aggregate));
+    let memory = none_if_unavailable(device.memory_info())?;
+    let rows = none_if_unavailable(raw::remapped_rows(device))?;
+    let rates = none_if_unavailable(device.utilization_rates())?;
+    let milliwatts = none_if_unavailable(device.power_usage())?;
+    let errors = |kind| none_if_unavailable(device.total_ecc_errors(kind, EccCounter::Aggregate));
     Ok(Sample {
-        temperature: known(device.temperature(TemperatureSensor::Gpu))?,
-        memory_temperature: known(field(device, NVML_FI_DEV_MEMORY_TEMP))?.flatten(),
+        temperature: none_if_unavailable(device.temperature(TemperatureSensor::Gpu))?,
+        memory_temperature: none_if_unavailable(read_field(device, NVML_FI_DEV_MEMORY_TEMP))?
+            .flatten(),
         power: milliwatts.map(|milliwatts| f64::from(milliwatts) / 1000.0),
-        energy: known(device.total_energy_consumption())?,
-        sm_clock: known(device.clock_info(Clock::SM))?,
-        memory_clock: known(device.clock_info(Clock::Memory))?,
+        energy: none_if_unavailable(device.total_energy_consumption())?,
+        sm_clock: none_if_unavailable(device.clock_info(Clock::SM))?,
+        memory_clock: none_if_unavailable(device.clock_info(Clock::Memory))?,
         utilization: rates.as_ref().map(|rates| rates.gpu),
         copy_utilization: rates.as_ref().map(|rates| rates.memory),
-        encoder_utilization: known(device.encoder_utilization())?.map(|used| used.utilization),
-        decoder_utilization: known(device.decoder_utilization())?.map(|used| used.utilization),
+        encoder_utilization: none_if_unavailable(device.encoder_utilization())?
+            .map(|used| used.utilization),
+        decoder_utilization: none_if_unavailable(device.decoder_utilization())?
+            .map(|used| used.utilization),
         memory_used: memory.as_ref().map(|memory| memory.used / MIB),
         memory_free: memory.as_ref().map(|memory| memory.free / MIB),
         memory_reserved: memory.as_ref().map(|memory| memory.reserved / MIB),
-        pcie_replays: known(device.pcie_replay_counter())?.map(u64::from),
+        pcie_replays: none_if_unavailable(device.pcie_replay_counter())?.map(u64::from),
         correctable_remapped_rows: rows.map(|rows| rows.correctable.into()),
         uncorrectable_remapped_rows: rows.map(|rows| rows.uncorrectable.into()),
         remap_failure: rows.map(|rows| rows.failed),
@@ -60,13 +63,18 @@ pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
 
 /// Returns the memory of each MIG device.
 fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal> {
-    let cut = known(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
+    let cut = none_if_unavailable(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
     if !cut {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for (_, slice) in known(slices::each(device))?.unwrap_or_default() {
-        if let (Some(uuid), Some(memory)) = (known(slice.uuid())?, known(slice.memory_info())?) {
+    for (_, slice) in
+        none_if_unavailable(mig_devices::mig_device_handles(device))?.unwrap_or_default()
+    {
+        if let (Some(uuid), Some(memory)) = (
+            none_if_unavailable(slice.uuid())?,
+            none_if_unavailable(slice.memory_info())?,
+        ) {
             found.push((uuid, memory.used / MIB, memory.free / MIB));
         }
     }
@@ -74,10 +82,10 @@ fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal>
 }
 
 /// Returns the value, or `None` if it is not available; an error if further calls are useless.
-fn known<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+fn none_if_unavailable<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(refusal) => match kind_of(&refusal) {
+        Err(refusal) => match error_kind(&refusal) {
             NvmlErrorKind::GpuLost | NvmlErrorKind::NoDriver => Err(refusal),
             _ => Ok(None),
         },
@@ -85,8 +93,8 @@ fn known<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
 }
 
 /// Returns an NVML field value, or `None` if it is not supported.
-fn field(device: &Device<'_>, id: u32) -> Result<Option<u32>, Refusal> {
-    let values = where_supported(device.field_values_for(&[FieldId(id)]))?;
+fn read_field(device: &Device<'_>, id: u32) -> Result<Option<u32>, Refusal> {
+    let values = none_if_unsupported(device.field_values_for(&[FieldId(id)]))?;
     let value = values.into_iter().flatten().next();
     let Some(Ok(value)) = value.map(|sample| sample.and_then(|sample| sample.value)) else {
         return Ok(None);

@@ -205,7 +205,7 @@ impl<'w> Task<'w> {
     }
 
     /// The maximum number of concurrent pods.
-    pub fn most_pods(self) -> u32 {
+    pub fn max_pods(self) -> u32 {
         match self {
             Self::CudaTest(_) | Self::CronJob(_) => 1,
             // A Job does not run more pods than it has completions left.
@@ -245,7 +245,7 @@ impl<'w> Task<'w> {
 
 /// The default number: one.
 fn one() -> Spanned<u32> {
-    Spanned::unwritten(1)
+    Spanned::without_span(1)
 }
 
 fn is_empty(fragment: &Spanned<Fragment>) -> bool {

@@ -76,7 +76,7 @@ pub struct Service {
 
 impl Service {
     /// The port that the container listens on.
-    pub fn target(&self) -> u16 {
+    pub fn target_port(&self) -> u16 {
         self.container_port
             .map_or(self.port.value, |port| port.value)
     }

@@ -3,7 +3,7 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::AUTOSCALER;
-use gpuc_model::plan::{Command, Observe, Resource, ResourceKind};
+use gpuc_model::plan::{Command, Observation, Resource, ResourceKind};
 use gpuc_schema::Span;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
 use gpuc_syntax::node::Origin;
@@ -13,28 +13,28 @@ use super::commands::{Target, aws};
 use super::{cluster_name, section};
 
 /// The role of the autoscaler's pods. eksctl creates it together with its association with the service account.
-pub(super) static IDENTITY: ResourceKind = ResourceKind {
+pub(super) static POD_ROLE: ResourceKind = ResourceKind {
     name: "EKS pod identity",
     fields: &[],
     definitions: "",
 };
 
 /// The location where the file selects the Cluster Autoscaler, if gpuc installs it.
-pub(super) fn installed(cluster: &Cluster) -> Option<Span> {
+pub(super) fn install_span(cluster: &Cluster) -> Option<Span> {
     let is_installed = match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.has_autoscaler.value,
         AwsCluster::Create(_) => false,
     };
-    let wanted = cluster.autoscaler.value == Autoscaler::ClusterAutoscaler;
-    (wanted && !is_installed).then_some(cluster.autoscaler.span)
+    let is_selected = cluster.autoscaler.value == Autoscaler::ClusterAutoscaler;
+    (is_selected && !is_installed).then_some(cluster.autoscaler.span)
 }
 
 /// The values of the chart. The autoscaler finds node groups by tags that EKS sets on the Auto Scaling groups of every
 /// managed node group.
 /// Source: docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html; kubernetes/autoscaler
 /// charts/cluster-autoscaler/values.yaml @cluster-autoscaler-chart-9.59.0, 2026-11-21.
-pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
-    let wanted = installed(checked)?;
+pub(super) fn chart_values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
+    let span = install_span(checked)?;
     let section = section(&checked.config);
     let name = cluster_name(&checked.config);
     let values = json!({
@@ -42,7 +42,7 @@ pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
         "awsRegion": section.region.value,
         "cloudProvider": "aws",
     });
-    let spans = vec![wanted, name.span, section.region.span, section.cluster.span];
+    let spans = vec![span, name.span, section.region.span, section.cluster.span];
     Some((values, spans))
 }
 
@@ -50,12 +50,12 @@ pub(super) fn values(checked: &Checked<'_>) -> Option<(Value, Vec<Span>)> {
 ///
 /// Source: eksctl-io/eksctl:userdocs/src/usage/pod-identity-associations.md and
 /// `pkg/ctl/cmdutils/pod_identity_association.go` @99984adb, 2026-08-21: the flags, and the name of the stack.
-pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
-    let span = installed(&checked)?;
-    let target = Target::cluster(&checked);
+pub(super) fn pod_role(checked: Checked<'_>) -> Option<Resource> {
+    let span = install_span(&checked)?;
+    let target = Target::for_cluster(&checked);
     let (namespace, account) = AUTOSCALER;
     let eksctl = |verb: &str| {
-        Command::new(["eksctl", verb, "podidentityassociation"]).with([
+        Command::new(["eksctl", verb, "podidentityassociation"]).with_arguments([
             format!("--cluster={}", target.cluster),
             format!("--region={}", target.region),
             format!("--namespace={namespace}"),
@@ -67,25 +67,25 @@ pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
         target.cluster
     );
     Some(Resource {
-        kind: &IDENTITY,
+        kind: &POD_ROLE,
         name: account.to_owned(),
         script: "addons".to_owned(),
-        about: format!(
+        description: format!(
             "IAM role of the Cluster Autoscaler of EKS cluster {}",
             target.cluster
         ),
-        observe: Observe {
-            command: aws(["cloudformation", "describe-stacks"], &target.region).with([
+        observation: Observation {
+            command: aws(["cloudformation", "describe-stacks"], &target.region).with_arguments([
                 "--stack-name",
                 &stack,
                 "--output",
                 "json",
             ]),
-            absent: "does not exist",
+            absent_pattern: "does not exist",
         },
-        create: vec![eksctl("create").with(["--well-known-policies=autoScaler"])],
-        by_hand: Vec::new(),
-        comes_with: None,
+        create: vec![eksctl("create").with_arguments(["--well-known-policies=autoScaler"])],
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: Vec::new(),
         delete: vec![eksctl("delete")],
         origin: Origin::rule(
@@ -97,7 +97,7 @@ pub(super) fn identity(checked: Checked<'_>) -> Option<Resource> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{HEAD, line, provision_whole};
+    use super::super::testing::{HEAD, command_line, provision_file};
     use gpuc_model::plan::Resource;
 
     const POOL: &str = "autoscaler: clusterAutoscaler\n\
@@ -105,7 +105,7 @@ mod tests {
 
     fn identity(cluster: &str) -> Option<Resource> {
         let head = HEAD.replace("{create: {}}", cluster);
-        let made = provision_whole(&format!("{head}{POOL}")).resources;
+        let made = provision_file(&format!("{head}{POOL}")).resources;
         made.into_iter()
             .find(|it| it.kind.name == "EKS pod identity")
     }
@@ -118,14 +118,14 @@ mod tests {
         ] {
             let identity = identity(cluster).expect("a role");
             assert_eq!(
-                line(&identity.create[0]),
+                command_line(&identity.create[0]),
                 format!(
                     "eksctl create podidentityassociation --cluster={name} --region=us-east-1 --namespace=kube-system \
                      --service-account-name=cluster-autoscaler --well-known-policies=autoScaler"
                 )
             );
             assert_eq!(
-                line(&identity.observe.command),
+                command_line(&identity.observation.command),
                 format!(
                     "aws cloudformation describe-stacks --region us-east-1 --stack-name \
                      eksctl-{name}-podidentityrole-kube-system-cluster-autoscaler --output json"

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+use gpuc_model::plan::{
+    Argument, Change, Command, Field, FieldKind, Observation, Resource, ResourceKind,
+};
 use gpuc_schema::config::{AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
@@ -13,7 +15,7 @@ use super::tags::{self, Tags};
 use super::{eksctl, ownership, section};
 
 /// An EKS cluster.
-pub(super) static KIND: ResourceKind = ResourceKind {
+pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "EKS cluster",
     fields: &[
         VPC,
@@ -34,8 +36,8 @@ const EKS_API: &str =
 const VPC: FieldKind = FieldKind {
     name: "VPC",
     read: ".cluster.resourcesVpcConfig.vpcId",
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the VPC of an EKS cluster is immutable",
     },
     source: EKS_API,
@@ -44,8 +46,8 @@ const VPC: FieldKind = FieldKind {
 const CIDR: FieldKind = FieldKind {
     name: "VPC range",
     read: r#".cluster.tags["gpuc.dev/vpc-cidr"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "eksctl created the VPC with its range, and the VPC of an EKS cluster is immutable",
     },
     source: EKS_API,
@@ -54,8 +56,8 @@ const CIDR: FieldKind = FieldKind {
 const ZONES: FieldKind = FieldKind {
     name: "zones",
     read: r#".cluster.tags["gpuc.dev/cluster-zones"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "eksctl creates the subnets of the cluster only once, in these zones",
     },
     source: "eksctl-io/eksctl:userdocs/src/usage/vpc-configuration.md @99984adb, 2026-08-21",
@@ -64,7 +66,7 @@ const ZONES: FieldKind = FieldKind {
 const ENDPOINT: FieldKind = FieldKind {
     name: "API server endpoint",
     read: ".cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -72,7 +74,7 @@ const ENDPOINT: FieldKind = FieldKind {
 const SUBNETS: FieldKind = FieldKind {
     name: "subnets",
     read: ".cluster.resourcesVpcConfig.subnetIds // [] | sort",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -80,7 +82,7 @@ const SUBNETS: FieldKind = FieldKind {
 const SECURITY_GROUP: FieldKind = FieldKind {
     name: "security groups",
     read: ".cluster.resourcesVpcConfig.securityGroupIds // [] | sort",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -88,7 +90,7 @@ const SECURITY_GROUP: FieldKind = FieldKind {
 const TAGS: FieldKind = FieldKind {
     name: "tags",
     read: "our_tags",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
 };
@@ -97,10 +99,10 @@ const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
     // A newer version is kept: it cannot be downgraded.
     read: r#".cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
-    create: None,
-    change: Change::Climbs {
+    create_flag: None,
+    change: Change::MinorVersionSteps {
         reason: "EKS upgrades a control plane one minor version at a time",
-        back: "EKS rolls a control plane back by at most one minor version, and only within seven days of the upgrade; \
+        downgrade_effect: "EKS rolls a control plane back by at most one minor version, and only within seven days of the upgrade; \
                the scripts do not: roll back node groups first, then run `aws eks update-cluster-version`",
     },
     source: "awsdocs/amazon-eks-user-guide latest/ug/clusters/update-cluster.adoc and rollback-cluster.adoc @2471175f, \
@@ -113,57 +115,57 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
     let AwsCluster::Create(create) = &section.cluster.value else {
         return None;
     };
-    let target = Target::cluster(&checked);
+    let target = Target::for_cluster(&checked);
     let create_command = Command::new(["eksctl", "create", "cluster", "--config-file"])
-        .with_word(Word::Beside(eksctl::PATH.to_owned()))
+        .with_argument(Argument::CloudFile(eksctl::CONFIG_PATH.to_owned()))
         // Pools have their own scripts, and the scripts do not write the user's kubeconfig.
-        .with(["--without-nodegroup", "--write-kubeconfig=false"]);
+        .with_arguments(["--without-nodegroup", "--write-kubeconfig=false"]);
     let delete = Command::new(["eksctl", "delete", "cluster"])
-        .with([
+        .with_arguments([
             format!("--name={}", target.cluster),
             format!("--region={}", target.region),
         ])
-        .with(["--wait"]);
+        .with_arguments(["--wait"]);
     Some(Resource {
-        kind: &KIND,
+        kind: &CLUSTER,
         name: target.cluster.clone(),
         script: "cluster".to_owned(),
-        about: format!("EKS cluster {} in {}", target.cluster, target.region),
-        observe: Observe {
-            command: describe(&target).with(["--output", "json"]),
-            absent: "ResourceNotFoundException",
+        description: format!("EKS cluster {} in {}", target.cluster, target.region),
+        observation: Observation {
+            command: describe_command(&target).with_arguments(["--output", "json"]),
+            absent_pattern: "ResourceNotFoundException",
         },
         create: vec![create_command, target.wait_for_cluster()],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: fields(checked, create, &target),
         delete: vec![delete],
-        origin: Origin::made([section.cluster.span], Because::Written),
+        origin: Origin::derived([section.cluster.span], DerivationReason::Written),
     })
 }
 
 /// The command that describes the cluster.
-pub(super) fn describe(target: &Target) -> Command {
-    aws(["eks", "describe-cluster"], &target.region).with(["--name", &target.cluster])
+pub(super) fn describe_command(target: &Target) -> Command {
+    aws(["eks", "describe-cluster"], &target.region).with_arguments(["--name", &target.cluster])
 }
 
 /// The zones of the control plane's subnets, sorted and without duplicates.
-pub(super) fn zones(create: &AwsCreate) -> BTreeSet<&str> {
+pub(super) fn sorted_zones(create: &AwsCreate) -> BTreeSet<&str> {
     create.zones.iter().map(|zone| zone.as_str()).collect()
 }
 
 /// The properties of a cluster that EKS does not report, as tags.
-pub(super) fn record(create: &AwsCreate) -> Tags {
+pub(super) fn cluster_record(create: &AwsCreate) -> Tags {
     let mut tags = Tags::new();
     if let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
         let value = (range.value.clone(), vec![range.span]);
-        tags.insert(format!("{}vpc-cidr", tags::RECORD), value);
+        tags.insert(format!("{}vpc-cidr", tags::RECORD_PREFIX), value);
     }
     if !create.zones.is_empty() {
-        let zones: Vec<_> = zones(create).into_iter().collect();
+        let zones: Vec<_> = sorted_zones(create).into_iter().collect();
         let spans = create.zones.iter().map(|zone| zone.span).collect();
         tags.insert(
-            format!("{}cluster-zones", tags::RECORD),
+            format!("{}cluster-zones", tags::RECORD_PREFIX),
             (zones.join(" "), spans),
         );
     }
@@ -171,16 +173,16 @@ pub(super) fn record(create: &AwsCreate) -> Tags {
 }
 
 fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Field> {
-    let record = record(create);
+    let record = cluster_record(create);
     let recorded = |kind: &'static FieldKind, key: &str| {
-        let found = record.get(&format!("{}{key}", tags::RECORD));
+        let found = record.get(&format!("{}{key}", tags::RECORD_PREFIX));
         let value = found.map_or("", |(value, _)| value);
         let spans = found.map(|(_, spans)| spans.clone()).unwrap_or_default();
         field(
             kind,
             json!(value),
             Vec::new(),
-            Origin::made(spans, Because::Written),
+            Origin::derived(spans, DerivationReason::Written),
         )
     };
     let mut fields = vec![
@@ -191,50 +193,50 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
         "endpointPublicAccess": create.endpoint.value != AwsEndpoint::Private,
         "endpointPrivateAccess": create.endpoint.value != AwsEndpoint::Public,
     });
-    let update = target.configure(&endpoint);
-    let origin = Origin::made([create.endpoint.span], Because::Written);
+    let update = target.update_vpc_config(&endpoint);
+    let origin = Origin::derived([create.endpoint.span], DerivationReason::Written);
     fields.push(field(&ENDPOINT, endpoint, update, origin));
     if let Some(AwsVpc::Existing(vpc)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
-        let origin = Origin::made([vpc.id.span], Because::Written);
+        let origin = Origin::derived([vpc.id.span], DerivationReason::Written);
         fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));
-        fields.extend(network(vpc, target));
+        fields.extend(network_fields(vpc, target));
     }
-    let mut tags = tags::of(&section(&checked.config).tags);
-    let origin = Origin::made(tags::spans(&tags), Because::Written);
-    tags.extend(ownership::of_tags(&tags));
-    let want = json!(tags::values(&tags));
-    let update = tags::update(&want, ".cluster.arn", "tags_left", &target.region);
+    let mut tags = tags::tags_from(&section(&checked.config).tags);
+    let origin = Origin::derived(tags::tag_spans(&tags), DerivationReason::Written);
+    tags.extend(ownership::tag_ownership(&tags));
+    let want = json!(tags::key_values(&tags));
+    let update = tags::update_commands(&want, ".cluster.arn", "tags_left", &target.region);
     fields.push(Field {
-        others: Some("their_tags"),
+        external_entries: Some("their_tags"),
         ..field(&TAGS, want, update, origin)
     });
     let version = checked.kubernetes.expect_resolved();
     let update = aws(["eks", "update-cluster-version"], &target.region)
-        .with(["--name", &target.cluster])
-        .with(["--kubernetes-version".to_owned(), version.to_string()]);
+        .with_arguments(["--name", &target.cluster])
+        .with_arguments(["--kubernetes-version".to_owned(), version.to_string()]);
     fields.push(field(
         &VERSION,
         json!(version.to_string()),
         vec![update, target.wait_for_cluster()],
-        Origin::made([version.span], Because::Written),
+        Origin::derived([version.span], DerivationReason::Written),
     ));
     fields
 }
 
-fn network(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
+fn network_fields(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
     let subnets = vpc.private_subnets.iter().chain(&vpc.public_subnets);
     let spans: Vec<_> = subnets.clone().map(|subnet| subnet.id.span).collect();
     let ids: BTreeSet<_> = subnets.map(|subnet| subnet.id.as_str()).collect();
-    let update = target.configure(&json!({"subnetIds": ids}));
+    let update = target.update_vpc_config(&json!({"subnetIds": ids}));
     let mut fields = vec![field(
         &SUBNETS,
         json!(ids),
         update,
-        Origin::made(spans, Because::Written),
+        Origin::derived(spans, DerivationReason::Written),
     )];
     if let Some(group) = &vpc.security_group {
-        let update = target.configure(&json!({"securityGroupIds": [group.value]}));
-        let origin = Origin::made([group.span], Because::Written);
+        let update = target.update_vpc_config(&json!({"securityGroupIds": [group.value]}));
+        let origin = Origin::derived([group.span], DerivationReason::Written);
         fields.push(field(&SECURITY_GROUP, json!([group.value]), update, origin));
     }
     fields
@@ -243,16 +245,16 @@ fn network(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
 fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
     Field {
         kind,
-        want,
+        desired: want,
         update,
-        others: None,
+        external_entries: None,
         origin,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{HEAD, field as field_of, line, provision, provision_whole};
+    use super::super::testing::{HEAD, command_line, field as field_of, provision, provision_file};
     use super::*;
 
     const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
@@ -262,15 +264,15 @@ mod tests {
         let made = provision(POOL);
         let cluster = &made.resources[0];
         assert_eq!(
-            line(&cluster.create[0]),
+            command_line(&cluster.create[0]),
             "eksctl create cluster --config-file ./eksctl.yaml --without-nodegroup --write-kubeconfig=false"
         );
         assert_eq!(
-            line(&cluster.delete[0]),
+            command_line(&cluster.delete[0]),
             "eksctl delete cluster --name=demo --region=us-east-1 --wait"
         );
         let version = field_of(cluster, "Kubernetes version");
-        let update: Vec<_> = version.update.iter().map(line).collect();
+        let update: Vec<_> = version.update.iter().map(command_line).collect();
         assert_eq!(
             update,
             [
@@ -284,13 +286,13 @@ mod tests {
     #[test]
     fn existing_cluster_must_have_the_version() {
         let head = HEAD.replace("{create: {}}", "{existing: {name: Other}}");
-        let made = provision_whole(&format!("{head}{POOL}"));
+        let made = provision_file(&format!("{head}{POOL}"));
         assert_eq!(made.resources.len(), 1);
         assert_eq!(
-            line(&made.identity[1].ask),
+            command_line(&made.identity[1].query),
             "aws eks describe-cluster --region us-east-1 --name Other --query cluster.version --output text"
         );
-        assert_eq!(made.identity[1].want, "1.34");
+        assert_eq!(made.identity[1].expected, "1.34");
     }
 
     #[test]
@@ -300,15 +302,15 @@ mod tests {
             "{create: {endpoint: private, vpc: {existing: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, \
              privateSubnets: [{zone: us-east-1b, id: subnet-0123456b}, {zone: us-east-1a, id: subnet-0123456a}]}}}}",
         );
-        let made = provision_whole(&format!("{head}{POOL}"));
+        let made = provision_file(&format!("{head}{POOL}"));
         let cluster = &made.resources[0];
-        assert_eq!(field_of(cluster, "VPC").want, "vpc-0123456789abcdef0");
+        assert_eq!(field_of(cluster, "VPC").desired, "vpc-0123456789abcdef0");
         assert_eq!(
-            field_of(cluster, "subnets").want,
+            field_of(cluster, "subnets").desired,
             json!(["subnet-0123456a", "subnet-0123456b"])
         );
         assert_eq!(
-            field_of(cluster, "API server endpoint").want,
+            field_of(cluster, "API server endpoint").desired,
             json!({"endpointPublicAccess": false, "endpointPrivateAccess": true})
         );
     }

@@ -10,7 +10,7 @@ use gpuc_model::cloud::machine::CpuArchitecture;
 pub fn cpu_machine(name: &str) -> Option<CpuMachine> {
     let (family, size) = name.split_once('.')?;
     let (vcpus, memory_mib) = if matches!(family, "t3" | "t3a" | "t4g") {
-        burstable(size)?
+        burstable_size(size)?
     } else {
         let vcpus = vcpus(family, size)?;
         (vcpus, vcpus * gib_per_vcpu(family)? * 1024)
@@ -65,7 +65,7 @@ fn vcpus(family: &str, size: &str) -> Option<u32> {
     }
 }
 
-fn burstable(size: &str) -> Option<(u32, u32)> {
+fn burstable_size(size: &str) -> Option<(u32, u32)> {
     Some(match size {
         "nano" => (2, 512),
         "micro" => (2, 1024),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
 use gpuc_schema::config::{AwsCluster, AwsEndpoint, AwsExistingVpc, AwsSubnet, AwsVpc};
-use gpuc_syntax::node::{Because, Node, Origin};
+use gpuc_syntax::node::{DerivationReason, Node, Origin};
 use serde_json::json;
 
 use super::mapping::{Mapping, sequence};
@@ -16,57 +16,60 @@ use super::tags::{self, Tags};
 use super::{cluster, cluster_name, local_disks, ownership, section};
 
 /// The path of the file below `cloud/`.
-pub(super) const PATH: &str = "eksctl.yaml";
+pub(super) const CONFIG_PATH: &str = "eksctl.yaml";
 
 /// The `ClusterConfig` of a cluster and its pools.
-pub(super) fn config(checked: Checked<'_>) -> Node {
+pub(super) fn cluster_config(checked: Checked<'_>) -> Node {
     let section = section(&checked.config);
     let origin = Origin::rule(
         [section.cluster.span],
         "eksctl's file describes the cluster",
     );
     let mut config = Mapping::default()
-        .put("apiVersion", &"eksctl.io/v1alpha5", Origin::Inherited)
-        .put("kind", &"ClusterConfig", Origin::Inherited)
-        .node("metadata", metadata(checked));
+        .with_value("apiVersion", &"eksctl.io/v1alpha5", Origin::Inherited)
+        .with_value("kind", &"ClusterConfig", Origin::Inherited)
+        .with_node("metadata", metadata(checked));
     match &section.cluster.value {
         AwsCluster::Create(create) => {
             let reason = "workloads assume IAM roles through the identity provider of the cluster";
-            config = config.put(
+            config = config.with_value(
                 "iam",
                 &json!({"withOIDC": true}),
                 Origin::rule([section.cluster.span], reason),
             );
-            let zones: Vec<_> = cluster::zones(create).into_iter().collect();
+            let zones: Vec<_> = cluster::sorted_zones(create).into_iter().collect();
             if !zones.is_empty() {
                 let spans = create.zones.iter().map(|zone| zone.span);
-                config = config.put("availabilityZones", &zones, written(spans));
+                config = config.with_value("availabilityZones", &zones, written_origin(spans));
             }
             let mut vpc = match create.vpc.as_ref().map(|vpc| &vpc.value) {
-                Some(AwsVpc::Cidr(range)) => {
-                    Mapping::default().put("cidr", &range.value, written([range.span]))
-                }
+                Some(AwsVpc::Cidr(range)) => Mapping::default().with_value(
+                    "cidr",
+                    &range.value,
+                    written_origin([range.span]),
+                ),
                 Some(AwsVpc::Existing(existing)) => existing_vpc(existing),
                 None => Mapping::default(),
             };
-            let endpoints = endpoints(create.endpoint.value);
-            vpc = vpc.put(
+            let endpoints = endpoint_access(create.endpoint.value);
+            vpc = vpc.with_value(
                 "clusterEndpoints",
                 &endpoints,
-                written([create.endpoint.span]),
+                written_origin([create.endpoint.span]),
             );
-            config = config.node("vpc", vpc.finish(Origin::Inherited));
+            config = config.with_node("vpc", vpc.finish(Origin::Inherited));
         }
         AwsCluster::Existing(existing) => {
             if let Some(vpc) = &existing.vpc {
-                config = config.node("vpc", existing_vpc(vpc).finish(written([vpc.span])));
+                config =
+                    config.with_node("vpc", existing_vpc(vpc).finish(written_origin([vpc.span])));
             }
         }
     }
-    let pools: Vec<_> = node_group::pools(&checked).collect();
+    let pools: Vec<_> = node_group::managed_pools(&checked).collect();
     if !pools.is_empty() {
         let groups = pools.iter().map(|pool| node_group(checked, pool)).collect();
-        config = config.node("managedNodeGroups", sequence(groups, Origin::Inherited));
+        config = config.with_node("managedNodeGroups", sequence(groups, Origin::Inherited));
     }
     config.finish(origin)
 }
@@ -75,29 +78,34 @@ fn metadata(checked: Checked<'_>) -> Node {
     let section = section(&checked.config);
     let name = cluster_name(&checked.config);
     let version = checked.kubernetes.expect_resolved();
-    let mut tags = tags::of(&section.tags);
-    tags.extend(ownership::of_tags(&tags));
+    let mut tags = tags::tags_from(&section.tags);
+    tags.extend(ownership::tag_ownership(&tags));
     if let AwsCluster::Create(create) = &section.cluster.value {
-        tags.extend(cluster::record(create));
+        tags.extend(cluster::cluster_record(create));
     }
     let mut metadata = Mapping::default()
-        .put("name", &name.value, written([name.span]))
-        .put(
+        .with_value("name", &name.value, written_origin([name.span]))
+        .with_value(
             "region",
             &section.region.value,
-            written([section.region.span]),
+            written_origin([section.region.span]),
         )
-        .put("version", &version.to_string(), written([version.span]));
+        .with_value(
+            "version",
+            &version.to_string(),
+            written_origin([version.span]),
+        );
     if !tags.is_empty() {
-        metadata = metadata.node("tags", tag_node(&tags));
+        metadata = metadata.with_node("tags", tag_node(&tags));
     }
     metadata.finish(Origin::Inherited)
 }
 
 fn existing_vpc(vpc: &AwsExistingVpc) -> Mapping {
-    let mut mapping = Mapping::default().put("id", &vpc.id.value, written([vpc.id.span]));
+    let mut mapping =
+        Mapping::default().with_value("id", &vpc.id.value, written_origin([vpc.id.span]));
     if let Some(group) = &vpc.security_group {
-        mapping = mapping.put("securityGroup", &group.value, written([group.span]));
+        mapping = mapping.with_value("securityGroup", &group.value, written_origin([group.span]));
     }
     let kinds = [
         ("private", &vpc.private_subnets),
@@ -106,10 +114,10 @@ fn existing_vpc(vpc: &AwsExistingVpc) -> Mapping {
     let mut subnets = Mapping::default();
     for (kind, list) in kinds {
         if !list.is_empty() {
-            subnets = subnets.node(kind, subnet_mapping(list));
+            subnets = subnets.with_node(kind, subnet_mapping(list));
         }
     }
-    mapping.node("subnets", subnets.finish(Origin::Inherited))
+    mapping.with_node("subnets", subnets.finish(Origin::Inherited))
 }
 
 /// Subnets by ID: eksctl accepts any name as a key if `az` sets the zone, so a zone can have several subnets.
@@ -118,14 +126,14 @@ fn subnet_mapping(subnets: &[AwsSubnet]) -> Node {
     let mut mapping = Mapping::default();
     for (id, subnet) in by_id {
         let spec = Mapping::default()
-            .put("id", &id, written([subnet.id.span]))
-            .put("az", &subnet.zone.value, written([subnet.zone.span]));
-        mapping = mapping.node(id, spec.finish(written([subnet.id.span])));
+            .with_value("id", &id, written_origin([subnet.id.span]))
+            .with_value("az", &subnet.zone.value, written_origin([subnet.zone.span]));
+        mapping = mapping.with_node(id, spec.finish(written_origin([subnet.id.span])));
     }
     mapping.finish(Origin::Inherited)
 }
 
-fn endpoints(endpoint: AwsEndpoint) -> serde_json::Value {
+fn endpoint_access(endpoint: AwsEndpoint) -> serde_json::Value {
     json!({
         "publicAccess": endpoint != AwsEndpoint::Private,
         "privateAccess": endpoint != AwsEndpoint::Public,
@@ -138,162 +146,170 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     let rule = |reason| Origin::rule([pool.name.span], reason);
     let nodes = group.nodes;
     let mut mapping = Mapping::default()
-        .put("name", &pool.name.value, written([pool.name.span]))
-        .put(
+        .with_value("name", &pool.name.value, written_origin([pool.name.span]))
+        .with_value(
             "instanceType",
             &group.machine.value,
-            written([group.machine.span]),
+            written_origin([group.machine.span]),
         )
-        .put(
+        .with_value(
             "amiFamily",
             &family_name(pool.os.value),
-            or_default(pool.os.span),
+            written_or_default(pool.os.span),
         )
-        .put("minSize", &nodes.min, written([nodes.min_span]))
-        .put("maxSize", &nodes.max, written([nodes.max_span]))
-        .put("desiredCapacity", &nodes.min, written([nodes.min_span]));
-    mapping = location(mapping, &group);
+        .with_value("minSize", &nodes.min, written_origin([nodes.min_span]))
+        .with_value("maxSize", &nodes.max, written_origin([nodes.max_span]))
+        .with_value(
+            "desiredCapacity",
+            &nodes.min,
+            written_origin([nodes.min_span]),
+        );
+    mapping = add_location(mapping, &group);
     mapping = mapping
-        .put(
+        .with_value(
             "privateNetworking",
             &true,
             rule("nodes need no public IP addresses"),
         )
-        .put(
+        .with_value(
             "volumeSize",
             &pool.settings.disk_gib.value,
-            or_default(pool.settings.disk_gib.span),
+            written_or_default(pool.settings.disk_gib.span),
         )
-        .put(
+        .with_value(
             "volumeType",
             &"gp3",
             rule("the general purpose volume of EBS"),
         )
-        .put("volumeEncrypted", &true, rule("disks are encrypted"));
-    mapping = capacity(mapping, &group);
-    if let Some(span) = group.efa() {
-        mapping = mapping.put("efaEnabled", &true, written([span]));
+        .with_value("volumeEncrypted", &true, rule("disks are encrypted"));
+    mapping = add_capacity(mapping, &group);
+    if let Some(span) = group.efa_span() {
+        mapping = mapping.with_value("efaEnabled", &true, written_origin([span]));
     }
     if let Some(name) = group.placement_group() {
-        mapping = mapping.put(
+        mapping = mapping.with_value(
             "placement",
             &json!({"groupName": name.value}),
-            written([name.span]),
+            written_origin([name.span]),
         );
     }
     if let Some(pods) = pool.settings.max_pods {
-        mapping = mapping.put("maxPodsPerNode", &pods.value, written([pods.span]));
+        mapping = mapping.with_value("maxPodsPerNode", &pods.value, written_origin([pods.span]));
     }
-    if let Some(span) = local_disks::scratch(pool) {
-        let (key, value) = local_disks::bootstrap(pool);
-        mapping = mapping.put(key, &value, written([span, pool.os.span]));
+    if let Some(span) = local_disks::scratch_span(pool) {
+        let (key, value) = local_disks::bootstrap_setting(pool);
+        mapping = mapping.with_value(key, &value, written_origin([span, pool.os.span]));
     }
     let repair = group.repair();
     if repair.value {
         let repair_config = json!({"enabled": true});
-        mapping = mapping.put("nodeRepairConfig", &repair_config, written([repair.span]));
+        mapping = mapping.with_value(
+            "nodeRepairConfig",
+            &repair_config,
+            written_origin([repair.span]),
+        );
     }
     let unavailable = group.max_unavailable();
-    mapping = mapping.put(
+    mapping = mapping.with_value(
         "updateConfig",
         &json!({"maxUnavailable": unavailable.value}),
-        or_default(unavailable.span),
+        written_or_default(unavailable.span),
     );
-    mapping = mapping.node("labels", labels(pool));
-    let taints: Vec<_> = group.taints().map(taint).collect();
+    mapping = mapping.with_node("labels", label_mapping(pool));
+    let taints: Vec<_> = group.taints().map(taint_mapping).collect();
     if !taints.is_empty() {
-        mapping = mapping.node("taints", sequence(taints, Origin::Inherited));
+        mapping = mapping.with_node("taints", sequence(taints, Origin::Inherited));
     }
     if group.is_autoscaled() {
         let reason = "the Cluster Autoscaler reads the tags of Auto Scaling groups; eksctl copies the tags there";
         let origin = Origin::rule([checked.autoscaler.span], reason);
-        mapping = mapping.put("propagateASGTags", &true, origin);
+        mapping = mapping.with_value("propagateASGTags", &true, origin);
     }
     mapping
-        .node("tags", tag_node(&tags::all(&group)))
+        .with_node("tags", tag_node(&tags::all_tags(&group)))
         .finish(own)
 }
 
-fn location(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
+fn add_location(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
     let (zones, subnets) = (group.zones(), group.subnets());
-    let origin = written(group.place_spans());
+    let origin = written_origin(group.location_spans());
     if !subnets.is_empty() {
-        mapping.put("subnets", &subnets, origin)
+        mapping.with_value("subnets", &subnets, origin)
     } else if !zones.is_empty() {
-        mapping.put("availabilityZones", &zones, origin)
+        mapping.with_value("availabilityZones", &zones, origin)
     } else {
         mapping
     }
 }
 
-fn capacity(mut mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
+fn add_capacity(mut mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {
     let span = group.pool.settings.capacity.span;
-    match group.capacity() {
+    match group.capacity_type() {
         CapacityType::OnDemand => {}
-        CapacityType::Spot => mapping = mapping.put("spot", &true, written([span])),
+        CapacityType::Spot => mapping = mapping.with_value("spot", &true, written_origin([span])),
         CapacityType::Block => {
             let market = json!({"marketType": "capacity-block"});
-            mapping = mapping.put("instanceMarketOptions", &market, written([span]));
+            mapping = mapping.with_value("instanceMarketOptions", &market, written_origin([span]));
         }
     }
     if let Some(id) = group.reservation() {
         let target = json!({"capacityReservationTarget": {"capacityReservationID": id.value}});
-        mapping = mapping.put("capacityReservation", &target, written([id.span]));
+        mapping = mapping.with_value("capacityReservation", &target, written_origin([id.span]));
     }
     mapping
 }
 
-fn labels(pool: &Pool) -> Node {
+fn label_mapping(pool: &Pool) -> Node {
     let mut mapping = Mapping::default();
     for label in &pool.labels {
-        mapping = mapping.put(&label.key, &label.value, label.origin.clone());
+        mapping = mapping.with_value(&label.key, &label.value, label.origin.clone());
     }
     mapping.finish(Origin::Inherited)
 }
 
-fn taint(taint: &gpuc_model::PoolTaint) -> Node {
+fn taint_mapping(taint: &gpuc_model::PoolTaint) -> Node {
     Mapping::default()
-        .put("key", &taint.key, Origin::Inherited)
-        .put("value", &taint.value, Origin::Inherited)
-        .put("effect", &taint.effect.as_str(), Origin::Inherited)
+        .with_value("key", &taint.key, Origin::Inherited)
+        .with_value("value", &taint.value, Origin::Inherited)
+        .with_value("effect", &taint.effect.as_str(), Origin::Inherited)
         .finish(taint.origin.clone())
 }
 
 fn tag_node(tags: &Tags) -> Node {
     let mut mapping = Mapping::default();
     for (key, (value, spans)) in tags {
-        let reason = if ownership::is_memory(key) {
+        let reason = if ownership::is_ownership_record(key) {
             "gpuc records the keys that it set, to distinguish them from externally managed keys"
-        } else if key.starts_with(tags::RECORD) {
+        } else if key.starts_with(tags::RECORD_PREFIX) {
             "gpuc records values that EKS does not report, to detect changes"
-        } else if key.starts_with(tags::TEMPLATE) {
+        } else if key.starts_with(tags::TEMPLATE_PREFIX) {
             "the Cluster Autoscaler must know the properties of a node before it exists"
         } else {
             "the tags of the pool and the cluster"
         };
-        mapping = mapping.put(key, value, Origin::rule(spans.iter().copied(), reason));
+        mapping = mapping.with_value(key, value, Origin::rule(spans.iter().copied(), reason));
     }
     mapping.finish(Origin::Inherited)
 }
 
 /// The origin of a value that is set in the file.
-fn written(spans: impl IntoIterator<Item = gpuc_schema::Span>) -> Origin {
-    Origin::made(spans, Because::Written)
+fn written_origin(spans: impl IntoIterator<Item = gpuc_schema::Span>) -> Origin {
+    Origin::derived(spans, DerivationReason::Written)
 }
 
 /// The origin of a value that is set in the file or has its default.
-fn or_default(span: gpuc_schema::Span) -> Origin {
+fn written_or_default(span: gpuc_schema::Span) -> Origin {
     let because = if span.is_written() {
-        Because::Written
+        DerivationReason::Written
     } else {
-        Because::Default
+        DerivationReason::Default
     };
-    Origin::made([span], because)
+    Origin::derived([span], because)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{HEAD, provision, provision_whole};
+    use super::super::testing::{HEAD, provision, provision_file};
     use gpuc_model::plan::{Contents, Provisioning};
     use serde_json::{Value, json};
 
@@ -342,7 +358,7 @@ mod tests {
              privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}",
         );
         let pool = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
-        let file = file(&provision_whole(&format!("{head}{pool}")));
+        let file = file(&provision_file(&format!("{head}{pool}")));
         assert_eq!(
             file["vpc"],
             json!({
@@ -364,7 +380,7 @@ mod tests {
         };
         let group = &node.get("managedNodeGroups").expect("groups").items()[0];
         for entry in group.entries() {
-            let made = matches!(entry.value.origin, gpuc_syntax::node::Origin::Made(_));
+            let made = matches!(entry.value.origin, gpuc_syntax::node::Origin::Generated(_));
             assert!(made || !entry.value.entries().is_empty(), "{}", entry.key);
         }
     }

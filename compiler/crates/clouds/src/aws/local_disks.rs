@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::machines;
 
 /// The supported uses of a pool's local disks; empty if the machine type has no known local disks.
-pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
+pub(super) fn supported_uses(pool: &Pool) -> &'static [LocalDisks] {
     let Some(MachineType::Catalog(machine)) = pool.machine.get() else {
         return &[];
     };
@@ -26,27 +26,27 @@ pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
 }
 
 /// The location where the file configures the local disks as scratch space.
-pub(super) fn scratch(pool: &Pool) -> Option<Span> {
+pub(super) fn scratch_span(pool: &Pool) -> Option<Span> {
     let written: Spanned<LocalDisks> = pool.settings.local_disks?;
     (written.value == LocalDisks::Scratch).then_some(written.span)
 }
 
 /// All local disks combined, as the disk for container storage.
-pub(super) fn together(pool: &Pool, span: Span) -> Option<NodeDisk> {
+pub(super) fn combined_disk(pool: &Pool, span: Span) -> Option<NodeDisk> {
     let Some(MachineType::Catalog(machine)) = pool.machine.get() else {
         return None;
     };
     let gb = machines::find(machine.name)?.local_nvme_gb?;
     Some(NodeDisk {
         bytes: u64::from(gb) * 1_000_000_000,
-        said: Some(span),
+        span: Some(span),
     })
 }
 
 /// The key of eksctl's node group that configures scratch space on the node image, with its value.
-pub(super) fn bootstrap(pool: &Pool) -> (&'static str, Value) {
+pub(super) fn bootstrap_setting(pool: &Pool) -> (&'static str, Value) {
     match pool.os.value {
-        OsFamily::Bottlerocket => ("bottlerocket", bottlerocket()),
+        OsFamily::Bottlerocket => ("bottlerocket", bottlerocket_bootstrap()),
         _ => ("overrideBootstrapCommand", json!(node_config())),
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn bootstrap(pool: &Pool) -> (&'static str, Value) {
 ///
 /// Source: aws/karpenter-provider-aws@009da959 pkg/providers/amifamily/bootstrap/bottlerocket.go, which writes the same
 /// for its `RAID0`; Bottlerocket has the commands since 1.22, before the images for Kubernetes 1.33.
-fn bottlerocket() -> Value {
+fn bottlerocket_bootstrap() -> Value {
     let folders = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"];
     let mut bind = vec!["apiclient", "ephemeral-storage", "bind", "--dirs"];
     bind.extend(folders);

@@ -97,12 +97,12 @@ pub static MACHINES: &[Ec2Instance] = &[
     row("g6f.2xlarge",          8,    32, L4,       1,     5_000,  0,    200,    58).fraction(4, 5_722),
     row("g6f.4xlarge",         16,    64, L4,       1,    10_000,  0,    450,   234).fraction(2, 11_444),
 
-    row("g7.2xlarge",           8,    32, RTX_4500, 1,    60_000,  0,    440,   254).note(G7),
-    row("g7.4xlarge",          16,    64, RTX_4500, 1,    60_000,  0,    875,   506).note(G7),
-    row("g7.8xlarge",          32,   128, RTX_4500, 1,    80_000,  1,    930,   632).note(G7),
-    row("g7.12xlarge",         48,   192, RTX_4500, 2,   175_000,  1,  1_900,   758).note(G7),
-    row("g7.24xlarge",         96,   384, RTX_4500, 4,   350_000,  1,  3_800, 1_514).note(G7),
-    row("g7.48xlarge",        192,   768, RTX_4500, 8,   700_000,  2,  7_600,   758).note(G7),
+    row("g7.2xlarge",           8,    32, RTX_4500, 1,    60_000,  0,    440,   254).note(G7_NOTE),
+    row("g7.4xlarge",          16,    64, RTX_4500, 1,    60_000,  0,    875,   506).note(G7_NOTE),
+    row("g7.8xlarge",          32,   128, RTX_4500, 1,    80_000,  1,    930,   632).note(G7_NOTE),
+    row("g7.12xlarge",         48,   192, RTX_4500, 2,   175_000,  1,  1_900,   758).note(G7_NOTE),
+    row("g7.24xlarge",         96,   384, RTX_4500, 4,   350_000,  1,  3_800, 1_514).note(G7_NOTE),
+    row("g7.48xlarge",        192,   768, RTX_4500, 8,   700_000,  2,  7_600,   758).note(G7_NOTE),
 
     row("g7e.2xlarge",          8,    64, RTX_6000, 1,    50_000,  0,  1_900,   254),
     row("g7e.4xlarge",         16,   128, RTX_6000, 1,    50_000,  0,  1_900,   506),
@@ -143,37 +143,37 @@ pub static MACHINES: &[Ec2Instance] = &[
 /// A GPU model and its memory in MiB as EC2 reports it, which for some is less and for others more than the driver's
 /// figure.
 #[derive(Clone, Copy)]
-struct Card(&'static GpuModel, u32);
+struct GpuSpec(&'static GpuModel, u32);
 
-const T4: Card = Card(&T4_16GB, 16_384);
-const A10G: Card = Card(&A10G_24GB, 22_888);
-const T4G: Card = Card(&T4G_16GB, 16_384);
-const L4: Card = Card(&L4_24GB, 22_888);
-const L40S: Card = Card(&L40S_48GB, 45_776);
-const RTX_4500: Card = Card(&RTX_PRO_4500_SERVER_32GB, 32_768);
-const RTX_6000: Card = Card(&RTX_PRO_6000_SERVER_96GB, 98_304);
-const V100: Card = Card(&V100_SXM2_16GB, 16_384);
-const V100_32: Card = Card(&V100_SXM2_32GB, 32_768);
-const A100: Card = Card(&A100_SXM4_40GB, 40_960);
-const A100_80: Card = Card(&A100_SXM4_80GB, 81_920);
-const H100: Card = Card(&H100_SXM5_80GB, 81_920);
-const H200: Card = Card(&H200_SXM5_141GB, 144_384);
-const B200: Card = Card(&B200_SXM6_180GB, 183_359);
-const B300: Card = Card(&B300_SXM6_270GB, 275_040);
-const GB200: Card = Card(&GB200_186GB, 189_440);
+const T4: GpuSpec = GpuSpec(&T4_16GB, 16_384);
+const A10G: GpuSpec = GpuSpec(&A10G_24GB, 22_888);
+const T4G: GpuSpec = GpuSpec(&T4G_16GB, 16_384);
+const L4: GpuSpec = GpuSpec(&L4_24GB, 22_888);
+const L40S: GpuSpec = GpuSpec(&L40S_48GB, 45_776);
+const RTX_4500: GpuSpec = GpuSpec(&RTX_PRO_4500_SERVER_32GB, 32_768);
+const RTX_6000: GpuSpec = GpuSpec(&RTX_PRO_6000_SERVER_96GB, 98_304);
+const V100: GpuSpec = GpuSpec(&V100_SXM2_16GB, 16_384);
+const V100_32: GpuSpec = GpuSpec(&V100_SXM2_32GB, 32_768);
+const A100: GpuSpec = GpuSpec(&A100_SXM4_40GB, 40_960);
+const A100_80: GpuSpec = GpuSpec(&A100_SXM4_80GB, 81_920);
+const H100: GpuSpec = GpuSpec(&H100_SXM5_80GB, 81_920);
+const H200: GpuSpec = GpuSpec(&H200_SXM5_141GB, 144_384);
+const B200: GpuSpec = GpuSpec(&B200_SXM6_180GB, 183_359);
+const B300: GpuSpec = GpuSpec(&B300_SXM6_270GB, 275_040);
+const GB200: GpuSpec = GpuSpec(&GB200_186GB, 189_440);
 
-const KARPENTER: &str =
+const KARPENTER_SOURCE: &str =
     "aws/karpenter-provider-aws:website/content/en/preview/reference/instance-types.md@1d927085";
-const KARPENTER_1_12: &str =
+const KARPENTER_1_12_SOURCE: &str =
     "aws/karpenter-provider-aws:website/content/en/v1.12/reference/instance-types.md@1d927085";
-const ULTRASERVER: &str =
+const ULTRASERVER_SOURCE: &str =
     "Amazon EKS user guide, ml-eks-nvidia-ultraserver (2026-11-21); botocore 1.43.11";
 
-const FRACTIONAL: &str =
+const FRACTIONAL_NOTE: &str =
     "EC2 reports no GPU for it, so autoscalers expect none; it requires the GRID driver";
-const METAL: &str = "eksctl does not recognize metal instances as GPU instances";
-const G7: &str = "the table of EKS images that was read lists g7e but not g7";
-const P3: &str = "\
+const METAL_NOTE: &str = "eksctl does not recognize metal instances as GPU instances";
+const G7_NOTE: &str = "the table of EKS images that was read lists g7e but not g7";
+const P3_NOTE: &str = "\
     eksctl does not recognize its GPUs: it uses an image without a driver and installs no device \
     plugin";
 const GB200_NOTE: &str = "\
@@ -189,14 +189,14 @@ const fn row(
     name: &'static str,
     vcpus: u32,
     memory_gib: u32,
-    card: Card,
+    gpu: GpuSpec,
     count: u32,
     network_mbps: u32,
     efa: u32,
     local_nvme_gb: u32,
     max_pods: u32,
 ) -> Ec2Instance {
-    let on_arm = card.0.arm64_host;
+    let on_arm = gpu.0.arm64_host;
     Ec2Instance {
         machine: Machine {
             name,
@@ -208,10 +208,10 @@ const fn row(
             } else {
                 CpuArchitecture::Amd64
             },
-            gpus: MachineGpus::whole(card.0, count, Some(card.1)),
+            gpus: MachineGpus::full_gpus(gpu.0, count, Some(gpu.1)),
             status: Status::Current,
             note: None,
-            source: KARPENTER,
+            source: KARPENTER_SOURCE,
         },
         efa: Some(efa),
         local_nvme_gb: Some(local_nvme_gb),
@@ -251,7 +251,7 @@ impl Ec2Instance {
             capacity_blocks: None,
             ..self
         };
-        known.note(METAL)
+        known.note(METAL_NOTE)
     }
 
     const fn capacity_blocks(self) -> Self {
@@ -275,13 +275,13 @@ impl Ec2Instance {
             gpus,
             ..self.machine
         };
-        Self { machine, ..self }.note(FRACTIONAL)
+        Self { machine, ..self }.note(FRACTIONAL_NOTE)
     }
 
     const fn previous_generation(self) -> Self {
         let machine = Machine {
             status: Status::PreviousGeneration,
-            source: KARPENTER_1_12,
+            source: KARPENTER_1_12_SOURCE,
             ..self.machine
         };
         let known = Self {
@@ -290,13 +290,13 @@ impl Ec2Instance {
             capacity_blocks: None,
             ..self
         };
-        known.note(P3)
+        known.note(P3_NOTE)
     }
 
     const fn part_of_ultraserver(self) -> Self {
         let machine = Machine {
             status: Status::PartOfLarger,
-            source: ULTRASERVER,
+            source: ULTRASERVER_SOURCE,
             ..self.machine
         };
         let known = Self {

@@ -11,12 +11,12 @@ pub(super) struct Mapping(Vec<Entry>);
 
 impl Mapping {
     /// Adds a value with a single origin.
-    pub(super) fn put(self, key: &str, value: &impl Serialize, origin: Origin) -> Self {
-        self.node(key, Node::typed(value, origin))
+    pub(super) fn with_value(self, key: &str, value: &impl Serialize, origin: Origin) -> Self {
+        self.with_node(key, Node::from_serializable(value, origin))
     }
 
     /// Adds a tree.
-    pub(super) fn node(mut self, key: &str, value: Node) -> Self {
+    pub(super) fn with_node(mut self, key: &str, value: Node) -> Self {
         self.0.push(Entry {
             key: key.to_owned(),
             key_span: Span::NONE,

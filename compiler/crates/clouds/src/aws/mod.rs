@@ -34,11 +34,13 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    Catalog, Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    NodeDisk, NodeFacts, OwnLabel, Provision, Repairs, labels_of_place,
+    Catalog, Cloud, CloudLabel, DiskRange, Facts, INSTANCE_TYPE, InterconnectSettings, MachineName,
+    NameRule, NoRdma, NodeDisk, NodeFacts, Provision, Repairs, topology_labels,
 };
 use gpuc_model::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Daemon, Label, MachineType, Offer, Pool, PoolSpec, PoolTaint};
+use gpuc_model::{
+    AdvertisedResource, Cluster, DaemonSetRequests, Label, MachineType, Pool, PoolSpec, PoolTaint,
+};
 use gpuc_syntax::node::Origin;
 
 /// Amazon EKS.
@@ -123,21 +125,21 @@ static FACTS: Facts = Facts {
     repairs: Repairs::WhenAsked,
     // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
     policies_shown_by: "`enableNetworkPolicy` in the `configurationValues` of `aws eks describe-addon --addon-name vpc-cni`, or another network plugin that enforces policies",
-    reserved: Some(reserved::of_node),
+    reserved: Some(reserved::reserved_resources),
 };
 
 static RESOURCES: &[&ResourceKind] = &[
-    &cluster::KIND,
-    &pool::KIND,
-    &addons::KIND,
-    &addons::NETWORK_KIND,
-    &autoscaler::IDENTITY,
-    &karpenter::LEFT,
+    &cluster::CLUSTER,
+    &pool::NODE_GROUP,
+    &addons::ADDON,
+    &addons::NETWORK_ADDON,
+    &autoscaler::POD_ROLE,
+    &karpenter::KARPENTER_NODES,
     &karpenter::STACK,
 ];
 
 /// The resource of EFA interfaces.
-const EFA: &str = "vpc.amazonaws.com/efa";
+const EFA_RESOURCE: &str = "vpc.amazonaws.com/efa";
 
 /// The label by which the Cluster Autoscaler recognizes a GPU node before a device plugin advertises the GPUs.
 const ACCELERATOR_LABEL: &str = "k8s.amazonaws.com/accelerator";
@@ -190,7 +192,7 @@ impl NodeFacts for Eks {
             key: ACCELERATOR_LABEL.to_owned(),
             value: gpus.model.key.to_owned(),
             origin: Origin::fact(
-                [autoscaler.span, gpus.chosen],
+                [autoscaler.span, gpus.span],
                 "without this label, the Cluster Autoscaler treats a node as one without GPUs until a plugin advertises them",
                 "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/README.md @55c37cd5, 2026-08-22",
             ),
@@ -201,10 +203,10 @@ impl NodeFacts for Eks {
         Vec::new()
     }
 
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
         let zones = pool.settings.zones.iter().map(|zone| zone.value.clone());
         let region = section(&cluster.config).region.value.clone();
-        let mut labels = labels_of_place(zones, region, &[]);
+        let mut labels = topology_labels(zones, region, &[]);
         if !pool.is_existing() {
             labels.extend(labels::automatic_labels(cluster, pool));
         }
@@ -212,7 +214,7 @@ impl NodeFacts for Eks {
     }
 
     fn absent_label_prefixes(&self, cluster: &Cluster, pool: &Pool) -> &'static [&'static str] {
-        if pool.is_existing() || karpenter::makes(cluster, pool) {
+        if pool.is_existing() || karpenter::provisions(cluster, pool) {
             &[]
         } else {
             labels::KARPENTER_PREFIXES
@@ -237,7 +239,7 @@ impl NodeFacts for Eks {
         }
     }
 
-    fn fabric(&self, pool: &PoolSpec) -> Vec<Offer> {
+    fn fabric(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
         let efa = pool.settings.network.efa.as_ref();
         let interfaces = match pool.machine.get() {
             Some(MachineType::Catalog(machine)) => {
@@ -245,8 +247,8 @@ impl NodeFacts for Eks {
             }
             _ => None,
         };
-        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| Offer {
-            resource: EFA.to_owned(),
+        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| AdvertisedResource {
+            resource: EFA_RESOURCE.to_owned(),
             per_node,
             origin: Origin::rule([efa.span], "EFA uses all EFA interfaces of the machine"),
         };
@@ -258,34 +260,34 @@ impl NodeFacts for Eks {
     ///
     /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
     /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
-    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
         let has_huge_pages = pool.os.value != OsFamily::Bottlerocket;
-        FabricSettings {
+        InterconnectSettings {
             env: &[("FI_PROVIDER", "efa")],
             huge_pages_mib: if has_huge_pages { 5120 } else { 0 },
-            ..FabricSettings::default()
+            ..InterconnectSettings::default()
         }
     }
 
     fn fabric_resources(&self) -> &'static [&'static str] {
-        &[EFA]
+        &[EFA_RESOURCE]
     }
 
     /// The device plugin for EFA interfaces, which eksctl or a chart of this tree deploys.
     ///
     /// Source: aws/eks-charts `stable/aws-efa-k8s-device-plugin/values.yaml`, `resources`, read 2026-11-21; of eksctl's
     /// copy from memory.
-    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<DaemonSetRequests> {
         let settings = config.charts.aws_efa_k8s_device_plugin.as_ref();
         let has_defaults = settings.is_none_or(|settings| settings.values.is_empty());
         let is_known = pool.settings.network.efa.is_some() && has_defaults;
-        let plugin = is_known.then(|| Daemon::new("efa-device-plugin", (10, 20)));
+        let plugin = is_known.then(|| DaemonSetRequests::new("efa-device-plugin", (10, 20)));
         plugin.into_iter().collect()
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
-            why: "EC2 has no NVIDIA network adapters; it supports RDMA through EFA".to_owned(),
+            reason: "EC2 has no NVIDIA network adapters; it supports RDMA through EFA".to_owned(),
             help: "write `efa: {}` instead of `rdma`",
         })
     }
@@ -299,16 +301,16 @@ impl NodeFacts for Eks {
             OsFamily::AmazonLinux2023 => (20, "the node image takes 20 GiB"),
             _ => (1, "the minimum size of an EBS volume is 1 GiB"),
         };
-        let (most, larger) = if karpenter::makes(cluster, pool) {
+        let (most, larger) = if karpenter::provisions(cluster, pool) {
             (59_000, "the maximum volume size of Karpenter is 59000 GiB")
         } else {
             (65_536, "the maximum size of an EBS volume is 65536 GiB")
         };
         Some(DiskRange {
-            least,
-            smaller,
-            most,
-            larger,
+            min_gib: least,
+            min_reason: smaller,
+            max_gib: most,
+            max_reason: larger,
         })
     }
 
@@ -316,14 +318,14 @@ impl NodeFacts for Eks {
         if pool.is_existing() {
             return None;
         }
-        match local_disks::scratch(pool) {
-            Some(span) => local_disks::together(pool, span),
+        match local_disks::scratch_span(pool) {
+            Some(span) => local_disks::combined_disk(pool, span),
             None => Some(NodeDisk::boot(pool)),
         }
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
-        local_disks::choices(pool)
+        local_disks::supported_uses(pool)
     }
 }
 
@@ -345,15 +347,15 @@ impl Provision for Eks {
     }
 
     fn node_provisioner(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static NodeProvisioner> {
-        karpenter::makes(cluster, pool).then_some(&karpenter::PROVISIONER)
+        karpenter::provisions(cluster, pool).then_some(&karpenter::PROVISIONER)
     }
 
     fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        autoscaler::values(cluster)
+        autoscaler::chart_values(cluster)
     }
 
     fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
-        karpenter::values(cluster)
+        karpenter::chart_values(cluster)
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {

@@ -33,8 +33,8 @@ pub fn region_of_zone(zone: &str) -> Option<&str> {
     let region = hyphens
         .map(|at| &zone[..at])
         .find(|region| is_region_name(region))?;
-    let own = &zone[region.len() + 1..];
-    let (words, number) = own.rsplit_once('-')?;
+    let suffix = &zone[region.len() + 1..];
+    let (words, number) = suffix.rsplit_once('-')?;
     let plain = |word: &str| {
         !word.is_empty()
             && word

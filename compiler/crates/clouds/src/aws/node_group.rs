@@ -32,7 +32,7 @@ pub(super) enum CapacityType {
 
 impl CapacityType {
     /// The value in the EKS API.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::OnDemand => "ON_DEMAND",
             Self::Spot => "SPOT",
@@ -48,7 +48,7 @@ impl<'c> NodeGroup<'c> {
         let written = pool.machine_name.as_ref();
         let machine = match (pool.machine.expect_resolved(), written) {
             (MachineType::Catalog(machine), _) => {
-                let span = gpus.map_or(pool.name.span, |gpus| gpus.chosen);
+                let span = gpus.map_or(pool.name.span, |gpus| gpus.span);
                 Spanned::new(machine.name, span)
             }
             (_, Some(name)) => Spanned::new(name.value.as_str(), name.span),
@@ -68,7 +68,7 @@ impl<'c> NodeGroup<'c> {
     }
 
     /// The image type in EKS; for images that EKS does not publish, eksctl's name of the family.
-    pub(super) fn image(&self) -> String {
+    pub(super) fn ami_type(&self) -> String {
         let arm = cpu::architecture(self.machine.value) == CpuArchitecture::Arm64;
         let architecture = if arm { "ARM_64" } else { "x86_64" };
         let instance = self.instance();
@@ -117,19 +117,19 @@ impl<'c> NodeGroup<'c> {
     }
 
     /// The spans of the zones and subnets in the file.
-    pub(super) fn place_spans(&self) -> Vec<Span> {
+    pub(super) fn location_spans(&self) -> Vec<Span> {
         let settings = &self.pool.settings;
         let locations = settings.zones.iter().chain(&settings.subnets);
         locations.map(|location| location.span).collect()
     }
 
     /// The capacity type.
-    pub(super) fn capacity(&self) -> CapacityType {
-        Self::capacity_of(self.pool)
+    pub(super) fn capacity_type(&self) -> CapacityType {
+        Self::capacity_type_of(self.pool)
     }
 
     /// The capacity type of a pool.
-    pub(super) fn capacity_of(pool: &Pool) -> CapacityType {
+    pub(super) fn capacity_type_of(pool: &Pool) -> CapacityType {
         match &pool.settings.capacity.value {
             Capacity::OnDemand | Capacity::Reservation(_) => CapacityType::OnDemand,
             Capacity::Spot(_) => CapacityType::Spot,
@@ -147,7 +147,7 @@ impl<'c> NodeGroup<'c> {
     }
 
     /// The span that enables EFA.
-    pub(super) fn efa(&self) -> Option<Span> {
+    pub(super) fn efa_span(&self) -> Option<Span> {
         self.pool.settings.network.efa.as_ref().map(|efa| efa.span)
     }
 
@@ -164,7 +164,7 @@ impl<'c> NodeGroup<'c> {
     pub(super) fn max_unavailable(&self) -> Spanned<u32> {
         let upgrade = self.pool.settings.upgrade.as_ref();
         let written = upgrade.and_then(|upgrade| upgrade.max_unavailable);
-        written.unwrap_or(Spanned::unwritten(1))
+        written.unwrap_or(Spanned::without_span(1))
     }
 
     /// The update strategy. By default, EKS starts the new nodes of an upgrade before it terminates the old ones. Pools
@@ -191,7 +191,7 @@ impl<'c> NodeGroup<'c> {
     /// Whether EKS replaces unhealthy nodes.
     pub(super) fn repair(&self) -> Spanned<bool> {
         let written = self.pool.settings.auto_repair;
-        written.unwrap_or(Spanned::unwritten(false))
+        written.unwrap_or(Spanned::without_span(false))
     }
 
     /// The taints with which the node group's nodes register.
@@ -206,11 +206,11 @@ impl<'c> NodeGroup<'c> {
 }
 
 /// The pools that are managed node groups: neither existing nor provisioned by Karpenter.
-pub(super) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+pub(super) fn managed_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     cluster
         .pools
         .iter()
-        .filter(|pool| !pool.is_existing() && !karpenter::makes(cluster, pool))
+        .filter(|pool| !pool.is_existing() && !karpenter::provisions(cluster, pool))
 }
 
 /// The name of an image family in eksctl.

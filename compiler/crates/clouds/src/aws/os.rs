@@ -7,7 +7,7 @@ use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
 use gpuc_model::operator::{DRIVER_DIR, RUNTIME_CLASS};
 
 /// An open end of a version range: the image is not limited to a maximum version yet.
-const OPEN: KubernetesVersion = KubernetesVersion(u8::MAX);
+const UNBOUNDED: KubernetesVersion = KubernetesVersion(u8::MAX);
 
 /// The node images, the default first.
 pub(super) static OS: &[OsFacts] = &[
@@ -20,8 +20,8 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
-        operator: HAS_ALL,
-        kubernetes: KubernetesVersion(23)..=OPEN,
+        operator: COMPLETE_IMAGE,
+        kubernetes: KubernetesVersion(23)..=UNBOUNDED,
         source: EKS_IMAGES,
     },
     OsFacts {
@@ -32,23 +32,23 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: true,
         driver_root: "/",
         runtime_class: None,
-        operator: HAS_ALL,
-        kubernetes: KubernetesVersion(23)..=OPEN,
+        operator: COMPLETE_IMAGE,
+        kubernetes: KubernetesVersion(23)..=UNBOUNDED,
         source: EKS_IMAGES,
     },
-    ubuntu(
+    ubuntu_image(
         OsFamily::Ubuntu2404,
         KubernetesVersion(31),
-        OPEN,
+        UNBOUNDED,
         UBUNTU_IMAGES,
     ),
-    ubuntu(
+    ubuntu_image(
         OsFamily::Ubuntu2204,
         KubernetesVersion(29),
-        OPEN,
+        UNBOUNDED,
         UBUNTU_IMAGES,
     ),
-    ubuntu(
+    ubuntu_image(
         OsFamily::Ubuntu2004,
         KubernetesVersion(21),
         KubernetesVersion(29),
@@ -62,7 +62,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
-        operator: HAS_ALL,
+        operator: COMPLETE_IMAGE,
         kubernetes: KubernetesVersion(21)..=KubernetesVersion(32),
         source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/defaults.go (AmazonLinux2EOLVersion) @99984adb, 2026-08-21",
     },
@@ -71,7 +71,7 @@ pub(super) static OS: &[OsFacts] = &[
 /// An image with the driver, the toolkit and the runtime `nvidia`: the operator deploys the remaining components.
 ///
 /// Source: awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00.
-const HAS_ALL: ForOperator = ForOperator {
+const COMPLETE_IMAGE: ForOperator = ForOperator {
     driver: Err("already contains the NVIDIA driver"),
     toolkit: true,
     runtime_class: RUNTIME_CLASS,
@@ -84,7 +84,7 @@ const UBUNTU_IMAGES: &str = "eksctl-io/eksctl:pkg/ami/ssm_resolver.go, userdocs/
 
 /// Canonical's images contain no driver and no container toolkit. The driver container of the operator or the user
 /// has the driver below its own root, and containerd gets devices through CDI.
-const fn ubuntu(
+const fn ubuntu_image(
     family: OsFamily,
     from: KubernetesVersion,
     to: KubernetesVersion,

@@ -2,42 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_model::cloud::ownership::{OWN, parts};
+use gpuc_model::cloud::ownership::{OWNED_PREFIX, record_entries};
 
 use super::node_group::{NodeGroup, api_effect_name};
 use super::tags::{self, Tags};
 
 /// The maximum length of a tag's value. Source: docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html, general
 /// knowledge.
-const MAX_LENGTH: usize = 256;
+const MAX_TAG_VALUE_LENGTH: usize = 256;
 
 /// The tags of a node group that record the keys that gpuc set on it.
-pub(super) fn of_group(group: &NodeGroup<'_>) -> Tags {
+pub(super) fn group_ownership(group: &NodeGroup<'_>) -> Tags {
     let labels = group.pool.labels.iter().map(|label| label.key.clone());
     let taints = group.taints();
     let taints = taints.map(|taint| format!("{}:{}", taint.key, api_effect_name(taint.effect)));
-    let template = tags::template(group).into_keys();
-    let template = template.map(|key| key.trim_start_matches(tags::TEMPLATE).to_owned());
-    let mut memory = of_tags(&tags::written(group));
+    let template = tags::node_template(group).into_keys();
+    let template = template.map(|key| key.trim_start_matches(tags::TEMPLATE_PREFIX).to_owned());
+    let mut record = tag_ownership(&tags::file_tags(group));
     let kinds: [(&str, Vec<String>); 3] = [
         ("labels", labels.collect()),
         ("taints", taints.collect()),
         ("template", template.collect()),
     ];
     for (name, marks) in kinds {
-        memory.extend(of_kind(name, marks));
+        record.extend(ownership_tags(name, marks));
     }
-    memory
+    record
 }
 
 /// The tags that record these tags.
-pub(super) fn of_tags(tags: &Tags) -> Tags {
-    of_kind("tags", tags.keys().map(|key| escaped(key)).collect())
+pub(super) fn tag_ownership(tags: &Tags) -> Tags {
+    ownership_tags("tags", tags.keys().map(|key| escape_spaces(key)).collect())
 }
 
-fn of_kind(name: &str, marks: Vec<String>) -> Tags {
-    let others = marks.into_iter().filter(|mark| !is_own(mark));
-    let parts = parts(&format!("{OWN}{name}"), others, " ", MAX_LENGTH).into_iter();
+fn ownership_tags(name: &str, marks: Vec<String>) -> Tags {
+    let unprefixed = marks.into_iter().filter(|mark| !is_owned_by_prefix(mark));
+    let parts = record_entries(
+        &format!("{OWNED_PREFIX}{name}"),
+        unprefixed,
+        " ",
+        MAX_TAG_VALUE_LENGTH,
+    )
+    .into_iter();
     let tags: BTreeMap<_, _> = parts
         .map(|(name, value)| (name, (value, Vec::new())))
         .collect();
@@ -46,21 +52,21 @@ fn of_kind(name: &str, marks: Vec<String>) -> Tags {
 
 /// Whether gpuc owns a key by its prefix, without a record. Node template tags of the autoscaler have their kind before
 /// the key.
-fn is_own(mark: &str) -> bool {
+fn is_owned_by_prefix(mark: &str) -> bool {
     let kinds = ["label/", "taint/"];
     let kind = kinds.iter().find_map(|kind| mark.strip_prefix(kind));
-    kind.unwrap_or(mark).starts_with(OWN)
+    kind.unwrap_or(mark).starts_with(OWNED_PREFIX)
 }
 
 /// Escapes spaces in the key of a tag: spaces separate marks.
-fn escaped(key: &str) -> String {
+fn escape_spaces(key: &str) -> String {
     key.replace('=', "==").replace(' ', "=_")
 }
 
 /// Whether a tag is part of the ownership record.
-pub(super) fn is_memory(key: &str) -> bool {
+pub(super) fn is_ownership_record(key: &str) -> bool {
     let kinds = ["labels", "taints", "tags", "template"];
-    let name = key.strip_prefix(OWN);
+    let name = key.strip_prefix(OWNED_PREFIX);
     name.is_some_and(|name| {
         kinds.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'))
     })
@@ -72,12 +78,12 @@ mod tests {
 
     #[test]
     fn spaces_in_keys_are_escaped() {
-        assert_eq!(escaped("cost center"), "cost=_center");
+        assert_eq!(escape_spaces("cost center"), "cost=_center");
         // A key that contains an escape sequence is escaped too.
-        assert_eq!(escaped("cost=_center"), "cost==_center");
+        assert_eq!(escape_spaces("cost=_center"), "cost==_center");
         let tags =
             ["owner", "cost center"].map(|key| (key.to_owned(), (String::new(), Vec::new())));
-        let memory = of_tags(&tags.into());
+        let memory = tag_ownership(&tags.into());
         assert_eq!(memory["gpuc.dev/tags"].0, "cost=_center owner");
     }
 
@@ -88,10 +94,13 @@ mod tests {
             "label/gpuc.dev/pool",
             "taint/gpuc.dev/dedicated-to",
         ];
-        let memory =
-            |marks: &[&str]| of_kind("labels", marks.iter().map(|it| (*it).to_owned()).collect());
+        let memory = |marks: &[&str]| {
+            ownership_tags("labels", marks.iter().map(|it| (*it).to_owned()).collect())
+        };
         assert!(memory(&marks).is_empty());
         assert_eq!(memory(&["label/rack"]).len(), 1);
-        assert!(is_memory("gpuc.dev/template-12") && !is_memory("gpuc.dev/machine"));
+        assert!(
+            is_ownership_record("gpuc.dev/template-12") && !is_ownership_record("gpuc.dev/machine")
+        );
     }
 }

@@ -11,18 +11,18 @@ use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, se
 /// The provisioning plan of a cluster.
 pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let section = section(&checked.config);
-    let target = Target::cluster(&checked);
-    let made = node_group::pools(&checked);
+    let target = Target::for_cluster(&checked);
+    let managed_pools = node_group::managed_pools(&checked);
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
-        .chain(made.map(|it| pool::resource(checked, it)))
+        .chain(managed_pools.map(|it| pool::resource(checked, it)))
         .chain(addons::resources(checked))
-        .chain(autoscaler::identity(checked))
+        .chain(autoscaler::pod_role(checked))
         .chain(karpenter::resources(&checked))
         .collect();
     let file = File {
-        path: eksctl::PATH.to_owned(),
-        contents: Contents::Yaml(eksctl::config(checked)),
+        path: eksctl::CONFIG_PATH.to_owned(),
+        contents: Contents::Yaml(eksctl::cluster_config(checked)),
         origin: Origin::rule(
             [section.cluster.span],
             "eksctl creates the cluster and its node groups",
@@ -35,29 +35,30 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     };
     Provisioning {
         tools,
-        identity: identity(checked, &target),
+        identity: identity_checks(checked, &target),
         files: if resources.is_empty() {
             Vec::new()
         } else {
-            let karpenter = karpenter::file(&checked);
+            let karpenter = karpenter::template_file(&checked);
             std::iter::once(file).chain(karpenter).collect()
         },
         resources,
         credentials: Credentials::Fetch(
-            aws(["eks", "update-kubeconfig"], &target.region).with(["--name", &target.cluster]),
+            aws(["eks", "update-kubeconfig"], &target.region)
+                .with_arguments(["--name", &target.cluster]),
         ),
     }
 }
 
-fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
+fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     let section = section(&checked.config);
     let account = IdentityCheck {
-        what: "AWS account",
-        is_place: true,
-        ask: aws(["sts", "get-caller-identity"], &target.region)
-            .with(["--query", "Account", "--output", "text"]),
-        want: section.account.value.clone(),
-        otherwise: format!(
+        subject: "AWS account",
+        is_location: true,
+        query: aws(["sts", "get-caller-identity"], &target.region)
+            .with_arguments(["--query", "Account", "--output", "text"]),
+        expected: section.account.value.clone(),
+        mismatch_message: format!(
             "sign in to account {}, or select its profile with AWS_PROFILE",
             section.account
         ),
@@ -68,11 +69,16 @@ fn identity(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     // The scripts do not upgrade an existing cluster, and its node groups must not be newer than the cluster.
     let version = checked.kubernetes.expect_resolved();
     let existing = IdentityCheck {
-        what: "Kubernetes version of the EKS cluster",
-        is_place: false,
-        ask: cluster::describe(target).with(["--query", "cluster.version", "--output", "text"]),
-        want: version.to_string(),
-        otherwise: "set kubernetes.version to the version of the cluster".to_owned(),
+        subject: "Kubernetes version of the EKS cluster",
+        is_location: false,
+        query: cluster::describe_command(target).with_arguments([
+            "--query",
+            "cluster.version",
+            "--output",
+            "text",
+        ]),
+        expected: version.to_string(),
+        mismatch_message: "set kubernetes.version to the version of the cluster".to_owned(),
     };
     vec![account, existing]
 }

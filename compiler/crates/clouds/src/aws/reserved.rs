@@ -1,6 +1,8 @@
 //! CPU and memory that an EKS node reserves.
 
-use gpuc_model::cloud::reserved::{CPU_BANDS, EVICTION, MIB, NodeSize, Reserved, in_bands};
+use gpuc_model::cloud::reserved::{
+    CPU_BANDS, EVICTION, MIB, NodeSize, Reserved, reserved_by_bands,
+};
 use gpuc_model::{MachineType, Pool};
 use gpuc_schema::config::OsFamily;
 
@@ -16,7 +18,7 @@ const MIN_PODS: u32 = 4;
 ///
 /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21; that they
 /// are taken off the memory: kubernetes `pkg/kubelet/nodestatus/setters.go`, `MachineInfo` (from memory).
-const HUGE_PAGES: u64 = 5128 * 2 * MIB;
+const HUGE_PAGES_BYTES: u64 = 5128 * 2 * MIB;
 
 /// The resources that a node reserves, computed from its pod limit and its cores.
 ///
@@ -24,7 +26,7 @@ const HUGE_PAGES: u64 = 5128 * 2 * MIB;
 ///
 /// Source: awslabs/amazon-eks-ami@01375496 `nodeadm/internal/kubelet/config.go` (`GetMemoryMebibytesToReserve`,
 /// `getCPUMillicoresToReserve`, `EvictionHard`), read 2026-11-22; Bottlerocket does the same (from memory).
-pub(super) fn of_node(pool: &Pool, size: NodeSize) -> Reserved {
+pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
     let machine_pods = match pool.machine.get() {
         Some(MachineType::Catalog(machine)) => {
             machines::find(machine.name).and_then(|it| it.max_pods)
@@ -38,9 +40,9 @@ pub(super) fn of_node(pool: &Pool, size: NodeSize) -> Reserved {
         .map_or(machine_pods, |pods| pods.value);
     let pods = u64::from(machine_pods.min(pool_pods));
     let has_pages = pool.settings.network.efa.is_some() && pool.os.value != OsFamily::Bottlerocket;
-    let pages = if has_pages { HUGE_PAGES } else { 0 };
+    let pages = if has_pages { HUGE_PAGES_BYTES } else { 0 };
     Reserved {
-        cpu: in_bands(size.cpu, CPU_BANDS),
+        cpu: reserved_by_bands(size.cpu, CPU_BANDS),
         memory: (11 * pods + 255) * MIB + EVICTION + pages,
     }
 }

@@ -25,8 +25,8 @@ const FSX_DOCS: &str =
 pub(super) static STORAGE: StorageFacts = StorageFacts {
     disks: &[
         VolumeType {
-            iops: Parameter::may("iops"),
-            throughput: Parameter::may("throughput"),
+            iops: Parameter::optional("iops"),
+            throughput: Parameter::optional("throughput"),
             addon: Some(EBS),
             ..VolumeType::disk(
                 "gp3",
@@ -36,7 +36,7 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
             )
         },
         VolumeType {
-            iops: Parameter::must("iops"),
+            iops: Parameter::required("iops"),
             addon: Some(EBS),
             ..VolumeType::disk(
                 "io2",
@@ -48,9 +48,9 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
     ],
     files: &[
         VolumeType {
-            id: Parameter::must("fileSystemId"),
+            id: Parameter::required("fileSystemId"),
             // A share of a file system has no size.
-            expands: false,
+            is_expandable: false,
             addon: Some(EFS),
             ..VolumeType::share(
                 "efs",
@@ -83,7 +83,7 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
     has_default: false,
     // Its provisioner is the in-tree one, which Kubernetes redirects to the EBS CSI driver; eksctl installs the driver
     // only on request (docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html, from memory).
-    classes_need: Some(EBS),
+    classes_addon: Some(EBS),
 };
 
 /// A volume type with a separate file system for each volume.
@@ -92,8 +92,8 @@ const fn lustre(
     parameters: &'static [(&'static str, &'static str)],
 ) -> VolumeType {
     VolumeType {
-        subnet: Parameter::must("subnetId"),
-        security_group: Parameter::must("securityGroupIds"),
+        subnet: Parameter::required("subnetId"),
+        security_group: Parameter::required("securityGroupIds"),
         // Without `flock`, programs that lock files get an error.
         mount_options: &["flock"],
         addon: Some(FSX),

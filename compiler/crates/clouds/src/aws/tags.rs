@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_model::plan::{Command, Word};
+use gpuc_model::plan::{Argument, Command};
 use gpuc_schema::Span;
 use gpuc_schema::config::{TaintEffect, TextMap};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use super::node_group::NodeGroup;
 use super::{local_disks, ownership, section};
 
 /// Prefixes of tags that are reserved for gpuc, eksctl, EKS and AWS.
-pub(super) const RESERVED: &[&str] = &[
+pub(super) const RESERVED_PREFIXES: &[&str] = &[
     "aws:",
     "eks:",
     "gpuc.dev/",
@@ -31,26 +31,26 @@ pub(super) const RESERVED: &[&str] = &[
 ];
 
 /// The tag in which eksctl stores the name of its resources.
-pub(super) const NAME: &str = "Name";
+pub(super) const NAME_TAG: &str = "Name";
 
 /// The prefix of the tags that describe a future node to the Cluster Autoscaler.
-pub(super) const TEMPLATE: &str = "k8s.io/cluster-autoscaler/node-template/";
+pub(super) const TEMPLATE_PREFIX: &str = "k8s.io/cluster-autoscaler/node-template/";
 
 /// The prefix of gpuc's record.
-pub(super) const RECORD: &str = "gpuc.dev/";
+pub(super) const RECORD_PREFIX: &str = "gpuc.dev/";
 
 /// Tags by key, each with its value and the spans that it follows from.
 pub(super) type Tags = BTreeMap<String, (String, Vec<Span>)>;
 
 /// The tags of the file for a node group: those of the pool override those of the cluster.
-pub(super) fn written(group: &NodeGroup<'_>) -> Tags {
-    let mut tags = of(&section(&group.cluster.config).tags);
-    tags.extend(of(&group.pool.settings.tags));
+pub(super) fn file_tags(group: &NodeGroup<'_>) -> Tags {
+    let mut tags = tags_from(&section(&group.cluster.config).tags);
+    tags.extend(tags_from(&group.pool.settings.tags));
     tags
 }
 
 /// The tags of a mapping in the file.
-pub(super) fn of(map: &TextMap) -> Tags {
+pub(super) fn tags_from(map: &TextMap) -> Tags {
     map.iter()
         .map(|(key, value)| {
             let spans = vec![key.span, value.span];
@@ -60,48 +60,48 @@ pub(super) fn of(map: &TextMap) -> Tags {
 }
 
 /// The record of values that only the launch template has, or that `describe-nodegroup` reports only for some groups.
-pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
+pub(super) fn launch_template_record(group: &NodeGroup<'_>) -> Tags {
     let pool = group.pool;
     let settings = &pool.settings;
     let mut tags = Tags::new();
-    let mut put = |key: &str, value: String, spans: Vec<Span>| {
-        tags.insert(format!("{RECORD}{key}"), (value, spans));
+    let mut add = |key: &str, value: String, spans: Vec<Span>| {
+        tags.insert(format!("{RECORD_PREFIX}{key}"), (value, spans));
     };
-    put(
+    add(
         "machine",
         group.machine.value.to_owned(),
         vec![group.machine.span],
     );
-    put(
+    add(
         "disk-gib",
         settings.disk_gib.to_string(),
         vec![settings.disk_gib.span],
     );
-    if let Some(span) = group.efa() {
-        put("efa", "yes".to_owned(), vec![span]);
+    if let Some(span) = group.efa_span() {
+        add("efa", "yes".to_owned(), vec![span]);
     }
     if let Some(name) = group.placement_group() {
-        put("placement-group", name.value.clone(), vec![name.span]);
+        add("placement-group", name.value.clone(), vec![name.span]);
     }
     if let Some(pods) = settings.max_pods {
-        put("max-pods", pods.to_string(), vec![pods.span]);
+        add("max-pods", pods.to_string(), vec![pods.span]);
     }
-    if let Some(span) = local_disks::scratch(pool) {
-        put("local-disks", "scratch".to_owned(), vec![span]);
+    if let Some(span) = local_disks::scratch_span(pool) {
+        add("local-disks", "scratch".to_owned(), vec![span]);
     }
     if let Some(id) = group.reservation() {
-        put("reservation", id.value.clone(), vec![id.span]);
+        add("reservation", id.value.clone(), vec![id.span]);
     }
     if !group.has_eks_image() {
         let version = group.cluster.kubernetes.expect_resolved();
-        put("image", group.image(), vec![pool.os.span]);
-        put("kubernetes", version.to_string(), vec![version.span]);
+        add("image", group.ami_type(), vec![pool.os.span]);
+        add("kubernetes", version.to_string(), vec![version.span]);
     }
     if !settings.subnets.is_empty() {
-        put("place", "subnets".to_owned(), group.place_spans());
+        add("place", "subnets".to_owned(), group.location_spans());
     } else if !settings.zones.is_empty() {
         let zones: Vec<_> = group.zones().into_iter().collect();
-        put("place", zones.join(" "), group.place_spans());
+        add("place", zones.join(" "), group.location_spans());
     }
     tags
 }
@@ -110,7 +110,7 @@ pub(super) fn record(group: &NodeGroup<'_>) -> Tags {
 ///
 /// It does not know about replicas, MIG devices and EFA, and counts full GPUs by default
 /// (kubernetes/autoscaler @55c37cd5, `aws_manager.go`, `extractAllocatableResourcesFromTags`, 2026-08-22).
-pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
+pub(super) fn node_template(group: &NodeGroup<'_>) -> Tags {
     let mut tags = Tags::new();
     if !group.is_autoscaled() {
         return tags;
@@ -120,7 +120,7 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
     for label in &pool.labels {
         let spans = vec![autoscaler, pool.name.span];
         tags.insert(
-            format!("{TEMPLATE}label/{}", label.key),
+            format!("{TEMPLATE_PREFIX}label/{}", label.key),
             (label.value.clone(), spans),
         );
     }
@@ -131,16 +131,23 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
     for taint in taints {
         let value = format!("{}:{}", taint.value, taint.effect.as_str());
         let spans = vec![autoscaler, taint.span];
-        tags.insert(format!("{TEMPLATE}taint/{}", taint.key), (value, spans));
+        tags.insert(
+            format!("{TEMPLATE_PREFIX}taint/{}", taint.key),
+            (value, spans),
+        );
     }
     if let Some(gpus) = pool.gpus.expect_resolved() {
         let mut resources = BTreeMap::from([("nvidia.com/gpu", 0)]);
-        let offers = pool.offers.expect_resolved().iter().chain(&pool.fabric);
+        let offers = pool
+            .advertised
+            .expect_resolved()
+            .iter()
+            .chain(&pool.interconnect);
         resources.extend(offers.map(|offer| (offer.resource.as_str(), offer.per_node)));
         for (resource, count) in resources {
-            let spans = vec![autoscaler, gpus.chosen, pool.sharing_span];
+            let spans = vec![autoscaler, gpus.span, pool.sharing_span];
             tags.insert(
-                format!("{TEMPLATE}resources/{resource}"),
+                format!("{TEMPLATE_PREFIX}resources/{resource}"),
                 (count.to_string(), spans),
             );
         }
@@ -149,23 +156,23 @@ pub(super) fn template(group: &NodeGroup<'_>) -> Tags {
 }
 
 /// Every tag of a node group.
-pub(super) fn all(group: &NodeGroup<'_>) -> Tags {
-    let mut tags = written(group);
-    tags.extend(template(group));
-    tags.extend(record(group));
-    tags.extend(ownership::of_group(group));
+pub(super) fn all_tags(group: &NodeGroup<'_>) -> Tags {
+    let mut tags = file_tags(group);
+    tags.extend(node_template(group));
+    tags.extend(launch_template_record(group));
+    tags.extend(ownership::group_ownership(group));
     tags
 }
 
 /// Tags in the format of the EKS API.
-pub(super) fn values(tags: &Tags) -> BTreeMap<&str, &str> {
+pub(super) fn key_values(tags: &Tags) -> BTreeMap<&str, &str> {
     tags.iter()
         .map(|(key, (value, _))| (key.as_str(), value.as_str()))
         .collect()
 }
 
 /// The spans that tags follow from.
-pub(super) fn spans(tags: &Tags) -> Vec<Span> {
+pub(super) fn tag_spans(tags: &Tags) -> Vec<Span> {
     let spans = tags.values().flat_map(|(_, spans)| spans.iter().copied());
     spans.collect()
 }
@@ -180,36 +187,51 @@ fn strictness(effect: TaintEffect) -> u8 {
 
 /// The commands that update the tags of a resource: they set the desired tags and remove those that the program `left`
 /// lists.
-pub(super) fn update(want: &Value, arn: &str, left: &str, region: &str) -> Vec<Command> {
-    let on = |command| {
-        let command = aws(["eks", command], region).with(["--resource-arn"]);
-        command.with_word(Word::Observed(arn.to_owned()))
+pub(super) fn update_commands(
+    want: &Value,
+    arn: &str,
+    obsolete: &str,
+    region: &str,
+) -> Vec<Command> {
+    let resource_command = |command| {
+        let command = aws(["eks", command], region).with_arguments(["--resource-arn"]);
+        command.with_argument(Argument::Observed(arn.to_owned()))
     };
     let mut commands = Vec::new();
     if want.as_object().is_some_and(|want| !want.is_empty()) {
-        commands.push(on("tag-resource").with(["--tags".to_owned(), want.to_string()]));
+        commands.push(
+            resource_command("tag-resource")
+                .with_arguments(["--tags".to_owned(), want.to_string()]),
+        );
     }
-    let left = Word::ObservedIfAny(left.to_owned());
-    commands.push(on("untag-resource").with(["--tag-keys"]).with_word(left));
+    let obsolete = Argument::ObservedOptional(obsolete.to_owned());
+    commands.push(
+        resource_command("untag-resource")
+            .with_arguments(["--tag-keys"])
+            .with_argument(obsolete),
+    );
     commands
 }
 
 /// The commands that update the tags of the Auto Scaling group of a node group. EKS does not propagate its tags.
-pub(super) fn update_scaling_group(want: &Value, region: &str) -> Vec<Command> {
+pub(super) fn scaling_group_commands(want: &Value, region: &str) -> Vec<Command> {
     let mut commands = Vec::new();
     if want.as_object().is_some_and(|want| !want.is_empty()) {
-        let command = aws(["autoscaling", "create-or-update-tags"], region).with(["--tags"]);
-        commands.push(command.with_word(Word::Observed("template_of_scaling_groups".to_owned())));
+        let command =
+            aws(["autoscaling", "create-or-update-tags"], region).with_arguments(["--tags"]);
+        commands.push(
+            command.with_argument(Argument::Observed("template_of_scaling_groups".to_owned())),
+        );
     }
-    let left = Word::ObservedIfAny("template_left_on_scaling_groups".to_owned());
-    let command = aws(["autoscaling", "delete-tags"], region).with(["--tags"]);
-    commands.push(command.with_word(left));
+    let left = Argument::ObservedOptional("template_left_on_scaling_groups".to_owned());
+    let command = aws(["autoscaling", "delete-tags"], region).with_arguments(["--tags"]);
+    commands.push(command.with_argument(left));
     commands
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{HEAD, field, line, provision_whole};
+    use super::super::testing::{HEAD, command_line, field, provision_file};
     use super::*;
 
     const POOL: &str = "autoscaler: clusterAutoscaler
@@ -225,7 +247,7 @@ nodePools:
 
     #[test]
     fn node_template_has_resources_labels_and_taints() {
-        let made = provision_whole(&format!("{HEAD}{POOL}"));
+        let made = provision_file(&format!("{HEAD}{POOL}"));
         let template = field(&made.resources[1], "Cluster Autoscaler node template");
         let want = [
             ("label/gpuc.dev/pool", "gpu"),
@@ -237,10 +259,10 @@ nodePools:
         ];
         let want: serde_json::Map<_, _> = want
             .iter()
-            .map(|(key, value)| (format!("{TEMPLATE}{key}"), Value::from(*value)))
+            .map(|(key, value)| (format!("{TEMPLATE_PREFIX}{key}"), Value::from(*value)))
             .collect();
-        assert_eq!(template.want, Value::Object(want));
-        let update: Vec<_> = template.update.iter().map(line).collect();
+        assert_eq!(template.desired, Value::Object(want));
+        let update: Vec<_> = template.update.iter().map(command_line).collect();
         assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
         assert!(
             update[2]
@@ -253,10 +275,10 @@ nodePools:
     fn node_template_is_empty_without_an_autoscaler() {
         let pool = POOL.replace("autoscaler: clusterAutoscaler", "autoscaler: none");
         let pool = pool.replace("{min: 0, max: 4}", "{count: 4}");
-        let made = provision_whole(&format!("{HEAD}{pool}"));
+        let made = provision_file(&format!("{HEAD}{pool}"));
         let template = field(&made.resources[1], "Cluster Autoscaler node template");
-        assert_eq!(template.want, serde_json::json!({}));
-        assert!(line(&template.update[0]).starts_with("aws eks untag-resource"));
+        assert_eq!(template.desired, serde_json::json!({}));
+        assert!(command_line(&template.update[0]).starts_with("aws eks untag-resource"));
     }
 
     #[test]
@@ -264,8 +286,8 @@ nodePools:
         let head = HEAD.replace("{create: {}}", "{create: {}}, tags: {team: a, cost: b}");
         let pools =
             "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
-        let made = provision_whole(&format!("{head}{pools}"));
-        let tags = |resource: usize| field(&made.resources[resource], "tags").want.clone();
+        let made = provision_file(&format!("{head}{pools}"));
+        let tags = |resource: usize| field(&made.resources[resource], "tags").desired.clone();
         let memory = "cost team";
         assert_eq!(
             tags(0),

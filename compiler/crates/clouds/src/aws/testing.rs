@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::check;
-use gpuc_model::plan::{Command, Field, Provisioning, Resource, Word};
+use gpuc_model::plan::{Argument, Command, Field, Provisioning, Resource};
 use gpuc_syntax::diag::Report;
 
 use crate::testing::{json, resolved};
@@ -35,12 +35,12 @@ pub(super) fn codes(yaml: &str) -> Vec<&'static str> {
 }
 
 /// The provisioning plan of a file with [`HEAD`] and these pools.
-pub(super) fn provision(rest: &str) -> Provisioning {
-    provision_whole(&format!("{HEAD}{rest}"))
+pub(super) fn provision(body: &str) -> Provisioning {
+    provision_file(&format!("{HEAD}{body}"))
 }
 
 /// The provisioning plan of a complete file.
-pub(super) fn provision_whole(yaml: &str) -> Provisioning {
+pub(super) fn provision_file(yaml: &str) -> Provisioning {
     let (cluster, report) = cluster(yaml);
     let found = report.diagnostics();
     let mut report = Report::default();
@@ -50,13 +50,15 @@ pub(super) fn provision_whole(yaml: &str) -> Provisioning {
 }
 
 /// A command as a line; words that are computed at run time are shown as `$(…)`.
-pub(super) fn line(command: &Command) -> String {
-    let word = |word: &Word| match word {
-        Word::Text(text) => text.clone(),
-        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+pub(super) fn command_line(command: &Command) -> String {
+    let word = |word: &Argument| match word {
+        Argument::Text(text) => text.clone(),
+        Argument::Observed(program)
+        | Argument::ObservedOptional(program)
+        | Argument::ObservedList(program) => {
             format!("$({program})")
         }
-        Word::Beside(path) => format!("./{path}"),
+        Argument::CloudFile(path) => format!("./{path}"),
     };
     command.0.iter().map(word).collect::<Vec<_>>().join(" ")
 }

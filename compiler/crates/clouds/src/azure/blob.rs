@@ -5,16 +5,16 @@ use gpuc_model::Cluster;
 use gpuc_model::plan::{Change, FieldKind, IdentityCheck};
 use gpuc_schema::Span;
 
-use super::{az, cluster_name, created, section, storage};
+use super::{az_command, cluster_name, create_section, section, storage};
 
 /// Flag of `az aks create` and `az aks update` that enables the driver.
-pub(super) const ENABLE: &str = "--enable-blob-driver";
+pub(super) const ENABLE_FLAG: &str = "--enable-blob-driver";
 
 /// The corresponding field of the cluster.
-pub(super) const FIELD: FieldKind = FieldKind {
+pub(super) const BLOB_DRIVER: FieldKind = FieldKind {
     name: "Blob Storage CSI driver",
     read: ".storageProfile.blobCsiDriver.enabled // false",
-    create: Some(ENABLE),
+    create_flag: Some(ENABLE_FLAG),
     change: Change::InPlace,
     source: "azure-cli 2.91.0, az aks update",
 };
@@ -22,24 +22,24 @@ pub(super) const FIELD: FieldKind = FieldKind {
 /// Location of the first StorageClass that uses the driver, if any.
 pub(super) fn required_by(cluster: &Cluster) -> Option<Span> {
     let addons = storage::STORAGE.addons(&cluster.config);
-    addons.get(storage::BLOB)?.first().copied()
+    addons.get(storage::BLOB_ADDON)?.first().copied()
 }
 
 /// Check that an existing cluster has the driver: gpuc does not enable drivers in clusters that it does not create.
 pub(super) fn existing_cluster_check(cluster: &Cluster) -> Option<IdentityCheck> {
-    let needs_check = required_by(cluster).is_some() && created(cluster).is_none();
+    let needs_check = required_by(cluster).is_some() && create_section(cluster).is_none();
     let name = cluster_name(cluster);
     let section = section(&cluster.config);
     needs_check.then(|| IdentityCheck {
-        what: "Blob Storage CSI driver of the AKS cluster",
-        is_place: false,
-        ask: az(&cluster.config, &["aks", "show"])
-            .with(["--name", name])
-            .with(["--query", "storageProfile.blobCsiDriver.enabled"])
-            .with(["--output", "tsv"]),
-        want: "true".to_owned(),
-        otherwise: format!(
-            "enable it: az aks update --resource-group {} --name {name} {ENABLE}",
+        subject: "Blob Storage CSI driver of the AKS cluster",
+        is_location: false,
+        query: az_command(&cluster.config, &["aks", "show"])
+            .with_arguments(["--name", name])
+            .with_arguments(["--query", "storageProfile.blobCsiDriver.enabled"])
+            .with_arguments(["--output", "tsv"]),
+        expected: "true".to_owned(),
+        mismatch_message: format!(
+            "enable it: az aks update --resource-group {} --name {name} {ENABLE_FLAG}",
             section.resource_group
         ),
     })
@@ -48,13 +48,13 @@ pub(super) fn existing_cluster_check(cluster: &Cluster) -> Option<IdentityCheck>
 #[cfg(test)]
 mod tests {
     use super::super::testing::{provision, with_cluster};
-    use gpuc_model::plan::{Resource, Word};
+    use gpuc_model::plan::{Argument, Resource};
 
     const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}\n\
                         storage: {classes: [{name: data, volumes: {files: {type: blob-nfs}}}]}";
 
     fn enables_driver(resource: &Resource) -> bool {
-        let enable = Word::Text(super::ENABLE.to_owned());
+        let enable = Argument::Text(super::ENABLE_FLAG.to_owned());
         resource
             .create
             .iter()
@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn existing_cluster_is_only_checked() {
         let provisioning = provision(&with_cluster("{existing: {name: prod}}", POOL));
-        assert_eq!(provisioning.identity[1].want, "true");
+        assert_eq!(provisioning.identity[1].expected, "true");
         assert!(
             provisioning.identity[1]
-                .otherwise
+                .mismatch_message
                 .ends_with("--enable-blob-driver")
         );
     }

@@ -2,19 +2,21 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::plan::{
-    Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observe, Provisioning, Resource,
-    ResourceKind, Word,
+    Argument, Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observation,
+    Provisioning, Resource, ResourceKind,
 };
 use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUpgradeChannel};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Map, Value, json};
 
-use super::pool::{self, first_pool, pairs};
-use super::{az, blob, cluster_name, created, maintenance, ownership, section, system_pool};
+use super::pool::{self, first_pool_flags, key_value_pairs};
+use super::{
+    az_command, blob, cluster_name, create_section, maintenance, ownership, section, system_pool,
+};
 
 /// A resource group. It can belong to the user and contain other resources. gpuc creates it if it is missing, but never
 /// changes or deletes it, so it has no fields to compare.
-pub(super) static GROUP: ResourceKind = ResourceKind {
+pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
     name: "resource group",
     fields: &[],
     definitions: "",
@@ -27,12 +29,12 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         LOCATION,
         NETWORK,
         POLICIES,
-        PRIVATE,
+        PRIVATE_CLUSTER,
         VERSION,
         TIER,
         ISSUER,
         WORKLOAD_IDENTITY,
-        blob::FIELD,
+        blob::BLOB_DRIVER,
         UPGRADES,
         NODE_IMAGES,
         TAGS,
@@ -45,8 +47,8 @@ const UPDATE: &str = "azure-cli 2.91.0, az aks update";
 const LOCATION: FieldKind = FieldKind {
     name: "location",
     read: r#".location | ascii_downcase | gsub(" "; "")"#,
-    create: Some("--location"),
-    change: Change::Replaces {
+    create_flag: Some("--location"),
+    change: Change::Replacement {
         reason: "the location of a cluster cannot be changed after creation",
     },
     source: "learn.microsoft.com/azure/aks, 2026-11-21",
@@ -54,8 +56,8 @@ const LOCATION: FieldKind = FieldKind {
 const NETWORK: FieldKind = FieldKind {
     name: "network",
     read: r#".networkProfile | [.networkPlugin, .networkPluginMode] | map((. // "") | ascii_downcase)"#,
-    create: Some("--network-plugin"),
-    change: Change::Replaces {
+    create_flag: Some("--network-plugin"),
+    change: Change::Replacement {
         reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
     },
     source: UPDATE,
@@ -64,17 +66,17 @@ const NETWORK: FieldKind = FieldKind {
 const POLICIES: FieldKind = FieldKind {
     name: "network policies",
     read: r#".networkProfile.networkPolicy // "none" | IN("azure", "calico", "cilium")"#,
-    create: Some("--network-policy"),
-    change: Change::Rolls {
+    create_flag: Some("--network-policy"),
+    change: Change::NodeRollout {
         reason: "AKS reimages every node of every pool to enforce network policies",
     },
     source: "azure-cli 2.91.0, az aks update; learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22",
 };
-const PRIVATE: FieldKind = FieldKind {
+const PRIVATE_CLUSTER: FieldKind = FieldKind {
     name: "private API server",
     read: ".apiServerAccessProfile.enablePrivateCluster // false",
-    create: Some("--enable-private-cluster"),
-    change: Change::Replaces {
+    create_flag: Some("--enable-private-cluster"),
+    change: Change::Replacement {
         reason: "private access to the API server cannot be changed after creation, unless the API server is in the \
                  cluster's own network",
     },
@@ -83,11 +85,11 @@ const PRIVATE: FieldKind = FieldKind {
 const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
     read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
-    create: Some("--kubernetes-version"),
-    change: Change::Climbs {
+    create_flag: Some("--kubernetes-version"),
+    change: Change::MinorVersionSteps {
         reason: "AKS upgrades a control plane by one minor version at a time, unless its version is no longer \
                  supported",
-        back: "AKS cannot downgrade a control plane",
+        downgrade_effect: "AKS cannot downgrade a control plane",
     },
     source: "azure-cli 2.91.0, az aks upgrade --control-plane-only; MicrosoftDocs/azure-aks-docs \
              articles/aks/supported-kubernetes-versions.md (\"Can I skip multiple AKS versions during cluster \
@@ -96,42 +98,42 @@ const VERSION: FieldKind = FieldKind {
 const TIER: FieldKind = FieldKind {
     name: "tier",
     read: r#"[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]"#,
-    create: Some("--tier"),
+    create_flag: Some("--tier"),
     change: Change::InPlace,
     source: UPDATE,
 };
 const ISSUER: FieldKind = FieldKind {
     name: "OIDC issuer",
     read: ".oidcIssuerProfile.enabled // false",
-    create: Some("--enable-oidc-issuer"),
+    create_flag: Some("--enable-oidc-issuer"),
     change: Change::InPlace,
     source: UPDATE,
 };
 const WORKLOAD_IDENTITY: FieldKind = FieldKind {
     name: "workload identity",
     read: ".securityProfile.workloadIdentity.enabled // false",
-    create: Some("--enable-workload-identity"),
+    create_flag: Some("--enable-workload-identity"),
     change: Change::InPlace,
     source: UPDATE,
 };
 const UPGRADES: FieldKind = FieldKind {
     name: "automatic upgrades",
     read: r#".autoUpgradeProfile.upgradeChannel // "none""#,
-    create: Some("--auto-upgrade-channel"),
+    create_flag: Some("--auto-upgrade-channel"),
     change: Change::InPlace,
     source: UPDATE,
 };
 const NODE_IMAGES: FieldKind = FieldKind {
     name: "automatic node image upgrades",
     read: r#".autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage""#,
-    create: Some("--node-os-upgrade-channel"),
+    create_flag: Some("--node-os-upgrade-channel"),
     change: Change::InPlace,
     source: UPDATE,
 };
 const TAGS: FieldKind = FieldKind {
     name: "tags",
     read: "our_tags_spelled",
-    create: Some("--tags"),
+    create_flag: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
 };
@@ -139,8 +141,8 @@ const TAGS: FieldKind = FieldKind {
 /// All resources: the group and the cluster if gpuc creates them, then the pools.
 pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     let mut resources = Vec::new();
-    if let Some(create) = created(cluster) {
-        resources.push(group(cluster));
+    if let Some(create) = create_section(cluster) {
+        resources.push(resource_group(cluster));
         resources.push(aks_cluster(cluster, create));
         resources.extend(maintenance::resources(cluster, create));
     }
@@ -148,7 +150,7 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
     Provisioning {
         tools: vec!["az", "jq"],
-        identity: (std::iter::once(identity(cluster)))
+        identity: (std::iter::once(subscription_check(cluster)))
             .chain(blob::existing_cluster_check(cluster))
             .collect(),
         resources,
@@ -157,148 +159,155 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     }
 }
 
-fn identity(cluster: &Cluster) -> IdentityCheck {
+fn subscription_check(cluster: &Cluster) -> IdentityCheck {
     // Azure returns lower-case letters.
     let subscription = section(&cluster.config).subscription.to_ascii_lowercase();
     let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
     IdentityCheck {
-        what: "Azure subscription",
-        is_place: true,
-        ask: ask.with(["--query", "id", "--output", "tsv"]),
-        otherwise: format!(
+        subject: "Azure subscription",
+        is_location: true,
+        query: ask.with_arguments(["--query", "id", "--output", "tsv"]),
+        mismatch_message: format!(
             "run `az login` with an account that can see subscription {subscription}"
         ),
-        want: subscription,
+        expected: subscription,
     }
 }
 
 /// `az` writes to the file that `KUBECONFIG` names if `--file` is not set (azure-cli 2.91.0, `acs/custom.py`).
 fn credentials(cluster: &Cluster) -> Credentials {
     let name = cluster_name(cluster);
-    let command = az(&cluster.config, &["aks", "get-credentials"]);
-    Credentials::Fetch(command.with(["--name", name, "--overwrite-existing"]))
+    let command = az_command(&cluster.config, &["aks", "get-credentials"]);
+    Credentials::Fetch(command.with_arguments(["--name", name, "--overwrite-existing"]))
 }
 
-fn group(cluster: &Cluster) -> Resource {
+fn resource_group(cluster: &Cluster) -> Resource {
     let section = section(&cluster.config);
     let name = &section.resource_group;
     let az = |verb: &str| {
         Command::new(["az", "group", verb])
-            .with(["--subscription", &section.subscription])
-            .with(["--name", name])
+            .with_arguments(["--subscription", &section.subscription])
+            .with_arguments(["--name", name])
     };
     let location = &section.location;
-    let mut create = az("create").with(["--location", location, "--output", "none"]);
-    let tags = pairs(&tags(cluster));
+    let mut create = az("create").with_arguments(["--location", location, "--output", "none"]);
+    let tags = key_value_pairs(&cluster_tags(cluster));
     if !tags.is_empty() {
-        create = create.with(["--tags"]).with(tags);
+        create = create.with_arguments(["--tags"]).with_arguments(tags);
     }
     Resource {
-        kind: &GROUP,
+        kind: &RESOURCE_GROUP,
         name: name.value.clone(),
         script: "cluster".to_owned(),
-        about: format!("The resource group {name}, created if it is missing."),
-        observe: Observe {
-            command: az("show").with(["--output", "json"]),
-            absent: "\\(ResourceGroupNotFound\\)",
+        description: format!("The resource group {name}, created if it is missing."),
+        observation: Observation {
+            command: az("show").with_arguments(["--output", "json"]),
+            absent_pattern: "\\(ResourceGroupNotFound\\)",
         },
         create: vec![create],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: Vec::new(),
         delete: Vec::new(),
-        origin: Origin::made([name.span], Because::Written),
+        origin: Origin::derived([name.span], DerivationReason::Written),
     }
 }
 
 fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
-    let az = |words: &[&str]| az(&cluster.config, words).with(["--name", &cluster.name]);
+    let az = |words: &[&str]| {
+        az_command(&cluster.config, words).with_arguments(["--name", &cluster.name])
+    };
     let section = section(&cluster.config);
     Resource {
         kind: &CLUSTER,
         name: cluster.name.value.clone(),
         script: "cluster".to_owned(),
-        about: format!("The AKS cluster {} with its first pool.", cluster.name),
-        observe: observe(cluster),
+        description: format!("The AKS cluster {} with its first pool.", cluster.name),
+        observation: observe_cluster(cluster),
         create: vec![create_command(cluster, create, az(&["aks", "create"]))],
-        by_hand: Vec::new(),
-        comes_with: None,
-        fields: fields(cluster, create),
-        delete: vec![az(&["aks", "delete"]).with(["--yes", "--output", "none"])],
-        origin: Origin::made([section.cluster.span, cluster.name.span], Because::Written),
+        manual_delete: Vec::new(),
+        created_with: None,
+        fields: cluster_fields(cluster, create),
+        delete: vec![az(&["aks", "delete"]).with_arguments(["--yes", "--output", "none"])],
+        origin: Origin::derived(
+            [section.cluster.span, cluster.name.span],
+            DerivationReason::Written,
+        ),
     }
 }
 
 /// Command that reads the state of a cluster that gpuc creates.
-pub(super) fn observe(cluster: &Cluster) -> Observe {
-    let command = az(&cluster.config, &["aks", "show"]).with(["--name", &cluster.name]);
-    Observe {
-        command: command.with(["--output", "json"]),
-        absent: "\\(Resource(Group)?NotFound\\)",
+pub(super) fn observe_cluster(cluster: &Cluster) -> Observation {
+    let command =
+        az_command(&cluster.config, &["aks", "show"]).with_arguments(["--name", &cluster.name]);
+    Observation {
+        command: command.with_arguments(["--output", "json"]),
+        absent_pattern: "\\(Resource(Group)?NotFound\\)",
     }
 }
 
 /// Flags that enforce the NetworkPolicies of isolated teams.
-const ENFORCE: [&str; 2] = ["--network-policy", "calico"];
+const NETWORK_POLICY_FLAGS: [&str; 2] = ["--network-policy", "calico"];
 
 /// The command generates no SSH key pair in the user's home directory. It also skips the question that `az` asks before
 /// it grants the cluster access to a subnet of the user.
 fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> Command {
     let version = cluster.kubernetes.expect_resolved().to_string();
     let mut command = command
-        .with(["--location", &section(&cluster.config).location])
-        .with(["--kubernetes-version", &version])
-        .with(tier_flags(create))
-        .with(["--enable-managed-identity", "--no-ssh-key", "--yes"])
-        .with(["--network-plugin", "azure"])
-        .with(["--network-plugin-mode", "overlay"])
-        .with(["--output", "none"]);
-    if cluster.isolation().next().is_some() {
-        command = command.with(ENFORCE);
+        .with_arguments(["--location", &section(&cluster.config).location])
+        .with_arguments(["--kubernetes-version", &version])
+        .with_arguments(tier_flags(create))
+        .with_arguments(["--enable-managed-identity", "--no-ssh-key", "--yes"])
+        .with_arguments(["--network-plugin", "azure"])
+        .with_arguments(["--network-plugin-mode", "overlay"])
+        .with_arguments(["--output", "none"]);
+    if cluster.isolation_spans().next().is_some() {
+        command = command.with_arguments(NETWORK_POLICY_FLAGS);
     }
     if create.private_cluster.value {
-        command = command.with(["--enable-private-cluster"]);
+        command = command.with_arguments(["--enable-private-cluster"]);
     }
     if create.workload_identity.value {
-        command = command.with(["--enable-oidc-issuer", "--enable-workload-identity"]);
+        command = command.with_arguments(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
     if blob::required_by(cluster).is_some() {
-        command = command.with([blob::ENABLE]);
+        command = command.with_arguments([blob::ENABLE_FLAG]);
     }
-    command = command.with(["--auto-upgrade-channel", upgrade_channel(create)]);
-    command = command.with(["--node-os-upgrade-channel", node_image_channel(create)]);
-    let tags = pairs(&ownership::tags_of_cluster(tags(cluster)));
+    command = command.with_arguments(["--auto-upgrade-channel", upgrade_channel(create)]);
+    command = command.with_arguments(["--node-os-upgrade-channel", node_image_channel(create)]);
+    let tags = key_value_pairs(&ownership::tags_with_records(cluster_tags(cluster)));
     if !tags.is_empty() {
-        command = command.with(["--tags"]).with(tags);
+        command = command.with_arguments(["--tags"]).with_arguments(tags);
     }
     let first = system_pool(cluster)
         .unwrap_or_else(|| unreachable!("GPUC2705 rejects clusters without a system pool"));
-    command.with(first_pool(cluster, first))
+    command.with_arguments(first_pool_flags(cluster, first))
 }
 
-fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
+fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let section = section(&cluster.config);
     let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
         kind,
-        want,
+        desired: want,
         update,
-        others: None,
-        origin: Origin::made([section.cluster.span, span], Because::Written),
+        external_entries: None,
+        origin: Origin::derived([section.cluster.span, span], DerivationReason::Written),
     };
     let az = |words: &[&str]| {
-        let command = az(&cluster.config, words).with(["--name", &cluster.name]);
-        command.with(["--output", "none"])
+        let command = az_command(&cluster.config, words).with_arguments(["--name", &cluster.name]);
+        command.with_arguments(["--output", "none"])
     };
-    let update = |flags: &[&str]| vec![az(&["aks", "update"]).with(flags.iter().copied())];
+    let update =
+        |flags: &[&str]| vec![az(&["aks", "update"]).with_arguments(flags.iter().copied())];
     let version = cluster.kubernetes.expect_resolved();
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
-        .with(["--kubernetes-version", &version.to_string()]);
-    let tags = ownership::tags_of_cluster(tags(cluster));
+        .with_arguments(["--kubernetes-version", &version.to_string()]);
+    let tags = ownership::tags_with_records(cluster_tags(cluster));
     // az treats an empty set as no change and asks whether to reconcile; with --yes it applies the empty set
     // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
     let set_tags = az(&["aks", "update", "--yes"])
-        .with(["--tags"])
-        .with_word(Word::ObservedWords("all_tags".to_owned()));
+        .with_arguments(["--tags"])
+        .with_argument(Argument::ObservedList("all_tags".to_owned()));
 
     let mut fields = vec![
         field(
@@ -314,7 +323,7 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
             Vec::new(),
         ),
         field(
-            &PRIVATE,
+            &PRIVATE_CLUSTER,
             json!(create.private_cluster.value),
             create.private_cluster.span,
             Vec::new(),
@@ -329,11 +338,11 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
             &TIER,
             json!([tier(create), support_plan(create)]),
             create.tier.span,
-            vec![az(&["aks", "update"]).with(tier_flags(create))],
+            vec![az(&["aks", "update"]).with_arguments(tier_flags(create))],
         ),
     ];
-    if let Some(span) = cluster.isolation().next() {
-        let set = update(&ENFORCE);
+    if let Some(span) = cluster.isolation_spans().next() {
+        let set = update(&NETWORK_POLICY_FLAGS);
         fields.push(field(&POLICIES, json!(true), span, set));
     }
     let identity = create.workload_identity;
@@ -355,8 +364,8 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     ));
     if let Some(span) = blob::required_by(cluster) {
         // Without --yes, az asks for confirmation.
-        let set = update(&[blob::ENABLE, "--yes"]);
-        fields.push(field(&blob::FIELD, json!(true), span, set));
+        let set = update(&[blob::ENABLE_FLAG, "--yes"]);
+        fields.push(field(&blob::BLOB_DRIVER, json!(true), span, set));
     }
     let channel = upgrade_channel(create);
     // Without --yes, az asks for confirmation before it removes the channel.
@@ -373,7 +382,7 @@ fn fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     fields.push(field(&NODE_IMAGES, json!(channel), span, set));
     let span = section.cluster.span;
     fields.push(Field {
-        others: Some("their_tags"),
+        external_entries: Some("their_tags"),
         ..field(&TAGS, Value::Object(tags), span, vec![set_tags])
     });
     fields
@@ -422,7 +431,7 @@ fn tier_flags(create: &AzureCreate) -> [&'static str; 4] {
     ]
 }
 
-fn tags(cluster: &Cluster) -> Map<String, Value> {
+fn cluster_tags(cluster: &Cluster) -> Map<String, Value> {
     let tags = section(&cluster.config).tags.iter();
     tags.map(|(key, value)| (key.value.clone(), json!(value.value)))
         .collect()
@@ -433,13 +442,13 @@ mod tests {
     use serde_json::json;
 
     use crate::azure::testing::{provision, with_cluster, with_pools};
-    use gpuc_model::plan::{Command, Credentials, Word};
+    use gpuc_model::plan::{Argument, Command, Credentials};
 
     const POOL: &str = "- {name: train, machine: Standard_NC4as_T4_v3, nodes: {count: 2}}";
 
     fn command_line(command: &Command) -> String {
-        let text = |word: &Word| match word {
-            Word::Text(text) => text.clone(),
+        let text = |word: &Argument| match word {
+            Argument::Text(text) => text.clone(),
             other => panic!("{other:?}"),
         };
         command.0.iter().map(text).collect::<Vec<_>>().join(" ")
@@ -482,7 +491,7 @@ mod tests {
         let fields = provisioning.resources[2].fields.iter();
         let modes = fields.filter(|field| field.kind.name == "mode");
         assert_eq!(
-            modes.map(|field| &field.want).collect::<Vec<_>>(),
+            modes.map(|field| &field.desired).collect::<Vec<_>>(),
             [&json!("System")]
         );
     }
@@ -524,8 +533,8 @@ mod tests {
                 .iter()
                 .chain(&resource.delete)
                 .chain(updates);
-            for command in commands.chain([&resource.observe.command]) {
-                let flag = Word::Text("--subscription".to_owned());
+            for command in commands.chain([&resource.observation.command]) {
+                let flag = Argument::Text("--subscription".to_owned());
                 assert!(command.0.contains(&flag), "{command:?}");
             }
         }

@@ -9,12 +9,12 @@ use gpuc_model::cloud::machine::CpuArchitecture;
 
 /// The vCPUs, memory and architecture of a VM size, derived from its name.
 pub fn cpu_machine(name: &str) -> Option<CpuMachine> {
-    let Parts {
+    let NameParts {
         family,
         vcpus,
         features,
         version,
-    } = parts(name)?;
+    } = parse_name(name)?;
     if !features.bytes().all(|b| b"abdlps".contains(&b)) {
         return None;
     }
@@ -44,7 +44,7 @@ pub fn cpu_machine(name: &str) -> Option<CpuMachine> {
 
 /// CPU architecture of a size: Arm for sizes with a `p` among their features and for Grace.
 pub fn architecture(name: &str) -> CpuArchitecture {
-    let ampere = parts(name).is_some_and(|parts| parts.features.contains('p'));
+    let ampere = parse_name(name).is_some_and(|parts| parts.features.contains('p'));
     if ampere || name.contains("_GB200_") || name.contains("_GB300_") {
         CpuArchitecture::Arm64
     } else {
@@ -53,20 +53,20 @@ pub fn architecture(name: &str) -> CpuArchitecture {
 }
 
 /// Parts of a size name: `Standard_D4ds_v5` is family D, 4 vCPUs, features ds, version v5.
-struct Parts<'a> {
+struct NameParts<'a> {
     family: &'a str,
     vcpus: u32,
     features: &'a str,
     version: &'a str,
 }
 
-fn parts(name: &str) -> Option<Parts<'_>> {
+fn parse_name(name: &str) -> Option<NameParts<'_>> {
     let (size, version) = name.strip_prefix("Standard_")?.split_once('_')?;
     let number = size.find(|c: char| c.is_ascii_digit())?;
     let (family, rest) = size.split_at(number);
     let features = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     let vcpus = rest[..rest.len() - features.len()].parse().ok()?;
-    Some(Parts {
+    Some(NameParts {
         family,
         vcpus,
         features,

@@ -95,7 +95,7 @@ pub static MACHINES: &[AzureSize] = &[
     row(NC_RTX_6000, "Standard_NC288ds_xl_RTXPRO6000BSE_v6",  288, 1_032, 2),
     row(NC_RTX_6000, "Standard_NC288lds_xl_RTXPRO6000BSE_v6", 288,   516, 2),
 
-    row(NC_A10,      "Standard_NC8ads_A10_v4",                  8,   100, 1).note(A10_V4),
+    row(NC_A10,      "Standard_NC8ads_A10_v4",                  8,   100, 1).note(A10_V4_NOTE),
     row(NC_A10,      "Standard_NC16ads_A10_v4",                16,   200, 1),
     row(NC_A10,      "Standard_NC32ads_A10_v4",                32,   400, 2),
 
@@ -114,7 +114,7 @@ pub static MACHINES: &[AzureSize] = &[
 
     row(ND_A100,     "Standard_ND96asr_v4",                    96,   900, 8),
 
-    row(ND_GB200,    "Standard_ND128isr_NDR_GB200_v6",        128,   900, 4).temp_disk(16_000).note(GB200),
+    row(ND_GB200,    "Standard_ND128isr_NDR_GB200_v6",        128,   900, 4).temp_disk(16_000).note(GB200_NOTE),
 
     row(ND_GB300,    "Standard_ND128isr_GB300_v6",            128,   864, 4).temp_disk(16_000),
 
@@ -136,15 +136,15 @@ pub static MACHINES: &[AzureSize] = &[
 
 /// All retired sizes with a GPU model from before Pascal.
 pub static RETIRED: &[RetiredSize] = &[
-    m60(
+    retired_m60(
         "Standard_NV12s_v3",
         &["Standard_NV12ads_A10_v5", "Standard_NV36ads_A10_v5"],
     ),
-    m60(
+    retired_m60(
         "Standard_NV24s_v3",
         &["Standard_NV36ads_A10_v5", "Standard_NV72ads_A10_v5"],
     ),
-    m60("Standard_NV48s_v3", &["Standard_NV72ads_A10_v5"]),
+    retired_m60("Standard_NV48s_v3", &["Standard_NV72ads_A10_v5"]),
 ];
 
 /// Properties common to all sizes of a series.
@@ -171,8 +171,8 @@ const NCC_H100: Series = Series {
     mig: false,
     systems: &[],
     status: Status::Current,
-    note: Some(CONFIDENTIAL),
-    source: AUTOSCALER,
+    note: Some(CONFIDENTIAL_NOTE),
+    source: AUTOSCALER_SOURCE,
 };
 const NC_A100: Series = Series {
     name: "NC_A100_v4",
@@ -181,10 +181,10 @@ const NC_A100: Series = Series {
     infiniband: false,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const NC_RTX_6000: Series = Series {
     name: "NC_RTXPRO6000BSE_v6",
@@ -193,9 +193,9 @@ const NC_RTX_6000: Series = Series {
     infiniband: false,
     driver: AksDriver::GridV20,
     mig: false,
-    systems: UBUNTU,
+    systems: UBUNTU_ONLY,
     status: Status::Preview,
-    note: Some(PREVIEW),
+    note: Some(PREVIEW_NOTE),
     source: RTX_SOURCE,
 };
 const NC_A10: Series = Series {
@@ -205,10 +205,10 @@ const NC_A10: Series = Series {
     infiniband: false,
     driver: AksDriver::Grid,
     mig: false,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
-    note: Some(GRID),
-    source: AUTOSCALER,
+    note: Some(GRID_NOTE),
+    source: AUTOSCALER_SOURCE,
 };
 const NC_H100: Series = Series {
     name: "NCads_H100_v5",
@@ -217,10 +217,10 @@ const NC_H100: Series = Series {
     infiniband: false,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const NC_T4: Series = Series {
     name: "NCasT4_v3",
@@ -229,10 +229,10 @@ const NC_T4: Series = Series {
     infiniband: false,
     driver: AksDriver::CudaLts,
     mig: false,
-    systems: ANY,
+    systems: ANY_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const NC_V100: Series = Series {
     name: "NCv3",
@@ -241,10 +241,10 @@ const NC_V100: Series = Series {
     infiniband: false,
     driver: AksDriver::CudaLts,
     mig: false,
-    systems: ANY,
+    systems: ANY_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const ND_A100: Series = Series {
     name: "ND_A100_v4",
@@ -253,10 +253,10 @@ const ND_A100: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const ND_GB200: Series = Series {
     name: "ND_GB200_v6",
@@ -265,7 +265,7 @@ const ND_GB200: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: false,
-    systems: UBUNTU,
+    systems: UBUNTU_ONLY,
     status: Status::Current,
     note: None,
     source: GB200_DOC,
@@ -277,7 +277,7 @@ const ND_GB300: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: false,
-    systems: UBUNTU,
+    systems: UBUNTU_ONLY,
     status: Status::Current,
     note: None,
     source: GB300_DOC,
@@ -289,10 +289,10 @@ const ND_H100: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const ND_H200: Series = Series {
     name: "ND_H200_v5",
@@ -301,10 +301,10 @@ const ND_H200: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const NDM_A100: Series = Series {
     name: "NDm_A100_v4",
@@ -313,10 +313,10 @@ const NDM_A100: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: true,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const ND_V100: Series = Series {
     name: "NDv2",
@@ -325,10 +325,10 @@ const ND_V100: Series = Series {
     infiniband: true,
     driver: AksDriver::CudaLts,
     mig: false,
-    systems: ANY,
+    systems: ANY_OS,
     status: Status::PreviousGeneration,
     note: None,
-    source: AUTOSCALER,
+    source: AUTOSCALER_SOURCE,
 };
 const NV_A10: Series = Series {
     name: "NVadsA10_v5",
@@ -337,22 +337,22 @@ const NV_A10: Series = Series {
     infiniband: false,
     driver: AksDriver::Grid,
     mig: false,
-    systems: NEWER,
+    systems: NEWER_OS,
     status: Status::Current,
-    note: Some(GRID),
+    note: Some(GRID_NOTE),
     source: NV_A10_DOC,
 };
 
-const UBUNTU: &[AksOs] = &[AksOs::Ubuntu];
-const NEWER: &[AksOs] = &[AksOs::Ubuntu, AksOs::Windows, AksOs::AzureLinux3];
-const ANY: &[AksOs] = &[
+const UBUNTU_ONLY: &[AksOs] = &[AksOs::Ubuntu];
+const NEWER_OS: &[AksOs] = &[AksOs::Ubuntu, AksOs::Windows, AksOs::AzureLinux3];
+const ANY_OS: &[AksOs] = &[
     AksOs::Ubuntu,
     AksOs::Windows,
     AksOs::AzureLinux,
     AksOs::AzureLinux3,
 ];
 
-const AUTOSCALER: &str =
+const AUTOSCALER_SOURCE: &str =
     "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/azure/azure_instance_types.go@55c37cd5";
 const GB200_DOC: &str = "MicrosoftDocs/azure-compute-docs:articles/virtual-machines/sizes/gpu-accelerated/nd-gb200-v6-series.md";
 const GB300_DOC: &str = "\
@@ -363,14 +363,16 @@ const RTX_SOURCE: &str = "\
     Aspire.Hosting.Azure.Kubernetes AksNodeVmSizes 13.3.0-preview; \
     Azure/karpenter-provider-azure:pkg/utils/supported-gpus.yaml@352646f5";
 
-const GB200: &str = "its page says 900 GiB, Azure's list of sizes 864 GiB";
-const A10_V4: &str = "may have only a fraction of an A10 (not verified); requires the GRID driver";
-const GRID: &str = "requires the GRID driver, which cannot be combined with another driver";
-const CONFIDENTIAL: &str = "a confidential VM; not listed by AKS";
-const PREVIEW: &str = "in preview; earlier documentation uses other size names";
-const PREVIEW_PART: &str = "in preview; has a fraction of a GPU, whose size is not documented";
+const GB200_NOTE: &str = "its page says 900 GiB, Azure's list of sizes 864 GiB";
+const A10_V4_NOTE: &str =
+    "may have only a fraction of an A10 (not verified); requires the GRID driver";
+const GRID_NOTE: &str = "requires the GRID driver, which cannot be combined with another driver";
+const CONFIDENTIAL_NOTE: &str = "a confidential VM; not listed by AKS";
+const PREVIEW_NOTE: &str = "in preview; earlier documentation uses other size names";
+const FRACTIONAL_PREVIEW_NOTE: &str =
+    "in preview; has a fraction of a GPU, whose size is not documented";
 
-const fn m60(name: &'static str, use_instead: &'static [&'static str]) -> RetiredSize {
+const fn retired_m60(name: &'static str, use_instead: &'static [&'static str]) -> RetiredSize {
     RetiredSize {
         name,
         gpus: "NVIDIA Tesla M60",
@@ -402,7 +404,7 @@ const fn row(
             } else {
                 CpuArchitecture::Amd64
             },
-            gpus: MachineGpus::whole(series.model, count, Some(series.gpu_memory_mib)),
+            gpus: MachineGpus::full_gpus(series.model, count, Some(series.gpu_memory_mib)),
             status: series.status,
             note: series.note,
             source: series.source,
@@ -451,7 +453,7 @@ impl AzureSize {
             gpus,
             ..self.machine
         };
-        Self { machine, ..self }.note(PREVIEW_PART)
+        Self { machine, ..self }.note(FRACTIONAL_PREVIEW_NOTE)
     }
 
     const fn retired(self, use_instead: &'static [&'static str]) -> Self {

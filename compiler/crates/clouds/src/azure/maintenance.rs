@@ -1,12 +1,12 @@
 //! Maintenance windows for upgrades of a cluster: a schedule for Kubernetes, and one for node images.
 
 use gpuc_model::Cluster;
-use gpuc_model::plan::{Change, Field, FieldKind, Observe, Resource, ResourceKind};
+use gpuc_model::plan::{Change, Field, FieldKind, Observation, Resource, ResourceKind};
 use gpuc_schema::config::{AzureCreate, Maintenance, Weekday};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::json;
 
-use super::az;
+use super::az_command;
 
 /// A maintenance schedule of AKS.
 pub(super) static SCHEDULE: ResourceKind = ResourceKind {
@@ -19,13 +19,13 @@ const WINDOW: FieldKind = FieldKind {
     name: "maintenance window",
     read: r#".maintenanceWindow // {} | {day: (.schedule.weekly.dayOfWeek // ""), every: (.schedule.weekly.intervalWeeks // 0),
         start: (.startTime // ""), hours: (.durationHours // 0), offset: (.utcOffset // "+00:00")}"#,
-    create: Some("--schedule-type"),
+    create_flag: Some("--schedule-type"),
     change: Change::InPlace,
     source: "azure-cli 2.91.0, az aks maintenanceconfiguration; learn.microsoft.com/azure/aks/planned-maintenance, 2026-11-21",
 };
 
 /// The names that AKS requires for the two schedules.
-const NAMES: [&str; 2] = [
+const SCHEDULE_NAMES: [&str; 2] = [
     "aksManagedAutoUpgradeSchedule",
     "aksManagedNodeOSUpgradeSchedule",
 ];
@@ -33,19 +33,16 @@ const NAMES: [&str; 2] = [
 /// Both schedules, if the file sets a maintenance window.
 pub(super) fn resources(cluster: &Cluster, create: &AzureCreate) -> Vec<Resource> {
     let window = create.maintenance.as_ref();
-    let schedules = window.map(|window| NAMES.map(|name| schedule(cluster, name, window)));
+    let schedules = window.map(|window| SCHEDULE_NAMES.map(|name| schedule(cluster, name, window)));
     schedules.into_iter().flatten().collect()
 }
 
 fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Maintenance>) -> Resource {
-    let az = |verb: &str| {
-        az(&cluster.config, &["aks", "maintenanceconfiguration", verb]).with([
-            "--cluster-name",
-            &cluster.name,
-            "--name",
-            name,
-        ])
-    };
+    let az =
+        |verb: &str| {
+            az_command(&cluster.config, &["aks", "maintenanceconfiguration", verb])
+                .with_arguments(["--cluster-name", &cluster.name, "--name", name])
+        };
     // `aks-one-maintenance-day` rejects any other number of days.
     let day = window
         .days
@@ -54,12 +51,12 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
     let hours = window.hours.value;
     let set = |verb: &str| {
         az(verb)
-            .with(["--schedule-type", "Weekly", "--interval-weeks", "1"])
-            .with(["--day-of-week", day, "--start-time", &window.start])
-            .with(["--duration", &hours.to_string(), "--utc-offset", "+00:00"])
-            .with(["--output", "none"])
+            .with_arguments(["--schedule-type", "Weekly", "--interval-weeks", "1"])
+            .with_arguments(["--day-of-week", day, "--start-time", &window.start])
+            .with_arguments(["--duration", &hours.to_string(), "--utc-offset", "+00:00"])
+            .with_arguments(["--output", "none"])
     };
-    let origin = Origin::made([window.span], Because::Written);
+    let origin = Origin::derived([window.span], DerivationReason::Written);
     let want = json!({
         "day": day, "every": 1, "start": window.start.value, "hours": hours, "offset": "+00:00",
     });
@@ -67,22 +64,22 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
         kind: &SCHEDULE,
         name: name.to_owned(),
         script: "cluster".to_owned(),
-        about: format!(
+        description: format!(
             "The maintenance window for automatic upgrades of the cluster {}.",
             cluster.name
         ),
-        observe: Observe {
-            command: az("show").with(["--output", "json"]),
-            absent: "\\((Resource(Group)?)?NotFound\\)",
+        observation: Observation {
+            command: az("show").with_arguments(["--output", "json"]),
+            absent_pattern: "\\((Resource(Group)?)?NotFound\\)",
         },
         create: vec![set("add")],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: vec![Field {
             kind: &WINDOW,
-            want,
+            desired: want,
             update: vec![set("update")],
-            others: None,
+            external_entries: None,
             origin: origin.clone(),
         }],
         // It is deleted together with its cluster.

@@ -38,15 +38,18 @@ pub(super) fn is_partitioned_by_aks(pool: &PoolSpec) -> bool {
 }
 
 /// Value of the flag for the MIG geometry of a pool. `None` without MIG, or if AKS does not support the geometry.
-pub(super) fn flag(pool: &Pool) -> Option<&'static str> {
+pub(super) fn instance_profile(pool: &Pool) -> Option<&'static str> {
     let Some(Sharing::Mig { gpus, .. }) = pool.sharing.get() else {
         return None;
     };
     let mig = pool.gpus.get()?.as_ref()?.model.mig?;
     let is_uniform = |profile: &MigProfile, count: u32| {
         gpus.iter().all(|gpu: &MigGpu| {
-            u32::try_from(gpu.slices.len()) == Ok(count)
-                && gpu.slices.iter().all(|slice| slice.profile == profile.name)
+            u32::try_from(gpu.placements.len()) == Ok(count)
+                && gpu
+                    .placements
+                    .iter()
+                    .all(|slice| slice.profile == profile.name)
         })
     };
     geometries(mig)

@@ -27,8 +27,9 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Catalog, Cloud, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE, MachineName, NameRule,
-    NoRdma, NodeFacts, OPERATING_SYSTEM, OwnLabel, Provision, Repairs, labels_of_place,
+    ARCHITECTURE, Catalog, Cloud, CloudLabel, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE,
+    MachineName, NameRule, NoRdma, NodeFacts, OPERATING_SYSTEM, Provision, Repairs,
+    topology_labels,
 };
 use gpuc_model::plan::{Command, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, Label, MachineType, Pool, PoolSpec, PoolTaint, SetBy};
@@ -38,7 +39,7 @@ use gpuc_syntax::node::Origin;
 pub struct Azure;
 
 /// Key of the taint, and of the label, that AKS sets on spot nodes.
-const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
+const SPOT_KEY: &str = "kubernetes.azure.com/scalesetpriority";
 
 /// Constant properties of AKS.
 ///
@@ -122,7 +123,7 @@ static FACTS: Facts = Facts {
 };
 
 static RESOURCES: &[&ResourceKind] = &[
-    &cluster::GROUP,
+    &cluster::RESOURCE_GROUP,
     &cluster::CLUSTER,
     &pool::POOL,
     &maintenance::SCHEDULE,
@@ -171,7 +172,7 @@ impl NodeFacts for Azure {
             return Vec::new();
         };
         vec![PoolTaint {
-            key: SPOT.to_owned(),
+            key: SPOT_KEY.to_owned(),
             value: "spot".to_owned(),
             effect: TaintEffect::NoSchedule,
             set_by: SetBy::Cloud,
@@ -187,7 +188,7 @@ impl NodeFacts for Azure {
     /// The controller prefixes zones with their location: `eastus2-1`.
     ///
     /// Source: learn.microsoft.com/azure/aks/availability-zones, on verifying the distribution of nodes (from memory).
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
         let location = section(&cluster.config).location.to_ascii_lowercase();
         let zones = pool
             .settings
@@ -196,9 +197,9 @@ impl NodeFacts for Azure {
             .map(|zone| format!("{location}-{}", zone.value));
         // Machines outside of zones have their fault domain, a digit, as the zone (from memory).
         let domains = ["0", "1", "2", "3", "4"];
-        let mut labels = labels_of_place(zones, location.clone(), &domains);
+        let mut labels = topology_labels(zones, location.clone(), &domains);
         if !pool.is_existing() {
-            labels.extend(labels::for_pool(pool));
+            labels.extend(labels::automatic_labels(pool));
         }
         labels
     }
@@ -209,7 +210,7 @@ impl NodeFacts for Azure {
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma> {
         if matches!(rdma, Rdma::Roce(_)) {
             return Err(NoRdma {
-                why: "RDMA on Azure requires InfiniBand".to_owned(),
+                reason: "RDMA on Azure requires InfiniBand".to_owned(),
                 help: "write `rdma: {infiniband: {}}`, or remove `rdma`",
             });
         }
@@ -226,7 +227,7 @@ impl NodeFacts for Azure {
             _ => return Ok(()),
         };
         let refusal = || NoRdma {
-            why: format!("`{name}` has no InfiniBand"),
+            reason: format!("`{name}` has no InfiniBand"),
             help: "remove `rdma`, or choose a size with InfiniBand, such as `Standard_ND96isr_H100_v5`",
         };
         has_infiniband.then_some(()).ok_or_else(refusal)
@@ -240,10 +241,10 @@ impl NodeFacts for Azure {
     /// Azure/azure-rest-api-specs, Microsoft.ContainerService `ContainerServiceOSDisk` (maximum 2048), 2026-11-21.
     fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
         Some(DiskRange {
-            least: 30,
-            smaller: "AKS does not support a smaller OS disk",
-            most: 2048,
-            larger: "AKS does not support a larger OS disk",
+            min_gib: 30,
+            min_reason: "AKS does not support a smaller OS disk",
+            max_gib: 2048,
+            max_reason: "AKS does not support a larger OS disk",
         })
     }
 
@@ -307,7 +308,7 @@ fn section(config: &GpuCluster) -> &Section {
 }
 
 /// Settings of a cluster that gpuc creates; `None` for an existing cluster.
-fn created(cluster: &Cluster) -> Option<&AzureCreate> {
+fn create_section(cluster: &Cluster) -> Option<&AzureCreate> {
     match &section(&cluster.config).cluster.value {
         AzureCluster::Create(create) => Some(create),
         AzureCluster::Existing(_) => None,
@@ -324,23 +325,23 @@ fn cluster_name(cluster: &Cluster) -> &str {
 
 /// The pool that the cluster is created with: the first without GPUs. AKS requires one.
 fn system_pool(cluster: &Cluster) -> Option<&Pool> {
-    created(cluster)?;
-    cluster.pools.iter().find(|pool| could_be_system(pool))
+    create_section(cluster)?;
+    cluster.pools.iter().find(|pool| is_system_candidate(pool))
 }
 
 /// Whether a pool can be the system pool.
-fn could_be_system(pool: &Pool) -> bool {
+fn is_system_candidate(pool: &Pool) -> bool {
     let spot = matches!(pool.settings.capacity.value, Capacity::Spot(_));
     !pool.is_existing() && !spot && matches!(pool.gpus.get(), Some(None))
 }
 
 /// An `az` command for this cluster's resource group.
-fn az(config: &GpuCluster, words: &[&str]) -> Command {
+fn az_command(config: &GpuCluster, words: &[&str]) -> Command {
     let section = section(config);
     Command::new(["az"])
-        .with(words.iter().copied())
-        .with(["--subscription", section.subscription.as_str()])
-        .with(["--resource-group", section.resource_group.as_str()])
+        .with_arguments(words.iter().copied())
+        .with_arguments(["--subscription", section.subscription.as_str()])
+        .with_arguments(["--resource-group", section.resource_group.as_str()])
 }
 
 #[cfg(test)]
@@ -356,7 +357,7 @@ mod tests {
         let pool = cluster.pools.last().expect("a pool");
         let rdma = pool.settings.network.rdma.as_ref().expect("RDMA");
         let refusal = cluster.cloud.rdma(pool, &rdma.value);
-        let why = refusal.expect_err("a size without InfiniBand").why;
+        let why = refusal.expect_err("a size without InfiniBand").reason;
         assert_eq!(why, "`Standard_NC24ads_A100_v4` has no InfiniBand");
     }
 }

@@ -15,9 +15,9 @@ pub fn is_zone_name(name: &str) -> bool {
 
 /// Whether `name` has the form of a VM size: `Standard_D4s_v5`, `Standard_E8-4s_v5`.
 pub fn is_machine_name(name: &str) -> bool {
-    name.strip_prefix("Standard_").is_some_and(|own| {
-        own.starts_with(|c: char| c.is_ascii_uppercase())
-            && own
+    name.strip_prefix("Standard_").is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_uppercase())
+            && rest
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
     })
@@ -37,20 +37,21 @@ pub fn is_cluster_name(name: &str) -> bool {
 
 /// The accelerator of a size that has no NVIDIA GPU known to gpuc. Series from Azure's list of sizes.
 pub fn other_accelerator(name: &str) -> Option<&'static str> {
-    let own = name.strip_prefix("Standard_")?;
+    let size_name = name.strip_prefix("Standard_")?;
     let numbered = |series: &str| {
-        own.strip_prefix(series)
+        size_name
+            .strip_prefix(series)
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    if numbered("NV") && own.ends_with("as_v4") {
+    if numbered("NV") && size_name.ends_with("as_v4") {
         Some("AMD Radeon Instinct MI25")
-    } else if numbered("ND") && own.contains("_MI300X_") {
+    } else if numbered("ND") && size_name.contains("_MI300X_") {
         Some("AMD Instinct MI300X")
-    } else if numbered("NG") && own.contains("_V620_") {
+    } else if numbered("NG") && size_name.contains("_V620_") {
         Some("AMD Radeon PRO V620")
     } else if numbered("NP") {
         Some("AMD Alveo U250")
-    } else if numbered("NV") && own.ends_with("s_v3") {
+    } else if numbered("NV") && size_name.ends_with("s_v3") {
         Some("NVIDIA Tesla M60")
     } else {
         None

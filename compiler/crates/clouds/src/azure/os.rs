@@ -12,10 +12,10 @@ use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
 
 /// The node images. The first one is the default.
 pub(super) static OS: &[OsFacts] = &[
-    image(OsFamily::Ubuntu, 33, 37),
-    image(OsFamily::Ubuntu2204, 33, 33),
-    image(OsFamily::Ubuntu2404, 33, 37),
-    image(OsFamily::AzureLinux, 33, 37),
+    os_image(OsFamily::Ubuntu, 33, 37),
+    os_image(OsFamily::Ubuntu2204, 33, 33),
+    os_image(OsFamily::Ubuntu2404, 33, 37),
+    os_image(OsFamily::AzureLinux, 33, 37),
 ];
 
 /// Value of `--os-sku` for an operating system.
@@ -31,7 +31,7 @@ pub(super) fn sku(family: OsFamily) -> Option<&'static str> {
     }
 }
 
-const fn image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
+const fn os_image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
     OsFacts {
         family,
         has_driver: true,

@@ -2,30 +2,30 @@
 
 use serde_json::{Map, Value};
 
-use gpuc_model::cloud::ownership::{OWN, parts};
+use gpuc_model::cloud::ownership::{OWNED_PREFIX, record_entries};
 
 /// Prefix of the names of ownership records: the name of a tag must not contain a `/`.
-const PREFIX: &str = "gpuc-";
+const RECORD_PREFIX: &str = "gpuc-";
 
 /// Maximum length of a tag value, in characters.
 /// Source: learn.microsoft.com/azure/azure-resource-manager/management/tag-resources, its limitations, 2026-11-21.
-const LONGEST: usize = 256;
+const MAX_TAG_VALUE_LENGTH: usize = 256;
 
 /// The tags of a pool, including the ownership records of its labels, taints and tags.
-pub(super) fn tags_of_pool(
+pub(super) fn pool_tags_with_records(
     tags: Map<String, Value>,
     labels: &Map<String, Value>,
     taints: &[String],
 ) -> Map<String, Value> {
     let taints = taints.iter().map(|taint| taint_mark(taint));
-    let mut all = tags_of_cluster(tags);
+    let mut all = tags_with_records(tags);
     all.extend(ownership_records("labels", labels.keys().cloned(), ","));
     all.extend(ownership_records("taints", taints, ","));
     all
 }
 
 /// The tags of a cluster, including their ownership records.
-pub(super) fn tags_of_cluster(mut tags: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn tags_with_records(mut tags: Map<String, Value>) -> Map<String, Value> {
     let records: Vec<_> = ownership_records("tags", tags.keys().cloned(), "/").collect();
     tags.extend(records);
     tags
@@ -36,8 +36,14 @@ fn ownership_records(
     marks: impl Iterator<Item = String>,
     separator: &str,
 ) -> impl Iterator<Item = (String, Value)> {
-    let unmarked = marks.filter(|mark| !mark.starts_with(OWN));
-    let parts = parts(&format!("{PREFIX}{kind}"), unmarked, separator, LONGEST).into_iter();
+    let unmarked = marks.filter(|mark| !mark.starts_with(OWNED_PREFIX));
+    let parts = record_entries(
+        &format!("{RECORD_PREFIX}{kind}"),
+        unmarked,
+        separator,
+        MAX_TAG_VALUE_LENGTH,
+    )
+    .into_iter();
     parts.map(|(name, value)| (name, Value::from(value)))
 }
 
@@ -45,7 +51,7 @@ fn ownership_records(
 pub(super) fn is_ownership_record(name: &str) -> bool {
     let name = name.to_lowercase();
     let kind = name
-        .strip_prefix(PREFIX)
+        .strip_prefix(RECORD_PREFIX)
         .map(|kind| kind.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
     kind.is_some_and(|kind| ["labels", "taints", "tags"].contains(&kind))
 }
@@ -69,7 +75,7 @@ mod tests {
         let tags = map(json!({"cost center": "a", "owner": "b"}));
         let labels = map(json!({"gpuc.dev/pool": "a", "rack": "1", "acme.dev/tier": "gold"}));
         let taints = ["gpuc.dev/dedicated-to=a:NoSchedule", "sku=gpu:NoExecute"];
-        let all = tags_of_pool(tags, &labels, &taints.map(str::to_owned));
+        let all = pool_tags_with_records(tags, &labels, &taints.map(str::to_owned));
         let wanted = json!({
             "cost center": "a", "owner": "b",
             "gpuc-tags": "cost center/owner",

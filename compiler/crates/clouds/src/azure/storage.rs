@@ -3,42 +3,42 @@
 use gpuc_model::cloud::storage::{Parameter, StorageFacts, VolumeType};
 
 /// CSI driver for Blob Storage.
-pub(super) const BLOB: &str = "blob driver";
+pub(super) const BLOB_ADDON: &str = "blob driver";
 
-const DISKS: &str = "kubernetes-sigs/azuredisk-csi-driver@99f13a21 docs/driver-parameters.md";
-const FILES: &str = "kubernetes-sigs/azurefile-csi-driver@5c1774ea docs/driver-parameters.md";
+const DISK_DOCS: &str = "kubernetes-sigs/azuredisk-csi-driver@99f13a21 docs/driver-parameters.md";
+const FILE_DOCS: &str = "kubernetes-sigs/azurefile-csi-driver@5c1774ea docs/driver-parameters.md";
 
 /// The driver creates the storage account and grants access to the subnet of the nodes. With `fuse2` it stores the
 /// account key in a Secret.
-const BLOBS: &str = "kubernetes-sigs/blob-csi-driver@006d021f docs/driver-parameters.md";
+const BLOB_DOCS: &str = "kubernetes-sigs/blob-csi-driver@006d021f docs/driver-parameters.md";
 
 /// All volume types.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
     disks: &[
-        disk("Premium_LRS", &[("skuName", "Premium_LRS")], None, None),
-        disk(
+        managed_disk("Premium_LRS", &[("skuName", "Premium_LRS")], None, None),
+        managed_disk(
             "StandardSSD_LRS",
             &[("skuName", "StandardSSD_LRS")],
             None,
             None,
         ),
-        disk(
+        managed_disk(
             "PremiumV2_LRS",
             // These disks have no cache on the host.
             &[("cachingMode", "None"), ("skuName", "PremiumV2_LRS")],
-            Parameter::may("DiskIOPSReadWrite"),
-            Parameter::may("DiskMBpsReadWrite"),
+            Parameter::optional("DiskIOPSReadWrite"),
+            Parameter::optional("DiskMBpsReadWrite"),
         ),
     ],
     files: &[
-        share("Premium_LRS", &[("skuName", "Premium_LRS")]),
-        share("Standard_LRS", &[("skuName", "Standard_LRS")]),
-        blob(
+        file_share("Premium_LRS", &[("skuName", "Premium_LRS")]),
+        file_share("Standard_LRS", &[("skuName", "Standard_LRS")]),
+        blob_container(
             "blob-nfs",
             &[("protocol", "nfs"), ("skuName", "Premium_LRS")],
             &[],
         ),
-        blob(
+        blob_container(
             "blob-fuse",
             &[("protocol", "fuse2"), ("skuName", "Premium_LRS")],
             // Without this option only root can access the files.
@@ -62,10 +62,10 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         "managed-premium",
     ],
     has_default: true,
-    classes_need: None,
+    classes_addon: None,
 };
 
-const fn disk(
+const fn managed_disk(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
     iops: Option<Parameter>,
@@ -74,27 +74,27 @@ const fn disk(
     VolumeType {
         iops,
         throughput,
-        ..VolumeType::disk(name, "disk.csi.azure.com", parameters, DISKS)
+        ..VolumeType::disk(name, "disk.csi.azure.com", parameters, DISK_DOCS)
     }
 }
 
 /// A file share. A storage account is reachable from every zone.
-const fn share(
+const fn file_share(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
 ) -> VolumeType {
-    VolumeType::share(name, "file.csi.azure.com", parameters, FILES)
+    VolumeType::share(name, "file.csi.azure.com", parameters, FILE_DOCS)
 }
 
 /// A container of a storage account, which has no size limit.
-const fn blob(
+const fn blob_container(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
     mount_options: &'static [&'static str],
 ) -> VolumeType {
     VolumeType {
         mount_options,
-        addon: Some(BLOB),
-        ..VolumeType::share(name, "blob.csi.azure.com", parameters, BLOBS)
+        addon: Some(BLOB_ADDON),
+        ..VolumeType::share(name, "blob.csi.azure.com", parameters, BLOB_DOCS)
     }
 }

@@ -5,7 +5,7 @@ use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_schema::gpu::GpuModel;
 use serde_json::{Value, json};
 
-use super::{attach, cpu, machines};
+use super::{attachable_gpus, cpu, machines};
 
 /// The GPUs of a pool with all their settings.
 ///
@@ -14,14 +14,14 @@ use super::{attach, cpu, machines};
 pub(super) struct Accelerator {
     kind: &'static str,
     count: u32,
-    driver: Driver,
-    sharing: Option<(Strategy, u32)>,
+    driver: DriverInstallation,
+    sharing: Option<(SharingStrategy, u32)>,
     partition: Option<String>,
 }
 
 /// The driver installation, in the terms of GKE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Driver {
+enum DriverInstallation {
     Default,
     Latest,
     Disabled,
@@ -29,47 +29,51 @@ enum Driver {
 
 /// Sharing strategy of GKE's device plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strategy {
+enum SharingStrategy {
     TimeSharing,
     Mps,
 }
 
 /// The GPUs of a pool; `None` for a pool without GPUs.
-pub(super) fn for_pool(pool: &Pool) -> Option<Accelerator> {
+pub(super) fn pool_accelerator(pool: &Pool) -> Option<Accelerator> {
     let gpus = pool.gpus.expect_resolved().as_ref()?;
     let advertised_by_gke = pool.plugin.value == DevicePlugin::Cloud;
     let sharing = pool.sharing.expect_resolved();
     Some(Accelerator {
-        kind: name(pool.machine.expect_resolved(), gpus)
+        kind: accelerator_name(pool.machine.expect_resolved(), gpus)
             .unwrap_or_else(|| unreachable!("resolve calls `attach` before it attaches a GPU")),
         count: gpus.per_node,
-        driver: driver(pool),
-        sharing: strategy(sharing).filter(|_| advertised_by_gke),
-        partition: partition(sharing).filter(|_| advertised_by_gke),
+        driver: driver_installation(pool),
+        sharing: sharing_strategy(sharing).filter(|_| advertised_by_gke),
+        partition: partition_size(sharing).filter(|_| advertised_by_gke),
     })
 }
 
 /// Google's name for the GPU model of a machine.
-pub(super) fn name(machine: &MachineType, gpus: &PoolGpus) -> Option<&'static str> {
+pub(super) fn accelerator_name(machine: &MachineType, gpus: &PoolGpus) -> Option<&'static str> {
     match machine {
         MachineType::Catalog(machine) => machines::find(machine.name).map(|row| row.accelerator),
         MachineType::Cpu(_) | MachineType::Host => {
-            attachable(gpus.model).map(|attachable| attachable.accelerator)
+            find_attachable(gpus.model).map(|attachable| attachable.accelerator)
         }
     }
 }
 
 /// Whether these GPUs can be attached to a machine type; otherwise the reason.
-pub(super) fn attach(machine: &str, model: &'static GpuModel, count: u32) -> Result<(), String> {
-    let is_n1 = attach::find_n1(machine).is_some()
+pub(super) fn check_attachment(
+    machine: &str,
+    model: &'static GpuModel,
+    count: u32,
+) -> Result<(), String> {
+    let is_n1 = attachable_gpus::find_n1(machine).is_some()
         || ["custom-", "n1-custom-"]
             .iter()
             .any(|head| machine.starts_with(head));
     if !is_n1 {
         return Err("GPUs can be attached only to machine types of the N1 family".to_owned());
     }
-    let Some(attachable) = attachable(model) else {
-        let keys: Vec<_> = (attach::ATTACHABLE.iter())
+    let Some(attachable) = find_attachable(model) else {
+        let keys: Vec<_> = (attachable_gpus::ATTACHABLE.iter())
             .map(|attachable| attachable.model.key)
             .collect();
         return Err(format!("only {} can be attached", keys.join(", ")));
@@ -97,33 +101,35 @@ pub(super) fn attach(machine: &str, model: &'static GpuModel, count: u32) -> Res
     }
 }
 
-fn attachable(model: &'static GpuModel) -> Option<&'static attach::Attachable> {
-    let mut all = attach::ATTACHABLE.iter();
+fn find_attachable(model: &'static GpuModel) -> Option<&'static attachable_gpus::AttachableGpu> {
+    let mut all = attachable_gpus::ATTACHABLE.iter();
     all.find(|attachable| std::ptr::eq(attachable.model, model))
 }
 
-fn driver(pool: &Pool) -> Driver {
+fn driver_installation(pool: &Pool) -> DriverInstallation {
     let version = pool.driver_version.as_ref().map(|version| version.as_str());
     match (pool.driver.value, version) {
-        (DriverOwner::Preinstalled, Some("latest")) => Driver::Latest,
-        (DriverOwner::Preinstalled, _) => Driver::Default,
-        _ => Driver::Disabled,
+        (DriverOwner::Preinstalled, Some("latest")) => DriverInstallation::Latest,
+        (DriverOwner::Preinstalled, _) => DriverInstallation::Default,
+        _ => DriverInstallation::Disabled,
     }
 }
 
-fn strategy(sharing: &Sharing) -> Option<(Strategy, u32)> {
+fn sharing_strategy(sharing: &Sharing) -> Option<(SharingStrategy, u32)> {
     match sharing {
-        Sharing::TimeSlicing { replicas, .. } => Some((Strategy::TimeSharing, replicas.value)),
-        Sharing::Mps { replicas, .. } => Some((Strategy::Mps, replicas.value)),
+        Sharing::TimeSlicing { replicas, .. } => {
+            Some((SharingStrategy::TimeSharing, replicas.value))
+        }
+        Sharing::Mps { replicas, .. } => Some((SharingStrategy::Mps, replicas.value)),
         Sharing::Exclusive | Sharing::Mig { .. } => None,
     }
 }
 
 /// MIG profile of all MIG devices of a pool. The rule `gke-mig-layout` rejects other geometries.
-pub(super) fn partition(sharing: &Sharing) -> Option<String> {
+pub(super) fn partition_size(sharing: &Sharing) -> Option<String> {
     match sharing {
         Sharing::Mig { gpus, .. } => {
-            let slice = gpus.first()?.slices.first()?;
+            let slice = gpus.first()?.placements.first()?;
             Some(slice.profile.to_string())
         }
         _ => None,
@@ -136,10 +142,10 @@ impl Accelerator {
         let mut parts = vec![
             format!("type={}", self.kind),
             format!("count={}", self.count),
-            format!("gpu-driver-version={}", self.driver.flag()),
+            format!("gpu-driver-version={}", self.driver.flag_value()),
         ];
         if let Some((strategy, clients)) = self.sharing {
-            parts.push(format!("gpu-sharing-strategy={}", strategy.flag()));
+            parts.push(format!("gpu-sharing-strategy={}", strategy.flag_value()));
             parts.push(format!("max-shared-clients-per-gpu={clients}"));
         }
         if let Some(size) = &self.partition {
@@ -149,22 +155,22 @@ impl Accelerator {
     }
 
     /// The immutable part, in the format of the field's `read` program.
-    pub(super) fn fixed(&self) -> Value {
+    pub(super) fn immutable_json(&self) -> Value {
         json!([{"type": self.kind, "count": self.count, "partition": self.partition}])
     }
 
     /// The mutable part, in the format of the field's `read` program.
-    pub(super) fn settings(&self) -> Value {
+    pub(super) fn mutable_json(&self) -> Value {
         json!({
-            "driver": self.driver.api(),
-            "strategy": self.sharing.map(|(strategy, _)| strategy.api()),
+            "driver": self.driver.api_value(),
+            "strategy": self.sharing.map(|(strategy, _)| strategy.api_value()),
             "clients": self.sharing.map(|(_, clients)| clients),
         })
     }
 }
 
-impl Driver {
-    fn flag(self) -> &'static str {
+impl DriverInstallation {
+    fn flag_value(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Latest => "latest",
@@ -172,7 +178,7 @@ impl Driver {
         }
     }
 
-    fn api(self) -> &'static str {
+    fn api_value(self) -> &'static str {
         match self {
             Self::Default => "DEFAULT",
             Self::Latest => "LATEST",
@@ -181,15 +187,15 @@ impl Driver {
     }
 }
 
-impl Strategy {
-    fn flag(self) -> &'static str {
+impl SharingStrategy {
+    fn flag_value(self) -> &'static str {
         match self {
             Self::TimeSharing => "time-sharing",
             Self::Mps => "mps",
         }
     }
 
-    fn api(self) -> &'static str {
+    fn api_value(self) -> &'static str {
         match self {
             Self::TimeSharing => "TIME_SHARING",
             Self::Mps => "MPS",
@@ -205,8 +211,8 @@ mod tests {
 
     #[test]
     fn attach_checks_machine_family_and_gpu_count() {
-        assert_eq!(attach("n1-standard-8", &T4_16GB, 1), Ok(()));
-        assert_eq!(attach("custom-8-16384", &T4_16GB, 1), Ok(()));
+        assert_eq!(check_attachment("n1-standard-8", &T4_16GB, 1), Ok(()));
+        assert_eq!(check_attachment("custom-8-16384", &T4_16GB, 1), Ok(()));
         for (machine, model, count, reason) in [
             ("n2-standard-8", &T4_16GB, 1, "N1"),
             ("n1-standard-8", &L4_24GB, 1, "t4-16gb"),
@@ -214,7 +220,7 @@ mod tests {
             ("n1-standard-64", &T4_16GB, 1, "48 vCPUs"),
             ("n1-highmem-16", &V100_SXM2_16GB, 1, "12 vCPUs and 78 GiB"),
         ] {
-            let error = attach(machine, model, count).expect_err(machine);
+            let error = check_attachment(machine, model, count).expect_err(machine);
             assert!(error.contains(reason), "{machine}: {error}");
         }
     }

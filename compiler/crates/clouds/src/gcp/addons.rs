@@ -6,18 +6,18 @@ use gpuc_schema::Span;
 use serde_json::json;
 
 use super::cluster_fields::{FILESTORE, FUSE};
-use super::location::Place;
+use super::location::Target;
 use super::setting::Setting;
-use super::{created, storage};
+use super::{create_section, storage};
 
 /// A GKE add-on.
 struct Addon {
     /// Its name in gcloud.
     name: &'static str,
     /// Its name in messages.
-    what: &'static str,
+    title: &'static str,
     /// Path of its state in the description of a cluster.
-    shown: &'static str,
+    state_path: &'static str,
     /// The corresponding field of the cluster.
     field: &'static FieldKind,
 }
@@ -25,14 +25,14 @@ struct Addon {
 static ADDONS: [Addon; 2] = [
     Addon {
         name: storage::FILESTORE,
-        what: "Filestore CSI driver of the GKE cluster",
-        shown: "addonsConfig.gcpFilestoreCsiDriverConfig.enabled",
+        title: "Filestore CSI driver of the GKE cluster",
+        state_path: "addonsConfig.gcpFilestoreCsiDriverConfig.enabled",
         field: &FILESTORE,
     },
     Addon {
         name: storage::FUSE,
-        what: "Cloud Storage FUSE CSI driver of the GKE cluster",
-        shown: "addonsConfig.gcsFuseCsiDriverConfig.enabled",
+        title: "Cloud Storage FUSE CSI driver of the GKE cluster",
+        state_path: "addonsConfig.gcsFuseCsiDriverConfig.enabled",
         field: &FUSE,
     },
 ];
@@ -40,14 +40,14 @@ static ADDONS: [Addon; 2] = [
 /// Add-ons that GKE enables by default.
 ///
 /// Source: gcloud container clusters create --help (`--addons`), Google Cloud SDK 528.0.0.
-const DEFAULTS: [&str; 3] = [
+const DEFAULT_ADDONS: [&str; 3] = [
     "GcePersistentDiskCsiDriver",
     "HorizontalPodAutoscaling",
     "HttpLoadBalancing",
 ];
 
 /// The add-ons that the file requires, each with a location that requires it.
-fn required(cluster: Checked<'_>) -> Vec<(&'static Addon, Span)> {
+fn required_addons(cluster: Checked<'_>) -> Vec<(&'static Addon, Span)> {
     let spans_by_addon = storage::STORAGE.addons(&cluster.config);
     let required = ADDONS.iter().filter_map(|addon| {
         let spans = spans_by_addon.get(addon.name)?;
@@ -59,36 +59,37 @@ fn required(cluster: Checked<'_>) -> Vec<(&'static Addon, Span)> {
 /// Checks that an existing cluster has the add-ons: gpuc does not enable add-ons in clusters that it does not create.
 pub(super) fn existing_cluster_checks(
     cluster: Checked<'_>,
-    place: Place<'_>,
+    target: Target<'_>,
 ) -> Vec<IdentityCheck> {
-    if created(&cluster.config).is_some() {
+    if create_section(&cluster.config).is_some() {
         return Vec::new();
     }
     let check = |(addon, _): (&Addon, Span)| IdentityCheck {
-        is_place: false,
-        what: addon.what,
-        ask: (place.cluster("describe")).with([format!("--format=value({})", addon.shown)]),
-        want: "True".to_owned(),
-        otherwise: format!(
+        is_location: false,
+        subject: addon.title,
+        query: (target.cluster_command("describe"))
+            .with_arguments([format!("--format=value({})", addon.state_path)]),
+        expected: "True".to_owned(),
+        mismatch_message: format!(
             "enable it: gcloud container clusters update {} --update-addons={}=ENABLED",
-            place.cluster, addon.name
+            target.cluster, addon.name
         ),
     };
-    required(cluster).into_iter().map(check).collect()
+    required_addons(cluster).into_iter().map(check).collect()
 }
 
 /// The fields of a cluster that gpuc creates. The creation flag lists all add-ons once, including the defaults of GKE.
-pub(super) fn settings(cluster: Checked<'_>, place: Place<'_>) -> Vec<Setting> {
-    let required = required(cluster);
+pub(super) fn addon_settings(cluster: Checked<'_>, target: Target<'_>) -> Vec<Setting> {
+    let required = required_addons(cluster);
     let mut names: Vec<_> = required.iter().map(|(addon, _)| addon.name).collect();
-    names.extend(DEFAULTS);
+    names.extend(DEFAULT_ADDONS);
     names.sort_unstable();
     let mut flag = Some(format!("--addons={}", names.join(",")));
     let setting = |(addon, span): (&'static Addon, Span)| {
         let update = format!("--update-addons={}=ENABLED", addon.name);
         Setting::new(addon.field, json!(true), span)
-            .flags(flag.take())
-            .update(place.cluster("update").with([update]))
+            .with_flags(flag.take())
+            .with_update(target.cluster_command("update").with_arguments([update]))
     };
     required.into_iter().map(setting).collect()
 }

@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use gpuc_model::check::Checked;
-use gpuc_model::derive::components::{ALLOCATION, DRA_DRIVER_NAMESPACE};
+use gpuc_model::derive::components::{DEVICE_CLASSES, DRA_DRIVER_NAMESPACE};
 use gpuc_model::plan::Object;
 use gpuc_syntax::node::Origin;
 
@@ -28,7 +28,7 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
         .operator_pools()
         .map(|(pool, _)| pool)
         .flat_map(|pool| [pool.driver.span, pool.plugin.span]);
-    let claimed = cluster.pools_claimed().map(|pool| pool.allocation.span);
+    let claimed = cluster.dra_pools().map(|pool| pool.allocation.span);
     // Namespaces of charts belong to the component `namespaces`, which is installed before the charts.
     let namespaces = [
         (
@@ -36,7 +36,7 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
             "gpuc-system",
             plugin_spans(DevicePlugin::Gpuc),
         ),
-        (ALLOCATION, DRA_DRIVER_NAMESPACE, claimed.collect()),
+        (DEVICE_CLASSES, DRA_DRIVER_NAMESPACE, claimed.collect()),
         ("namespaces", "gpu-operator", operator.collect()),
         (
             "namespaces",
@@ -53,12 +53,12 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
             "GKE admits critical pods outside kube-system only if a ResourceQuota covers them",
             "cloud-native-docs, gpu-operator/google-gke.rst (2026-11-21)",
         );
-        Object::new(component, &quota(namespace), origin)
+        Object::new(component, &critical_pods_quota(namespace), origin)
     })
     .collect()
 }
 
-fn quota(namespace: &str) -> ResourceQuota {
+fn critical_pods_quota(namespace: &str) -> ResourceQuota {
     let classes = ["system-node-critical", "system-cluster-critical"];
     // Higher than any number of pods: the quota admits pods and never limits them.
     let pods = BTreeMap::from([("pods".to_owned(), Quantity("1G".to_owned()))]);

@@ -7,18 +7,19 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Command, Credentials, Field, IdentityCheck, Observe, Provisioning, Resource, ResourceKind, Word,
+    Argument, Command, Credentials, Field, IdentityCheck, Observation, Provisioning, Resource,
+    ResourceKind,
 };
 use gpuc_schema::Span;
 use gpuc_schema::config::{Gcp, GcpCreate};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::json;
 
-use super::location::{self, Place};
+use super::location::{self, Target};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, addons, cluster_fields as kinds, created, gpudirect, maintenance, ownership,
-    pool, section,
+    DEFAULT_POOL, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
+    ownership, pool, section,
 };
 
 /// A GKE cluster.
@@ -29,51 +30,51 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
 };
 
 /// The pool that GKE creates with a cluster.
-pub(super) static FIRST_POOL: ResourceKind = ResourceKind {
+pub(super) static DEFAULT_POOL_REMOVAL: ResourceKind = ResourceKind {
     name: "GKE cluster's first pool",
-    fields: kinds::FIRST_POOL_FIELDS,
+    fields: kinds::DEFAULT_POOL_FIELDS,
     definitions: "",
 };
 
 /// All resources of a cluster.
 pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
-    let place = location::for_cluster(&cluster);
-    let create = created(&cluster.config);
+    let target = location::cluster_target(&cluster);
+    let create = create_section(&cluster.config);
     let mut resources: Vec<_> = create
-        .map(|create| resource(cluster, create, place))
+        .map(|create| resource(cluster, create, target))
         .into_iter()
         .collect();
     let created_pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
-    resources.extend(created_pools.map(|pool| pool::resource(cluster, pool, place)));
-    resources.extend(create.map(|_| first_pool(cluster, place)));
-    let ask = ["gcloud", "projects", "describe", place.project];
+    resources.extend(created_pools.map(|pool| pool::resource(cluster, pool, target)));
+    resources.extend(create.map(|_| default_pool_removal(cluster, target)));
+    let ask = ["gcloud", "projects", "describe", target.project];
     Provisioning {
         tools: vec!["gcloud", "jq"],
         identity: vec![IdentityCheck {
-            what: "Google Cloud project",
-            is_place: true,
-            ask: Command::new(ask).with(["--format=value(projectId)"]),
-            want: place.project.to_owned(),
-            otherwise: format!(
+            subject: "Google Cloud project",
+            is_location: true,
+            query: Command::new(ask).with_arguments(["--format=value(projectId)"]),
+            expected: target.project.to_owned(),
+            mismatch_message: format!(
                 "run `gcloud auth login` with an account that can see the project {}",
-                place.project
+                target.project
             ),
         }]
         .into_iter()
-        .chain(addons::existing_cluster_checks(cluster, place))
-        .chain(gpudirect::existing_cluster_checks(cluster, place))
+        .chain(addons::existing_cluster_checks(cluster, target))
+        .chain(gpudirect::existing_cluster_checks(cluster, target))
         .collect(),
         resources,
-        credentials: Credentials::Fetch(place.cluster("get-credentials")),
+        credentials: Credentials::Fetch(target.cluster_command("get-credentials")),
         files: Vec::new(),
     }
 }
 
-fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resource {
-    let settings = settings(cluster, create, place);
-    let mut command = place.cluster("create");
-    command = command.with(settings.iter().flat_map(|setting| setting.flags.clone()));
-    command = command.with([
+fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Resource {
+    let settings = cluster_settings(cluster, create, target);
+    let mut command = target.cluster_command("create");
+    command = command.with_arguments(settings.iter().flat_map(|setting| setting.flags.clone()));
+    command = command.with_arguments([
         "--enable-ip-alias",
         "--num-nodes=1",
         "--machine-type=e2-medium",
@@ -81,50 +82,55 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Resou
     ]);
     Resource {
         kind: &CLUSTER,
-        name: place.cluster.to_owned(),
+        name: target.cluster.to_owned(),
         script: "cluster".to_owned(),
-        about: format!(
+        description: format!(
             "the GKE cluster {} in {} of project {}",
-            place.cluster, place.location, place.project
+            target.cluster, target.location, target.project
         ),
-        observe: observe(place),
+        observation: observe_cluster(target),
         create: vec![command],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
-        delete: vec![place.cluster("delete")],
-        origin: Origin::made([section(&cluster.config).cluster.span], Because::Written),
+        delete: vec![target.cluster_command("delete")],
+        origin: Origin::derived(
+            [section(&cluster.config).cluster.span],
+            DerivationReason::Written,
+        ),
     }
 }
 
 /// A cluster with this name in another location does not count as missing: gcloud then prints `Did you mean`, and the
 /// script stops before it creates a second cluster.
-fn observe(place: Place<'_>) -> Observe {
-    Observe {
-        command: place.cluster("describe").with(["--format=json"]),
-        absent: "No cluster named '",
+fn observe_cluster(target: Target<'_>) -> Observation {
+    Observation {
+        command: target
+            .cluster_command("describe")
+            .with_arguments(["--format=json"]),
+        absent_pattern: "No cluster named '",
     }
 }
 
 /// All fields: immutable ones first.
-fn settings(cluster: Checked<'_>, create: &GcpCreate, place: Place<'_>) -> Vec<Setting> {
+fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Vec<Setting> {
     let mut settings = vec![network(create)];
     settings.extend(subnetwork(create));
     settings.push(private_nodes(create));
-    settings.extend(networking(cluster, place));
-    settings.push(release_channel(create, place));
-    settings.push(control_plane(cluster, place));
-    settings.push(workload_identity(create, place));
-    settings.extend(addons::settings(cluster, place));
-    settings.push(maintenance::setting(create, place));
-    settings.push(resource_labels(section(&cluster.config), place));
+    settings.extend(dataplane_settings(cluster, target));
+    settings.push(release_channel(create, target));
+    settings.push(control_plane(cluster, target));
+    settings.push(workload_identity(create, target));
+    settings.extend(addons::addon_settings(cluster, target));
+    settings.push(maintenance::maintenance_setting(create, target));
+    settings.push(resource_labels(section(&cluster.config), target));
     settings
 }
 
 fn network(create: &GcpCreate) -> Setting {
     match &create.network {
         Some(network) => Setting::new(&kinds::NETWORK, json!(last_segment(network)), network.span)
-            .flag(format!("--network={network}")),
+            .with_flag(format!("--network={network}")),
         None => Setting::new(&kinds::NETWORK, json!("default"), Span::NONE),
     }
 }
@@ -136,73 +142,79 @@ fn subnetwork(create: &GcpCreate) -> Option<Setting> {
         json!(last_segment(subnetwork)),
         subnetwork.span,
     );
-    Some(setting.flag(format!("--subnetwork={subnetwork}")))
+    Some(setting.with_flag(format!("--subnetwork={subnetwork}")))
 }
 
 fn private_nodes(create: &GcpCreate) -> Setting {
     let private = create.private_nodes;
     let flag = private.value.then(|| "--enable-private-nodes".to_owned());
-    Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).flags(flag)
+    Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).with_flags(flag)
 }
 
 /// Dataplane V2 enforces the NetworkPolicies of isolated teams. It is also a requirement for pods with several network
 /// interfaces.
-fn networking(cluster: Checked<'_>, place: Place<'_>) -> Vec<Setting> {
+fn dataplane_settings(cluster: Checked<'_>, target: Target<'_>) -> Vec<Setting> {
     const DATAPLANE: &str = "--enable-dataplane-v2";
     const MULTI_NETWORKING: &str = "--enable-multi-networking";
-    if let Some((_, written, _)) = gpudirect::pools(&cluster).next() {
+    if let Some((_, written, _)) = gpudirect::gpudirect_pools(&cluster).next() {
         let multi_networking = Setting::new(&kinds::MULTI_NETWORKING, json!(true), written.span);
-        let update = place.cluster("update").with([MULTI_NETWORKING]);
+        let update = target
+            .cluster_command("update")
+            .with_arguments([MULTI_NETWORKING]);
         return vec![
-            Setting::new(&kinds::DATAPLANE, json!(true), written.span).flag(DATAPLANE),
-            multi_networking.flag(MULTI_NETWORKING).update(update),
+            Setting::new(&kinds::DATAPLANE, json!(true), written.span).with_flag(DATAPLANE),
+            multi_networking
+                .with_flag(MULTI_NETWORKING)
+                .with_update(update),
         ];
     }
-    let isolated = cluster.isolation().next();
-    let policies = |span| Setting::new(&kinds::POLICIES, json!(true), span).flag(DATAPLANE);
+    let isolated = cluster.isolation_spans().next();
+    let policies = |span| Setting::new(&kinds::POLICIES, json!(true), span).with_flag(DATAPLANE);
     isolated.map(policies).into_iter().collect()
 }
 
-fn release_channel(create: &GcpCreate, place: Place<'_>) -> Setting {
-    let channel = super::upgrades::name(create.release_channel.value);
+fn release_channel(create: &GcpCreate, target: Target<'_>) -> Setting {
+    let channel = super::upgrades::channel_name(create.release_channel.value);
     let flag = format!("--release-channel={channel}");
     let want = json!(channel.to_uppercase());
     Setting::new(&kinds::RELEASE_CHANNEL, want, create.release_channel.span)
-        .flag(flag.clone())
-        .update(place.cluster("update").with([flag]))
+        .with_flag(flag.clone())
+        .with_update(target.cluster_command("update").with_arguments([flag]))
 }
 
-fn control_plane(cluster: Checked<'_>, place: Place<'_>) -> Setting {
+fn control_plane(cluster: Checked<'_>, target: Target<'_>) -> Setting {
     let version = cluster.kubernetes.expect_resolved();
     let flag = format!("--cluster-version={}", version.value);
-    let upgrade = place.cluster("upgrade").with(["--master", flag.as_str()]);
+    let upgrade = target
+        .cluster_command("upgrade")
+        .with_arguments(["--master", flag.as_str()]);
     let want = json!(version.value.to_string());
     Setting::new(&kinds::CONTROL_PLANE, want, version.span)
-        .flag(flag)
-        .update(upgrade)
+        .with_flag(flag)
+        .with_update(upgrade)
 }
 
-fn workload_identity(create: &GcpCreate, place: Place<'_>) -> Setting {
+fn workload_identity(create: &GcpCreate, target: Target<'_>) -> Setting {
     let identity = create.workload_identity;
     let pool = identity
         .value
-        .then(|| format!("{}.svc.id.goog", place.project));
+        .then(|| format!("{}.svc.id.goog", target.project));
     let flag = pool.as_ref().map(|pool| format!("--workload-pool={pool}"));
     let change = flag
         .clone()
         .unwrap_or_else(|| "--disable-workload-identity".to_owned());
     Setting::new(&kinds::WORKLOAD_IDENTITY, json!(pool), identity.span)
-        .flags(flag)
-        .update(place.cluster("update").with([change]))
+        .with_flags(flag)
+        .with_update(target.cluster_command("update").with_arguments([change]))
 }
 
-fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {
+fn resource_labels(gcp: &Gcp, target: Target<'_>) -> Setting {
     let written = &gcp.resource_labels;
     let span = written
         .iter()
         .next()
         .map_or(Span::NONE, |(key, _)| key.span);
-    let records = ownership::resource_labels(written.keys().map(|key| key.as_str()));
+    let records = ownership::resource_label_records(written.keys().map(|key| key.as_str()));
     let labels = written
         .iter()
         .map(|(key, value)| (key.value.clone(), value.value.clone()));
@@ -212,36 +224,36 @@ fn resource_labels(gcp: &Gcp, place: Place<'_>) -> Setting {
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     let flag = (!pairs.is_empty()).then(|| format!("--labels={}", pairs.join(",")));
-    let all = Word::Observed("all_labels".to_owned());
+    let all = Argument::Observed("all_labels".to_owned());
     Setting::new(&kinds::RESOURCE_LABELS, json!(labels), span)
-        .flags(flag)
-        .update(place.cluster("update").with_word(all))
-        .others("their_labels")
+        .with_flags(flag)
+        .with_update(target.cluster_command("update").with_argument(all))
+        .with_external("their_labels")
 }
 
-fn first_pool(cluster: Checked<'_>, place: Place<'_>) -> Resource {
-    let delete = place.pool("delete", DEFAULT_POOL);
+fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
+    let delete = target.pool_command("delete", DEFAULT_POOL);
     let origin = Origin::fact(
         [section(&cluster.config).cluster.span],
         "GKE creates every cluster with a default pool",
         "gcloud container clusters create --help, Google Cloud SDK 528.0.0",
     );
     Resource {
-        kind: &FIRST_POOL,
+        kind: &DEFAULT_POOL_REMOVAL,
         name: DEFAULT_POOL.to_owned(),
         script: "remove-first-pool".to_owned(),
-        about: format!(
+        description: format!(
             "the deletion of {DEFAULT_POOL}, which GKE created together with the cluster"
         ),
-        observe: observe(place),
+        observation: observe_cluster(target),
         create: vec![delete.clone()],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: vec![Field {
-            kind: &kinds::FIRST_POOL,
-            want: json!(false),
+            kind: &kinds::DEFAULT_POOL_EXISTS,
+            desired: json!(false),
             update: vec![delete],
-            others: None,
+            external_entries: None,
             origin: origin.clone(),
         }],
         delete: Vec::new(),
@@ -256,14 +268,14 @@ fn last_segment(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{cluster, command_line, provisioned, resource_of};
+    use super::super::testing::{cluster, command_line, provision_config, resource_of};
     use serde_json::Value;
 
     use super::*;
 
     #[test]
     fn default_pool_is_small_and_deleted_last() {
-        let provisioning = provisioned(cluster(&[]));
+        let provisioning = provision_config(cluster(&[]));
         let scripts: Vec<_> = provisioning
             .resources
             .iter()
@@ -289,10 +301,10 @@ mod tests {
     fn isolated_teams_enable_network_policies() {
         let mut config = cluster(&[]);
         config["teams"] = json!([{"name": "a"}]);
-        let without = provisioned(config.clone());
+        let without = provision_config(config.clone());
         assert!(!command_line(&resource_of(&without, "cluster").create[0]).contains("dataplane"));
         config["teams"] = json!([{"name": "a"}, {"name": "b", "network": "isolated"}]);
-        let provisioning = provisioned(config);
+        let provisioning = provision_config(config);
         let cluster = resource_of(&provisioning, "cluster");
         assert!(command_line(&cluster.create[0]).contains(" --enable-dataplane-v2 "));
         let fields = cluster.fields.iter();
@@ -307,7 +319,7 @@ mod tests {
             "network": "projects/host/global/networks/shared", "subnetwork": "nodes",
             "privateNodes": true, "workloadIdentity": false, "releaseChannel": "extended",
         }});
-        let provisioning = provisioned(config);
+        let provisioning = provision_config(config);
         let cluster = resource_of(&provisioning, "cluster");
         let create = command_line(&cluster.create[0]);
         for flag in [
@@ -322,7 +334,7 @@ mod tests {
         let wanted = cluster
             .fields
             .iter()
-            .map(|field| (field.kind.name, field.want.clone()));
+            .map(|field| (field.kind.name, field.desired.clone()));
         let wanted: std::collections::BTreeMap<_, _> = wanted.collect();
         assert_eq!(wanted["network"], json!("shared"));
         assert_eq!(wanted["private nodes"], json!(true));
@@ -339,7 +351,7 @@ mod tests {
     fn existing_cluster_gets_only_pools() {
         let mut config = cluster(&[]);
         config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
-        let provisioning = provisioned(config);
+        let provisioning = provision_config(config);
         let scripts: Vec<_> = provisioning
             .resources
             .iter()

@@ -24,13 +24,13 @@ pub(super) static FIELDS: &[FieldKind] = &[
 ];
 
 /// The only field of the default pool.
-pub(super) static FIRST_POOL_FIELDS: &[FieldKind] = &[FIRST_POOL];
+pub(super) static DEFAULT_POOL_FIELDS: &[FieldKind] = &[DEFAULT_POOL_EXISTS];
 
 pub(super) const NETWORK: FieldKind = FieldKind {
     name: "network",
     read: r#".network // "default" | split("/") | last"#,
-    create: Some("--network"),
-    change: Change::Replaces {
+    create_flag: Some("--network"),
+    change: Change::Replacement {
         reason: "the network of a cluster cannot be changed after creation",
     },
     source: UPDATE_HELP,
@@ -39,8 +39,8 @@ pub(super) const NETWORK: FieldKind = FieldKind {
 pub(super) const SUBNETWORK: FieldKind = FieldKind {
     name: "subnetwork",
     read: r#".subnetwork // "" | split("/") | last"#,
-    create: Some("--subnetwork"),
-    change: Change::Replaces {
+    create_flag: Some("--subnetwork"),
+    change: Change::Replacement {
         reason: "the subnetwork of a cluster cannot be changed after creation",
     },
     source: UPDATE_HELP,
@@ -50,8 +50,8 @@ pub(super) const PRIVATE_NODES: FieldKind = FieldKind {
     name: "private nodes",
     read: "(.networkConfig.defaultEnablePrivateNodes // false) \
                or (.privateClusterConfig.enablePrivateNodes // false)",
-    create: Some("--enable-private-nodes"),
-    change: Change::Replaces {
+    create_flag: Some("--enable-private-nodes"),
+    change: Change::Replacement {
         reason: "existing pools keep their IP addresses",
     },
     source: UPDATE_HELP,
@@ -61,8 +61,8 @@ pub(super) const POLICIES: FieldKind = FieldKind {
     name: "network policies",
     // Calico, the earlier implementation of GKE, also enforces them.
     read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH" or (.networkPolicy.enabled // false)"#,
-    create: Some("--enable-dataplane-v2"),
-    change: Change::Replaces {
+    create_flag: Some("--enable-dataplane-v2"),
+    change: Change::Replacement {
         reason: "Dataplane V2, which enforces network policies, can only be enabled at creation of the cluster; to \
                  enable Calico instead, run by hand: gcloud container clusters update \
                  --update-addons=NetworkPolicy=ENABLED, then --enable-network-policy, which recreates every node",
@@ -73,8 +73,8 @@ pub(super) const POLICIES: FieldKind = FieldKind {
 pub(super) const DATAPLANE: FieldKind = FieldKind {
     name: "Dataplane V2",
     read: r#".networkConfig.datapathProvider == "ADVANCED_DATAPATH""#,
-    create: Some("--enable-dataplane-v2"),
-    change: Change::Replaces {
+    create_flag: Some("--enable-dataplane-v2"),
+    change: Change::Replacement {
         reason: "Dataplane V2, which pods with several interfaces require, can only be enabled at creation of the \
                  cluster",
     },
@@ -85,7 +85,7 @@ pub(super) const DATAPLANE: FieldKind = FieldKind {
 pub(super) const MULTI_NETWORKING: FieldKind = FieldKind {
     name: "multi-networking",
     read: ".networkConfig.enableMultiNetworking // false",
-    create: Some("--enable-multi-networking"),
+    create_flag: Some("--enable-multi-networking"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -93,7 +93,7 @@ pub(super) const MULTI_NETWORKING: FieldKind = FieldKind {
 pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {
     name: "release channel",
     read: r#".releaseChannel.channel // "UNSPECIFIED""#,
-    create: Some("--release-channel"),
+    create_flag: Some("--release-channel"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -105,10 +105,10 @@ pub(super) const CONTROL_PLANE: FieldKind = FieldKind {
     read: r#"def minor: split(".")[1] // "0" | tonumber;
             (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have
             | if ($have | minor) >= ($want | minor) then $want else $have end"#,
-    create: Some("--cluster-version"),
-    change: Change::Climbs {
+    create_flag: Some("--cluster-version"),
+    change: Change::MinorVersionSteps {
         reason: "GKE upgrades a control plane by one minor version at a time",
-        back: "GKE cannot downgrade a control plane to an older minor version",
+        downgrade_effect: "GKE cannot downgrade a control plane to an older minor version",
     },
     source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0; \
              https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster and Google's skill \
@@ -118,7 +118,7 @@ pub(super) const CONTROL_PLANE: FieldKind = FieldKind {
 pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
     name: "workload identity",
     read: ".workloadIdentityConfig.workloadPool // null",
-    create: Some("--workload-pool"),
+    create_flag: Some("--workload-pool"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -126,7 +126,7 @@ pub(super) const WORKLOAD_IDENTITY: FieldKind = FieldKind {
 pub(super) const FILESTORE: FieldKind = FieldKind {
     name: "Filestore CSI driver",
     read: ".addonsConfig.gcpFilestoreCsiDriverConfig.enabled // false",
-    create: Some("--addons"),
+    create_flag: Some("--addons"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -134,7 +134,7 @@ pub(super) const FILESTORE: FieldKind = FieldKind {
 pub(super) const FUSE: FieldKind = FieldKind {
     name: "Cloud Storage FUSE CSI driver",
     read: ".addonsConfig.gcsFuseCsiDriverConfig.enabled // false",
-    create: Some("--addons"),
+    create_flag: Some("--addons"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -145,7 +145,7 @@ pub(super) const MAINTENANCE: FieldKind = FieldKind {
     read: r#"def utc: sub("[+]00:00$"; "Z");
             .maintenancePolicy.window.recurringWindow // null
             | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end"#,
-    create: Some("--maintenance-window-start"),
+    create_flag: Some("--maintenance-window-start"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -153,16 +153,16 @@ pub(super) const MAINTENANCE: FieldKind = FieldKind {
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
     name: "resource labels",
     read: "our_labels",
-    create: Some("--labels"),
+    create_flag: Some("--labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
 
-pub(super) const FIRST_POOL: FieldKind = FieldKind {
+pub(super) const DEFAULT_POOL_EXISTS: FieldKind = FieldKind {
     // The pool is kept while it is the only one, because system pods need a node.
     name: "first pool",
     read: r#"[.nodePools[]?.name] | index("default-pool") != null and length > 1"#,
-    create: None,
-    change: Change::Resizes,
+    create_flag: None,
+    change: Change::Resize,
     source: "gcloud container node-pools delete --help, Google Cloud SDK 528.0.0",
 };

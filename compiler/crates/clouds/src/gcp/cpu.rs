@@ -6,14 +6,14 @@
 use gpuc_model::cloud::cpu::CpuMachine;
 use gpuc_model::cloud::machine::CpuArchitecture;
 
-use super::attach;
+use super::attachable_gpus;
 use super::names::custom_size;
 
 /// The vCPUs, memory and architecture of a machine type, derived from its name.
 pub fn cpu_machine(name: &str) -> Option<CpuMachine> {
-    let (vcpus, memory_mib) = n1(name)
-        .or_else(|| custom(name))
-        .or_else(|| predefined(name))?;
+    let (vcpus, memory_mib) = n1_size(name)
+        .or_else(|| custom_machine_size(name))
+        .or_else(|| predefined_size(name))?;
     Some(CpuMachine {
         vcpus,
         memory_mib,
@@ -29,12 +29,12 @@ pub fn architecture(name: &str) -> CpuArchitecture {
     }
 }
 
-fn n1(name: &str) -> Option<(u32, u32)> {
-    attach::find_n1(name).map(|machine| (machine.vcpus, machine.memory_mib))
+fn n1_size(name: &str) -> Option<(u32, u32)> {
+    attachable_gpus::find_n1(name).map(|machine| (machine.vcpus, machine.memory_mib))
 }
 
 /// The name of a custom machine type contains its memory in MiB; without a family it is an N1.
-fn custom(name: &str) -> Option<(u32, u32)> {
+fn custom_machine_size(name: &str) -> Option<(u32, u32)> {
     let parts: Vec<_> = name.split('-').collect();
     match parts[..] {
         ["custom", ref size @ ..] | [_, "custom", ref size @ ..] => custom_size(size),
@@ -42,7 +42,7 @@ fn custom(name: &str) -> Option<(u32, u32)> {
     }
 }
 
-fn predefined(name: &str) -> Option<(u32, u32)> {
+fn predefined_size(name: &str) -> Option<(u32, u32)> {
     match name {
         // These have shared cores.
         "e2-micro" => return Some((2, 1024)),

@@ -27,7 +27,7 @@ use super::os::{DRIVER_IN_CONTAINER, DRIVER_ROOT};
 const NAMESPACE: &str = "kube-system";
 
 /// Keeps the pod running after the installation, so that the installer does not run again.
-const PAUSE: &str =
+const PAUSE_IMAGE: &str =
     "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
 
 /// Requests of an installer pod, also after the installation, because Kubernetes accounts for its init container:
@@ -46,24 +46,24 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
         return Vec::new();
     }
     let account = ServiceAccount {
-        metadata: metadata(COMPONENT, BTreeMap::new()),
+        metadata: object_meta(COMPONENT, BTreeMap::new()),
         automount_service_account_token: Some(false),
         ..ServiceAccount::default()
     };
     let spans = pools.iter().map(|pool| pool.driver.span);
     let origin = Origin::rule(spans, "a separate ServiceAccount for the driver installer");
     let mut objects = vec![Object::new(COMPONENT, &account, origin)];
-    objects.extend(pools.into_iter().map(object));
+    objects.extend(pools.into_iter().map(pool_daemon_set));
     objects
 }
 
-fn object(pool: &Pool) -> Object {
+fn pool_daemon_set(pool: &Pool) -> Object {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), COMPONENT.to_owned()),
         (POOL_LABEL.to_owned(), pool.name.value.clone()),
     ]);
     let daemon_set = DaemonSet {
-        metadata: metadata(&format!("{COMPONENT}-{}", pool.name), labels.clone()),
+        metadata: object_meta(&format!("{COMPONENT}-{}", pool.name), labels.clone()),
         spec: Some(DaemonSetSpec {
             selector: LabelSelector {
                 match_labels: Some(labels.clone()),
@@ -74,7 +74,7 @@ fn object(pool: &Pool) -> Object {
                     labels: Some(labels),
                     ..ObjectMeta::default()
                 }),
-                spec: Some(pod(pool)),
+                spec: Some(pod_spec(pool)),
             },
             ..DaemonSetSpec::default()
         }),
@@ -85,7 +85,7 @@ fn object(pool: &Pool) -> Object {
         .flatten()
         .map(|text| text.span);
     let inputs = ([pool.driver.span, pool.plugin.span, pool.os.span].into_iter())
-        .chain(origins::placement(pool))
+        .chain(origins::placement_spans(pool))
         .chain(written);
     let origin = Origin::fact(
         inputs,
@@ -95,7 +95,7 @@ fn object(pool: &Pool) -> Object {
     Object::new(COMPONENT, &daemon_set, origin)
 }
 
-fn metadata(name: &str, labels: BTreeMap<String, String>) -> ObjectMeta {
+fn object_meta(name: &str, labels: BTreeMap<String, String>) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_owned()),
         namespace: Some(NAMESPACE.to_owned()),
@@ -104,21 +104,21 @@ fn metadata(name: &str, labels: BTreeMap<String, String>) -> ObjectMeta {
     }
 }
 
-fn pod(pool: &Pool) -> PodSpec {
+fn pod_spec(pool: &Pool) -> PodSpec {
     let is_ubuntu = pool.os.value == OsFamily::Ubuntu;
     let mounts = if is_ubuntu {
-        UBUNTU
+        UBUNTU_MOUNTS
     } else {
-        CONTAINER_OPTIMIZED
+        CONTAINER_OPTIMIZED_MOUNTS
     };
     let host = (!is_ubuntu).then_some(true);
     PodSpec {
         affinity: Some(affinity(pool)),
         automount_service_account_token: Some(false),
-        containers: vec![pause()],
+        containers: vec![pause_container()],
         host_network: host,
         host_pid: host,
-        init_containers: Some(vec![installer(pool, is_ubuntu, mounts)]),
+        init_containers: Some(vec![install_container(pool, is_ubuntu, mounts)]),
         priority_class_name: Some("system-node-critical".to_owned()),
         service_account_name: Some(COMPONENT.to_owned()),
         // gpuc-runtime waits for the driver before it removes the startup taint.
@@ -131,56 +131,56 @@ fn pod(pool: &Pool) -> PodSpec {
 /// A host directory and its mount path in the installer.
 struct Mount {
     name: &'static str,
-    host: &'static str,
-    container: &'static str,
+    host_path: &'static str,
+    container_path: &'static str,
     /// Environment variables with the two paths.
-    variables: Option<(&'static str, &'static str)>,
+    path_variables: Option<(&'static str, &'static str)>,
 }
 
-const fn mount(name: &'static str, host: &'static str, container: &'static str) -> Mount {
+const fn host_mount(name: &'static str, host: &'static str, container: &'static str) -> Mount {
     Mount {
         name,
-        host,
-        container,
-        variables: None,
+        host_path: host,
+        container_path: container,
+        path_variables: None,
     }
 }
 
-const CONTAINER_OPTIMIZED: &[Mount] = &[
-    mount("dev", "/dev", "/dev"),
+const CONTAINER_OPTIMIZED_MOUNTS: &[Mount] = &[
+    host_mount("dev", "/dev", "/dev"),
     Mount {
-        variables: Some(("NVIDIA_INSTALL_DIR_HOST", "NVIDIA_INSTALL_DIR_CONTAINER")),
-        ..mount("nvidia", DRIVER_ROOT, DRIVER_IN_CONTAINER)
+        path_variables: Some(("NVIDIA_INSTALL_DIR_HOST", "NVIDIA_INSTALL_DIR_CONTAINER")),
+        ..host_mount("nvidia", DRIVER_ROOT, DRIVER_IN_CONTAINER)
     },
     Mount {
-        variables: Some(("VULKAN_ICD_DIR_HOST", "VULKAN_ICD_DIR_CONTAINER")),
-        ..mount(
+        path_variables: Some(("VULKAN_ICD_DIR_HOST", "VULKAN_ICD_DIR_CONTAINER")),
+        ..host_mount(
             "vulkan",
             "/home/kubernetes/bin/nvidia/vulkan/icd.d",
             "/etc/vulkan/icd.d",
         )
     },
     Mount {
-        variables: Some(("COS_TOOLS_DIR_HOST", "COS_TOOLS_DIR_CONTAINER")),
-        ..mount("cos-tools", "/var/lib/cos-tools", "/build/cos-tools")
+        path_variables: Some(("COS_TOOLS_DIR_HOST", "COS_TOOLS_DIR_CONTAINER")),
+        ..host_mount("cos-tools", "/var/lib/cos-tools", "/build/cos-tools")
     },
-    ROOT,
+    ROOT_MOUNT,
 ];
 
-const UBUNTU: &[Mount] = &[
-    mount("boot", "/boot", "/boot"),
-    mount("dev", "/dev", "/dev"),
-    ROOT,
+const UBUNTU_MOUNTS: &[Mount] = &[
+    host_mount("boot", "/boot", "/boot"),
+    host_mount("dev", "/dev", "/dev"),
+    ROOT_MOUNT,
 ];
 
-const ROOT: Mount = mount("root", "/", "/root");
+const ROOT_MOUNT: Mount = host_mount("root", "/", "/root");
 
 impl Mount {
     fn volume(&self) -> Volume {
         Volume {
             name: self.name.to_owned(),
             host_path: Some(HostPathVolumeSource {
-                path: self.host.to_owned(),
+                path: self.host_path.to_owned(),
                 type_: None,
             }),
             ..Volume::default()
@@ -190,23 +190,23 @@ impl Mount {
     fn volume_mount(&self) -> VolumeMount {
         VolumeMount {
             name: self.name.to_owned(),
-            mount_path: self.container.to_owned(),
+            mount_path: self.container_path.to_owned(),
             ..VolumeMount::default()
         }
     }
 
-    fn environment(&self) -> Vec<EnvVar> {
-        let Some((host, container)) = self.variables else {
+    fn env_vars(&self) -> Vec<EnvVar> {
+        let Some((host, container)) = self.path_variables else {
             return Vec::new();
         };
         vec![
-            variable(host, self.host),
-            variable(container, self.container),
+            env_var(host, self.host_path),
+            env_var(container, self.container_path),
         ]
     }
 }
 
-fn variable(name: &str, value: &str) -> EnvVar {
+fn env_var(name: &str, value: &str) -> EnvVar {
     EnvVar {
         name: name.to_owned(),
         value: Some(value.to_owned()),
@@ -215,20 +215,20 @@ fn variable(name: &str, value: &str) -> EnvVar {
 }
 
 /// The installer image is part of the node image, so it is never pulled; no registry contains it.
-fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
+fn install_container(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
     let version = pool
         .driver_version
         .as_ref()
         .map(|version| version.as_str())
         .filter(|version| *version != "default");
-    let mut environment: Vec<_> = mounts.iter().flat_map(Mount::environment).collect();
+    let mut environment: Vec<_> = mounts.iter().flat_map(Mount::env_vars).collect();
     if !is_ubuntu {
-        environment.push(variable("ROOT_MOUNT_DIR", ROOT.container));
+        environment.push(env_var("ROOT_MOUNT_DIR", ROOT_MOUNT.container_path));
     }
     let mut command = None;
     match version {
         Some(version) if is_ubuntu => {
-            environment.push(variable("NVIDIA_DRIVER_VERSION", version));
+            environment.push(env_var("NVIDIA_DRIVER_VERSION", version));
         }
         Some(version) => {
             let install = ["/cos-gpu-installer", "install"].map(str::to_owned);
@@ -248,7 +248,7 @@ fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
         image: Some(image.to_owned()),
         image_pull_policy: Some(pull.to_owned()),
         name: "install".to_owned(),
-        resources: Some(requests(REQUESTS)),
+        resources: Some(resource_requests(REQUESTS)),
         security_context: Some(SecurityContext {
             privileged: Some(true),
             ..SecurityContext::default()
@@ -258,11 +258,11 @@ fn installer(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Container {
     }
 }
 
-fn pause() -> Container {
+fn pause_container() -> Container {
     Container {
-        image: Some(PAUSE.to_owned()),
+        image: Some(PAUSE_IMAGE.to_owned()),
         name: "pause".to_owned(),
-        resources: Some(requests((1, 8))),
+        resources: Some(resource_requests((1, 8))),
         security_context: Some(SecurityContext {
             allow_privilege_escalation: Some(false),
             read_only_root_filesystem: Some(true),
@@ -273,7 +273,7 @@ fn pause() -> Container {
 }
 
 /// Requests in millicores and MiB.
-fn requests((cpu, mib): (u64, u64)) -> ResourceRequirements {
+fn resource_requests((cpu, mib): (u64, u64)) -> ResourceRequirements {
     let quantities = [("cpu", format!("{cpu}m")), ("memory", format!("{mib}Mi"))]
         .map(|(name, amount)| (name.to_owned(), Quantity(amount)));
     ResourceRequirements {

@@ -6,19 +6,19 @@
 //! GoogleCloudPlatform/PerfKitBenchmarker's selectors for node pools (`gke-accelerator-count`,
 //! `gke-gpu-driver-version`); concepts/spot-vms (`gke-spot`, `gke-provisioning`), and `machine-family` (from memory).
 
-use gpuc_model::cloud::OwnLabel;
+use gpuc_model::cloud::CloudLabel;
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::{Capacity, DevicePlugin, OsFamily};
 
 use super::accelerator;
 
 /// Labels of a pool that gpuc creates.
-pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
+pub(super) fn automatic_labels(pool: &Pool) -> Vec<CloudLabel> {
     let name = pool.name.value.clone();
     let mut labels = vec![
-        OwnLabel::always("cloud.google.com/gke-nodepool", name),
+        CloudLabel::certain("cloud.google.com/gke-nodepool", name),
         // Older clusters have `cos` and `ubuntu`, newer ones the longer values.
-        OwnLabel {
+        CloudLabel {
             key: "cloud.google.com/gke-os-distribution",
             values: match pool.os.value {
                 OsFamily::ContainerOptimized => ["cos", "cos_containerd"],
@@ -26,30 +26,33 @@ pub(super) fn for_pool(pool: &Pool) -> Vec<OwnLabel> {
             }
             .map(str::to_owned)
             .into(),
-            always: false,
-            begins: false,
+            is_certain: false,
+            is_prefix: false,
         },
     ];
     match pool.settings.capacity.value {
         Capacity::Spot(_) => labels.extend([
-            OwnLabel::always("cloud.google.com/gke-spot", "true"),
-            OwnLabel::perhaps("cloud.google.com/gke-provisioning", "spot"),
+            CloudLabel::certain("cloud.google.com/gke-spot", "true"),
+            CloudLabel::possible("cloud.google.com/gke-provisioning", "spot"),
         ]),
         _ => labels.extend([
-            OwnLabel::never("cloud.google.com/gke-spot"),
-            OwnLabel::perhaps("cloud.google.com/gke-provisioning", "standard"),
+            CloudLabel::absent("cloud.google.com/gke-spot"),
+            CloudLabel::possible("cloud.google.com/gke-provisioning", "standard"),
         ]),
     }
-    labels.push(OwnLabel::never("cloud.google.com/gke-preemptible"));
+    labels.push(CloudLabel::absent("cloud.google.com/gke-preemptible"));
     let machine = pool.machine_name.as_ref();
     if let Some((family, _)) = machine.and_then(|machine| machine.split_once('-')) {
-        labels.push(OwnLabel::perhaps("cloud.google.com/machine-family", family));
+        labels.push(CloudLabel::possible(
+            "cloud.google.com/machine-family",
+            family,
+        ));
     }
     labels.extend(gpu_labels(pool));
     labels
 }
 
-fn gpu_labels(pool: &Pool) -> Vec<OwnLabel> {
+fn gpu_labels(pool: &Pool) -> Vec<CloudLabel> {
     const ACCELERATOR: &str = "cloud.google.com/gke-accelerator";
     const COUNT: &str = "cloud.google.com/gke-accelerator-count";
     const STRATEGY: &str = "cloud.google.com/gke-gpu-sharing-strategy";
@@ -60,11 +63,11 @@ fn gpu_labels(pool: &Pool) -> Vec<OwnLabel> {
     };
     let Some(gpus) = gpus else {
         let keys = [ACCELERATOR, COUNT, STRATEGY, CLIENTS, PARTITION];
-        return keys.map(OwnLabel::never).into();
+        return keys.map(CloudLabel::absent).into();
     };
-    let mut labels = vec![OwnLabel::perhaps(COUNT, gpus.per_node.to_string())];
-    if let Some(name) = accelerator::name(machine, gpus) {
-        labels.push(OwnLabel::always(ACCELERATOR, name));
+    let mut labels = vec![CloudLabel::possible(COUNT, gpus.per_node.to_string())];
+    if let Some(name) = accelerator::accelerator_name(machine, gpus) {
+        labels.push(CloudLabel::certain(ACCELERATOR, name));
     }
     let Some(sharing) = pool.sharing.get() else {
         return labels;
@@ -80,14 +83,14 @@ fn gpu_labels(pool: &Pool) -> Vec<OwnLabel> {
     };
     match clients {
         Some(clients) => labels.extend([
-            OwnLabel::always(STRATEGY, strategy),
-            OwnLabel::always(CLIENTS, clients.to_string()),
+            CloudLabel::certain(STRATEGY, strategy),
+            CloudLabel::certain(CLIENTS, clients.to_string()),
         ]),
-        None => labels.extend([STRATEGY, CLIENTS].map(OwnLabel::never)),
+        None => labels.extend([STRATEGY, CLIENTS].map(CloudLabel::absent)),
     }
-    labels.push(match accelerator::partition(sharing) {
-        Some(size) if is_managed_by_gke => OwnLabel::always(PARTITION, size),
-        _ => OwnLabel::never(PARTITION),
+    labels.push(match accelerator::partition_size(sharing) {
+        Some(size) if is_managed_by_gke => CloudLabel::certain(PARTITION, size),
+        _ => CloudLabel::absent(PARTITION),
     });
     labels
 }

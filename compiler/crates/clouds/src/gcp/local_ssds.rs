@@ -9,15 +9,15 @@ use super::machines;
 /// Prefixes of machine types with GPUs whose local SSDs are optional; gpuc adds none.
 ///
 /// Source: cloud.google.com/compute/docs/gpus, the columns of local SSDs (from memory).
-const OPTIONAL: &[&str] = &["a2-highgpu-", "a2-megagpu-", "g2-"];
+const OPTIONAL_SSD_PREFIXES: &[&str] = &["a2-highgpu-", "a2-megagpu-", "g2-"];
 
 /// Parts of names of machine types without GPUs that always have local SSDs.
 ///
 /// Source: cloud.google.com/compute/docs/disks/local-ssd (from memory).
-const BUILT_IN: &[&str] = &["lssd", "z3-"];
+const BUILT_IN_SSD_PARTS: &[&str] = &["lssd", "z3-"];
 
 /// Supported uses of a pool's local SSDs; empty if the machine type has none that are known.
-pub(super) fn choices(pool: &Pool) -> &'static [LocalDisks] {
+pub(super) fn supported_uses(pool: &Pool) -> &'static [LocalDisks] {
     match pool.machine.get() {
         Some(MachineType::Catalog(machine)) => {
             let disks = machines::find(machine.name).and_then(|row| row.local_ssd_count);
@@ -40,7 +40,9 @@ pub(super) fn node_disk(pool: &Pool) -> Option<NodeDisk> {
     let written = pool.settings.local_disks;
     let MachineType::Catalog(machine) = pool.machine.get()? else {
         let name = pool.machine_name.as_ref()?;
-        let is_built_in = BUILT_IN.iter().any(|part| name.value.contains(part));
+        let is_built_in = BUILT_IN_SSD_PARTS
+            .iter()
+            .any(|part| name.value.contains(part));
         return (!is_built_in).then_some(boot);
     };
     if written.is_some_and(|disks| disks.value == LocalDisks::Block) {
@@ -49,11 +51,13 @@ pub(super) fn node_disk(pool: &Pool) -> Option<NodeDisk> {
     let row = machines::find(machine.name)?;
     let Some(gib) = row.local_ssd_gb else {
         let has_none = machine.name.ends_with("-nolssd")
-            || OPTIONAL.iter().any(|name| machine.name.starts_with(name));
+            || OPTIONAL_SSD_PREFIXES
+                .iter()
+                .any(|name| machine.name.starts_with(name));
         return (has_none && row.local_ssd_count.is_none()).then_some(boot);
     };
     Some(NodeDisk {
         bytes: boot.bytes.max(u64::from(gib) << 30),
-        said: written.map(|disks| disks.span),
+        span: written.map(|disks| disks.span),
     })
 }

@@ -8,7 +8,7 @@ use super::{names, section};
 
 /// A cluster's project, location and name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'c> {
+pub(super) struct Target<'c> {
     /// The project ID.
     pub(super) project: &'c str,
     /// The region or zone.
@@ -18,9 +18,9 @@ pub(super) struct Place<'c> {
 }
 
 /// The location of a cluster.
-pub(super) fn for_cluster(cluster: &Cluster) -> Place<'_> {
+pub(super) fn cluster_target(cluster: &Cluster) -> Target<'_> {
     let gcp = section(&cluster.config);
-    Place {
+    Target {
         project: &gcp.project,
         location: &gcp.location,
         cluster: existing_name(gcp).unwrap_or(&cluster.name),
@@ -35,7 +35,7 @@ fn existing_name(gcp: &Gcp) -> Option<&str> {
 }
 
 /// Zones of a pool's nodes; empty if the regional cluster determines them.
-pub(super) fn zones<'c>(gcp: &'c Gcp, pool: &'c Pool) -> Vec<&'c str> {
+pub(super) fn pool_zones<'c>(gcp: &'c Gcp, pool: &'c Pool) -> Vec<&'c str> {
     let written: Vec<&str> = pool
         .settings
         .zones
@@ -48,22 +48,22 @@ pub(super) fn zones<'c>(gcp: &'c Gcp, pool: &'c Pool) -> Vec<&'c str> {
     written
 }
 
-impl Place<'_> {
+impl Target<'_> {
     /// The command `gcloud container clusters VERB NAME` for the cluster.
-    pub(super) fn cluster(&self, verb: &str) -> Command {
+    pub(super) fn cluster_command(&self, verb: &str) -> Command {
         let words = ["gcloud", "container", "clusters", verb, self.cluster];
-        self.located(Command::new(words))
+        self.with_location(Command::new(words))
     }
 
     /// The command `gcloud container node-pools VERB NAME` for a pool.
-    pub(super) fn pool(&self, verb: &str, name: &str) -> Command {
+    pub(super) fn pool_command(&self, verb: &str, name: &str) -> Command {
         let command = Command::new(["gcloud", "container", "node-pools", verb, name]);
-        self.located(command.with([format!("--cluster={}", self.cluster)]))
+        self.with_location(command.with_arguments([format!("--cluster={}", self.cluster)]))
     }
 
     /// Without `--quiet`, a command that asks for confirmation fails if there is no terminal.
-    fn located(&self, command: Command) -> Command {
-        command.with([
+    fn with_location(&self, command: Command) -> Command {
+        command.with_arguments([
             format!("--project={}", self.project),
             format!("--location={}", self.location),
             "--quiet".to_owned(),

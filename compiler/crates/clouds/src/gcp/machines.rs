@@ -94,26 +94,32 @@ pub static MACHINES: &[GcpMachine] = &[
 
 /// Google's name for a GPU model, and the GPU model.
 #[derive(Clone, Copy)]
-struct Gpu(&'static str, &'static GpuModel);
+struct GpuSpec(&'static str, &'static GpuModel);
 
-const A100_80: Gpu = Gpu("nvidia-a100-80gb", &A100_SXM4_80GB);
-const B200: Gpu = Gpu("nvidia-b200", &B200_SXM6_180GB);
-const GB200: Gpu = Gpu("nvidia-gb200", &GB200_186GB);
-const GB300: Gpu = Gpu("nvidia-gb300", &GB300_279GB);
-const H100: Gpu = Gpu("nvidia-h100-80gb", &H100_SXM5_80GB);
-const H100_MEGA: Gpu = Gpu("nvidia-h100-mega-80gb", &H100_SXM5_80GB);
-const H200: Gpu = Gpu("nvidia-h200-141gb", &H200_SXM5_141GB);
-const L4: Gpu = Gpu("nvidia-l4", &L4_24GB);
-const RTX_6000: Gpu = Gpu("nvidia-rtx-pro-6000", &RTX_PRO_6000_SERVER_96GB);
-const A100: Gpu = Gpu("nvidia-tesla-a100", &A100_SXM4_40GB);
+const A100_80: GpuSpec = GpuSpec("nvidia-a100-80gb", &A100_SXM4_80GB);
+const B200: GpuSpec = GpuSpec("nvidia-b200", &B200_SXM6_180GB);
+const GB200: GpuSpec = GpuSpec("nvidia-gb200", &GB200_186GB);
+const GB300: GpuSpec = GpuSpec("nvidia-gb300", &GB300_279GB);
+const H100: GpuSpec = GpuSpec("nvidia-h100-80gb", &H100_SXM5_80GB);
+const H100_MEGA: GpuSpec = GpuSpec("nvidia-h100-mega-80gb", &H100_SXM5_80GB);
+const H200: GpuSpec = GpuSpec("nvidia-h200-141gb", &H200_SXM5_141GB);
+const L4: GpuSpec = GpuSpec("nvidia-l4", &L4_24GB);
+const RTX_6000: GpuSpec = GpuSpec("nvidia-rtx-pro-6000", &RTX_PRO_6000_SERVER_96GB);
+const A100: GpuSpec = GpuSpec("nvidia-tesla-a100", &A100_SXM4_40GB);
 
-const GCLOUD: &str =
+const GCLOUD_SOURCE: &str =
     "Cyclenerd/google-cloud-pricing-cost-calculator:tools/machinetypes.csv@dac3128 (2026-08-20)";
-const FRACTIONAL: &str =
+const FRACTIONAL_NOTE: &str =
     "has a fraction of a GPU; the name of its accelerator and the support by GKE are not verified";
 
 /// A row of the table.
-const fn row(name: &'static str, vcpus: u32, memory_gib: u32, gpu: Gpu, count: u32) -> GcpMachine {
+const fn row(
+    name: &'static str,
+    vcpus: u32,
+    memory_gib: u32,
+    gpu: GpuSpec,
+    count: u32,
+) -> GcpMachine {
     let architecture = if gpu.1.arm64_host {
         CpuArchitecture::Arm64
     } else {
@@ -126,10 +132,10 @@ const fn row(name: &'static str, vcpus: u32, memory_gib: u32, gpu: Gpu, count: u
             vcpus,
             memory_mib: Some(memory_gib * 1024),
             architecture,
-            gpus: MachineGpus::whole(gpu.1, count, None),
+            gpus: MachineGpus::full_gpus(gpu.1, count, None),
             status: Status::Current,
             note: None,
-            source: GCLOUD,
+            source: GCLOUD_SOURCE,
         },
         accelerator: gpu.0,
         local_ssd_count: None,
@@ -184,7 +190,7 @@ impl GcpMachine {
         };
         let machine = Machine {
             gpus,
-            note: Some(FRACTIONAL),
+            note: Some(FRACTIONAL_NOTE),
             ..self.machine
         };
         Self { machine, ..self }

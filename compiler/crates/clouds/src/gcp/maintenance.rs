@@ -5,14 +5,16 @@ use gpuc_schema::config::{GcpCreate, Maintenance, Weekday};
 use serde_json::{Value, json};
 
 use super::cluster_fields as kinds;
-use super::location::Place;
+use super::location::Target;
 use super::setting::Setting;
 
 /// The maintenance window of a cluster, or its removal.
-pub(super) fn setting(create: &GcpCreate, place: Place<'_>) -> Setting {
+pub(super) fn maintenance_setting(create: &GcpCreate, target: Target<'_>) -> Setting {
     let Some(maintenance) = &create.maintenance else {
-        let clear = place.cluster("update").with(["--clear-maintenance-window"]);
-        return Setting::new(&kinds::MAINTENANCE, Value::Null, Span::NONE).update(clear);
+        let clear = target
+            .cluster_command("update")
+            .with_arguments(["--clear-maintenance-window"]);
+        return Setting::new(&kinds::MAINTENANCE, Value::Null, Span::NONE).with_update(clear);
     };
     let window = Window::new(maintenance);
     let flags = [
@@ -24,8 +26,8 @@ pub(super) fn setting(create: &GcpCreate, place: Place<'_>) -> Setting {
         "start": window.start, "end": window.end, "recurrence": window.recurrence,
     });
     Setting::new(&kinds::MAINTENANCE, want, maintenance.span)
-        .flags(flags.clone())
-        .update(place.cluster("update").with(flags))
+        .with_flags(flags.clone())
+        .with_update(target.cluster_command("update").with_arguments(flags))
 }
 
 /// A window in the format of GKE: its first occurrence and its recurrence.
@@ -85,11 +87,11 @@ mod tests {
     fn window_can_end_on_the_next_day() {
         let window = Window::new(&Maintenance {
             days: vec![
-                Spanned::unwritten(Weekday::Sunday),
-                Spanned::unwritten(Weekday::Saturday),
+                Spanned::without_span(Weekday::Sunday),
+                Spanned::without_span(Weekday::Saturday),
             ],
-            start: Spanned::unwritten("22:30".to_owned()),
-            hours: Spanned::unwritten(6),
+            start: Spanned::without_span("22:30".to_owned()),
+            hours: Spanned::without_span(6),
         });
         // January 11, 2025 was a Saturday.
         assert_eq!(window.start, "2025-01-11T22:30:00Z");

@@ -3,7 +3,7 @@
 mod accelerator;
 mod addons;
 mod admission;
-pub mod attach;
+pub mod attachable_gpus;
 mod cluster;
 mod cluster_fields;
 pub mod cpu;
@@ -42,11 +42,11 @@ use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::storage::VolumeType;
 use gpuc_model::cloud::{
-    Catalog, Cloud, DiskRange, FabricSettings, Facts, INSTANCE_TYPE, MachineName, NameRule, NoRdma,
-    NodeDisk, NodeFacts, OwnLabel, Provision, Repairs, labels_of_place,
+    Catalog, Cloud, CloudLabel, DiskRange, Facts, INSTANCE_TYPE, InterconnectSettings, MachineName,
+    NameRule, NoRdma, NodeDisk, NodeFacts, Provision, Repairs, topology_labels,
 };
 use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
-use gpuc_model::{Cluster, Daemon, Label, MachineType, Pool, PoolSpec, PoolTaint};
+use gpuc_model::{Cluster, DaemonSetRequests, Label, MachineType, Pool, PoolSpec, PoolTaint};
 use gpuc_syntax::node::Origin;
 
 /// Google Kubernetes Engine.
@@ -71,8 +71,8 @@ static FACTS: Facts = Facts {
         names::is_region_name(region).then_some(region)
     },
     machine_word: "Compute Engine machine type",
-    pool_name: NAME,
-    cluster_name: NAME,
+    pool_name: NAME_RULE,
+    cluster_name: NAME_RULE,
     taint_needs_value: Some(
         "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
     ),
@@ -123,9 +123,13 @@ static FACTS: Facts = Facts {
     reserved: Some(reserved::reserved_resources),
 };
 
-static RESOURCES: &[&ResourceKind] = &[&cluster::CLUSTER, &pool::POOL, &cluster::FIRST_POOL];
+static RESOURCES: &[&ResourceKind] = &[
+    &cluster::CLUSTER,
+    &pool::POOL,
+    &cluster::DEFAULT_POOL_REMOVAL,
+];
 
-const NAME: NameRule = NameRule {
+const NAME_RULE: NameRule = NameRule {
     words: "lower-case letters, digits and -, starting with a letter and not ending with -",
     max: 40,
     allows: |name| {
@@ -167,7 +171,7 @@ impl Catalog for Gke {
         model: &'static GpuModel,
         count: u32,
     ) -> Option<Result<(), String>> {
-        Some(accelerator::attach(machine, model, count))
+        Some(accelerator::check_attachment(machine, model, count))
     }
 }
 
@@ -204,16 +208,18 @@ impl NodeFacts for Gke {
     }
 
     fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
-        taints::automatic(pool)
+        taints::automatic_taints(pool)
     }
 
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
         let gcp = section(&cluster.config);
-        let zones = location::zones(gcp, pool).into_iter().map(str::to_owned);
+        let zones = location::pool_zones(gcp, pool)
+            .into_iter()
+            .map(str::to_owned);
         let region = names::region_of_zone(&gcp.location).unwrap_or(&gcp.location);
-        let mut labels = labels_of_place(zones, region.to_owned(), &[]);
+        let mut labels = topology_labels(zones, region.to_owned(), &[]);
         if !pool.is_existing() {
-            labels.extend(labels::for_pool(pool));
+            labels.extend(labels::automatic_labels(pool));
         }
         labels
     }
@@ -238,39 +244,39 @@ impl NodeFacts for Gke {
         if has_gpudirect { LEVELS } else { &[] }
     }
 
-    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
-        gpudirect::settings(pool)
+    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
+        gpudirect::pod_settings(pool)
     }
 
-    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+    fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<DaemonSetRequests> {
         let installer = driver_installer::is_used(pool)
-            .then(|| Daemon::new("nvidia-driver-installer", driver_installer::REQUESTS));
+            .then(|| DaemonSetRequests::new("nvidia-driver-installer", driver_installer::REQUESTS));
         installer
             .into_iter()
-            .chain(gpudirect::daemons(pool))
+            .chain(gpudirect::pool_daemons(pool))
             .collect()
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {
         Err(NoRdma {
-            why: "GKE manages the network of its GPU machines itself, with its own plugins"
+            reason: "GKE manages the network of its GPU machines itself, with its own plugins"
                 .to_owned(),
             help: "remove `rdma`; for `a3-megagpu-8g` and `a3-highgpu-8g`, write `gpudirect`",
         })
     }
 
     fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
-        Some(gpudirect::protocol(pool).map(|protocol| protocol.interfaces))
+        Some(gpudirect::pool_protocol(pool).map(|protocol| protocol.interfaces))
     }
 
     /// Source: gcloud 528 `surface/container/node_pools/create.py` (`--disk-size`, at least 10GB); 64 TiB of a
     /// persistent disk: cloud.google.com/compute/docs/disks (from memory).
     fn boot_disk(&self, _cluster: &Cluster, _pool: &Pool) -> Option<DiskRange> {
         Some(DiskRange {
-            least: 10,
-            smaller: "GKE does not support a smaller boot disk",
-            most: 65_536,
-            larger: "Compute Engine does not support a larger disk",
+            min_gib: 10,
+            min_reason: "GKE does not support a smaller boot disk",
+            max_gib: 65_536,
+            max_reason: "Compute Engine does not support a larger disk",
         })
     }
 
@@ -279,13 +285,13 @@ impl NodeFacts for Gke {
     }
 
     fn local_disks(&self, pool: &Pool) -> &'static [LocalDisks] {
-        local_ssds::choices(pool)
+        local_ssds::supported_uses(pool)
     }
 }
 
 impl Provision for Gke {
     fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
-        Some(location::for_cluster(cluster).cluster)
+        Some(location::cluster_target(cluster).cluster)
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
@@ -313,7 +319,7 @@ impl Provision for Gke {
         cluster: &Checked<'_>,
         volumes: &VolumeType,
     ) -> Vec<(&'static str, String, Span)> {
-        storage::parameters(&cluster.config, volumes)
+        storage::volume_parameters(&cluster.config, volumes)
     }
 
     /// The configuration file of containerd is not at the path that containerd reports to the toolkit
@@ -353,7 +359,7 @@ fn section(config: &GpuCluster) -> &Gcp {
 }
 
 /// Settings of a cluster that gpuc creates; `None` for an existing cluster.
-fn created(config: &GpuCluster) -> Option<&GcpCreate> {
+fn create_section(config: &GpuCluster) -> Option<&GcpCreate> {
     match &section(config).cluster.value {
         GcpCluster::Create(create) => Some(create),
         GcpCluster::Existing(_) => None,

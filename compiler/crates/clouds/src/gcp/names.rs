@@ -19,8 +19,8 @@ pub fn is_zone_name(name: &str) -> bool {
 
 /// The region of a zone, from its name.
 pub fn region_of_zone(zone: &str) -> Option<&str> {
-    let (region, own) = zone.rsplit_once('-')?;
-    let ([letter] | [b'a', b'i', b'0'..=b'9', letter]) = own.as_bytes() else {
+    let (region, suffix) = zone.rsplit_once('-')?;
+    let ([letter] | [b'a', b'i', b'0'..=b'9', letter]) = suffix.as_bytes() else {
         return None;
     };
     (letter.is_ascii_lowercase() && is_region_name(region)).then_some(region)
@@ -80,7 +80,7 @@ pub fn has_gpus(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::attach::N1_MACHINES;
+    use super::super::attachable_gpus::N1_MACHINES;
     use super::super::cpu::cpu_machine;
     use super::super::machines::MACHINES;
     use super::*;

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use gpuc_model::NodeRange;
 
 /// Number of zones of a regional cluster if none are set.
-const ZONES_OF_A_REGION: u32 = 3;
+const DEFAULT_ZONE_COUNT: u32 = 3;
 
 /// Size of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Size {
+pub(super) enum PoolSize {
     /// A fixed number of nodes in each zone.
     Fixed {
         /// Nodes in each zone.
@@ -18,7 +18,7 @@ pub(super) enum Size {
     /// A range that GKE's autoscaler manages.
     Autoscaled {
         /// Initial number of nodes in each zone.
-        first: u32,
+        initial_per_zone: u32,
         /// Minimum number of nodes, over all zones.
         min: u32,
         /// Maximum number of nodes, over all zones.
@@ -27,38 +27,45 @@ pub(super) enum Size {
 }
 
 /// Size of a pool in the given number of zones; 0 if the cluster determines the zones.
-pub(super) fn size(nodes: &NodeRange, zones: usize) -> Size {
+pub(super) fn pool_size(nodes: &NodeRange, zones: usize) -> PoolSize {
     let zones = u32::try_from(zones).expect("a region has a handful of zones");
     if nodes.is_fixed() {
         // The rule `gke-node-count-uneven` rejects a number that is not a multiple of the number of zones.
         let per_zone = nodes.min / zones.max(1);
-        return Size::Fixed { per_zone };
+        return PoolSize::Fixed { per_zone };
     }
-    let zones = if zones == 0 { ZONES_OF_A_REGION } else { zones };
+    let zones = if zones == 0 {
+        DEFAULT_ZONE_COUNT
+    } else {
+        zones
+    };
     let even = nodes.min.div_ceil(zones);
     let fits = even * zones <= nodes.max;
-    Size::Autoscaled {
-        first: if fits { even } else { nodes.min / zones },
+    PoolSize::Autoscaled {
+        initial_per_zone: if fits { even } else { nodes.min / zones },
         min: nodes.min,
         max: nodes.max,
     }
 }
 
-impl Size {
+impl PoolSize {
     /// Flags that create a pool of this size.
-    pub(super) fn flags(self) -> Vec<String> {
+    pub(super) fn create_flags(self) -> Vec<String> {
         match self {
             Self::Fixed { per_zone } => vec![format!("--num-nodes={per_zone}")],
-            Self::Autoscaled { first, .. } => {
+            Self::Autoscaled {
+                initial_per_zone: first,
+                ..
+            } => {
                 let mut flags = vec![format!("--num-nodes={first}")];
-                flags.extend(self.limits());
+                flags.extend(self.autoscaling_flags());
                 flags
             }
         }
     }
 
     /// Flags that enable GKE's autoscaler with these limits, or disable it.
-    pub(super) fn limits(self) -> Vec<String> {
+    pub(super) fn autoscaling_flags(self) -> Vec<String> {
         match self {
             Self::Fixed { .. } => vec!["--no-enable-autoscaling".to_owned()],
             Self::Autoscaled { min, max, .. } => vec![
@@ -70,7 +77,7 @@ impl Size {
     }
 
     /// The limits of the autoscaler, in the format of the field's `read` program.
-    pub(super) fn autoscaling(self) -> Value {
+    pub(super) fn autoscaling_limits(self) -> Value {
         match self {
             Self::Fixed { .. } => Value::Null,
             Self::Autoscaled { min, max, .. } => json!({"min": min, "max": max}),
@@ -92,9 +99,12 @@ mod tests {
             min_span: Span::NONE,
             max_span: Span::NONE,
         };
-        let first = |min, max, zones| match size(&nodes(min, max), zones) {
-            Size::Autoscaled { first, .. } => first,
-            Size::Fixed { per_zone } => per_zone,
+        let first = |min, max, zones| match pool_size(&nodes(min, max), zones) {
+            PoolSize::Autoscaled {
+                initial_per_zone: first,
+                ..
+            } => first,
+            PoolSize::Fixed { per_zone } => per_zone,
         };
         assert_eq!(first(4, 4, 2), 2);
         assert_eq!(first(0, 8, 1), 0);

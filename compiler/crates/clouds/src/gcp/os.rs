@@ -31,7 +31,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
-        operator: for_operator(Err(
+        operator: operator_facts(Err(
             "has no directory to which a driver container could install",
         )),
         kubernetes: SUPPORTED,
@@ -45,7 +45,7 @@ pub(super) static OS: &[OsFacts] = &[
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
-        operator: for_operator(Ok(())),
+        operator: operator_facts(Ok(())),
         kubernetes: SUPPORTED,
         source: SOURCE,
     },
@@ -55,7 +55,7 @@ pub(super) static OS: &[OsFacts] = &[
 /// the same directory, because most others do not allow execution.
 ///
 /// Source: cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21.
-const fn for_operator(driver: Result<(), &'static str>) -> ForOperator {
+const fn operator_facts(driver: Result<(), &'static str>) -> ForOperator {
     ForOperator {
         driver,
         toolkit: false,

@@ -4,41 +4,60 @@
 //! key. The records for node labels and taints are node labels: changing a resource label of the pool would drain its
 //! nodes.
 
-use gpuc_model::cloud::ownership::{OWN, parts};
+use gpuc_model::cloud::ownership::{OWNED_PREFIX, record_entries};
 
 /// Maximum length of a label value, in Kubernetes and in Google Cloud.
-const LONGEST: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 /// Key of the resource labels with ownership records: the key of a resource label must not contain a `/`.
-const RESOURCE_LABELS: &str = "gpuc-labels";
+const RESOURCE_RECORD_PREFIX: &str = "gpuc-labels";
 
 /// Node labels with the ownership records of node labels and of taints. Taints are listed as `key:EFFECT`.
-pub(super) fn node_labels<'k>(
+pub(super) fn node_label_records<'k>(
     labels: impl Iterator<Item = &'k str>,
     taints: impl Iterator<Item = String>,
 ) -> Vec<(String, String)> {
-    let labels = labels.filter(|key| !key.starts_with(OWN)).map(mark);
+    let labels = labels
+        .filter(|key| !key.starts_with(OWNED_PREFIX))
+        .map(hash_key);
     let taints = taints
-        .filter(|taint| !taint.starts_with(OWN))
-        .map(|taint| mark(&taint));
-    let mut records = parts(&format!("{OWN}labels"), labels, "-", LONGEST);
-    records.extend(parts(&format!("{OWN}taints"), taints, "-", LONGEST));
+        .filter(|taint| !taint.starts_with(OWNED_PREFIX))
+        .map(|taint| hash_key(&taint));
+    let mut records = record_entries(
+        &format!("{OWNED_PREFIX}labels"),
+        labels,
+        "-",
+        MAX_LABEL_LENGTH,
+    );
+    records.extend(record_entries(
+        &format!("{OWNED_PREFIX}taints"),
+        taints,
+        "-",
+        MAX_LABEL_LENGTH,
+    ));
     records
 }
 
 /// Resource labels with the ownership records of resource labels.
-pub(super) fn resource_labels<'k>(keys: impl Iterator<Item = &'k str>) -> Vec<(String, String)> {
-    parts(RESOURCE_LABELS, keys.map(mark), "-", LONGEST)
+pub(super) fn resource_label_records<'k>(
+    keys: impl Iterator<Item = &'k str>,
+) -> Vec<(String, String)> {
+    record_entries(
+        RESOURCE_RECORD_PREFIX,
+        keys.map(hash_key),
+        "-",
+        MAX_LABEL_LENGTH,
+    )
 }
 
 /// Whether a resource label is an ownership record.
 pub(super) fn is_ownership_record(key: &str) -> bool {
-    key.starts_with(RESOURCE_LABELS)
+    key.starts_with(RESOURCE_RECORD_PREFIX)
 }
 
 /// Thirty bits of a key, as six letters and digits. `labels.jq` computes the same hash; its numbers are exact up to
 /// 2^53.
-fn mark(key: &str) -> String {
+fn hash_key(key: &str) -> String {
     const PRIME: u64 = 1_073_741_789;
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let add = |hash: u64, c: char| (hash * 257 + u64::from(u32::from(c))) % PRIME;
@@ -59,15 +78,15 @@ mod tests {
     /// The expected marks were computed independently of this code.
     #[test]
     fn marks_match_the_jq_program() {
-        assert_eq!(mark("extra"), "yde5di");
-        assert_eq!(mark("acme.dev/tier"), "l7fosf");
-        assert_eq!(mark("größe"), "7l6xlj");
+        assert_eq!(hash_key("extra"), "yde5di");
+        assert_eq!(hash_key("acme.dev/tier"), "l7fosf");
+        assert_eq!(hash_key("größe"), "7l6xlj");
     }
 
     #[test]
     fn a_label_holds_nine_marks() {
         let keys: Vec<String> = (0..10).map(|n| format!("key-{n}")).collect();
-        let records = node_labels(keys.iter().map(String::as_str), std::iter::empty());
+        let records = node_label_records(keys.iter().map(String::as_str), std::iter::empty());
         let lengths: Vec<_> = records
             .iter()
             .map(|(key, value)| (key.as_str(), value.len()))
@@ -79,6 +98,6 @@ mod tests {
     fn gpuc_prefix_needs_no_record() {
         let labels = ["gpuc.dev/pool"].into_iter();
         let taints = ["gpuc.dev/dedicated-to:NO_SCHEDULE".to_owned()].into_iter();
-        assert!(node_labels(labels, taints).is_empty());
+        assert!(node_label_records(labels, taints).is_empty());
     }
 }

@@ -1,7 +1,9 @@
 //! Resources that a GKE node reserves for the system.
 
 use gpuc_model::Pool;
-use gpuc_model::cloud::reserved::{CPU_BANDS, EVICTION, GIB, MIB, NodeSize, Reserved, in_bands};
+use gpuc_model::cloud::reserved::{
+    CPU_BANDS, EVICTION, GIB, MIB, NodeSize, Reserved, reserved_by_bands,
+};
 
 /// Reserved shares of memory: of the first 4 GiB, the next 4, the next 8, the next 112, and of all above.
 const MEMORY_BANDS: &[(u64, u64)] = &[
@@ -26,13 +28,13 @@ pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
     let memory = if size.memory < GIB {
         255 * MIB
     } else {
-        in_bands(size.memory, MEMORY_BANDS)
+        reserved_by_bands(size.memory, MEMORY_BANDS)
     };
     Reserved {
         cpu: if has_shared_cores {
             1060
         } else {
-            in_bands(size.cpu, CPU_BANDS)
+            reserved_by_bands(size.cpu, CPU_BANDS)
         },
         memory: memory + EVICTION,
     }

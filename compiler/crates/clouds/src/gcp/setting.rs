@@ -4,7 +4,7 @@ use gpuc_schema::Span;
 use serde_json::Value;
 
 use gpuc_model::plan::{Command, Field, FieldKind};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 
 /// A field, and the flags that set it when gpuc creates the resource.
 pub(super) struct Setting {
@@ -18,42 +18,42 @@ impl Setting {
     /// Creates a setting from the desired value and the location in the file that determines it.
     pub(super) fn new(kind: &'static FieldKind, want: Value, span: Span) -> Self {
         let because = if span.is_written() {
-            Because::Written
+            DerivationReason::Written
         } else {
-            Because::Default
+            DerivationReason::Default
         };
         Self {
             flags: Vec::new(),
             field: Field {
                 kind,
-                want,
+                desired: want,
                 update: Vec::new(),
-                others: None,
-                origin: Origin::made([span], because),
+                external_entries: None,
+                origin: Origin::derived([span], because),
             },
         }
     }
 
     /// Adds a flag of the creation command.
-    pub(super) fn flag(mut self, flag: impl Into<String>) -> Self {
+    pub(super) fn with_flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
         self
     }
 
     /// Adds flags of the creation command.
-    pub(super) fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn with_flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
         self.flags.extend(flags);
         self
     }
 
     /// Adds a command that changes the field.
-    pub(super) fn update(mut self, command: Command) -> Self {
+    pub(super) fn with_update(mut self, command: Command) -> Self {
         self.field.update.push(command);
         self
     }
     /// Sets the program that lists externally managed entries of the field.
-    pub(super) fn others(mut self, program: &'static str) -> Self {
-        self.field.others = Some(program);
+    pub(super) fn with_external(mut self, program: &'static str) -> Self {
+        self.field.external_entries = Some(program);
         self
     }
 }

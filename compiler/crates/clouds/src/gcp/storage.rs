@@ -4,7 +4,7 @@ use gpuc_model::cloud::storage::{BucketVolumes, Parameter, StorageFacts, VolumeT
 use gpuc_schema::Span;
 use gpuc_schema::config::GpuCluster;
 
-use super::created;
+use super::create_section;
 
 /// Add-on for Filestore shares.
 pub(super) const FILESTORE: &str = "GcpFilestoreCsiDriver";
@@ -12,27 +12,27 @@ pub(super) const FILESTORE: &str = "GcpFilestoreCsiDriver";
 /// Add-on for Cloud Storage buckets.
 pub(super) const FUSE: &str = "GcsFuseCsiDriver";
 
-const DISKS: &str =
+const DISK_DOCS: &str =
     "kubernetes-sigs/gcp-compute-persistent-disk-csi-driver@112c869c pkg/common/parameters.go";
-const SHARES: &str = "kubernetes-sigs/gcp-filestore-csi-driver@00076279 README.md (the tiers zonal and enterprise, and connect-mode, from memory)";
+const SHARE_DOCS: &str = "kubernetes-sigs/gcp-filestore-csi-driver@00076279 README.md (the tiers zonal and enterprise, and connect-mode, from memory)";
 
 /// All volume types.
 pub(super) static STORAGE: StorageFacts = StorageFacts {
     disks: &[
-        disk("pd-balanced", &[("type", "pd-balanced")], None, None),
-        disk("pd-ssd", &[("type", "pd-ssd")], None, None),
-        disk(
+        compute_disk("pd-balanced", &[("type", "pd-balanced")], None, None),
+        compute_disk("pd-ssd", &[("type", "pd-ssd")], None, None),
+        compute_disk(
             "hyperdisk-balanced",
             &[("type", "hyperdisk-balanced")],
-            Parameter::may("provisioned-iops-on-create"),
+            Parameter::optional("provisioned-iops-on-create"),
             THROUGHPUT,
         ),
     ],
     files: &[
-        share("zonal", &[("tier", "zonal")]),
-        share("enterprise", &[("tier", "enterprise")]),
-        share("standard", &[("tier", "standard")]),
-        share("premium", &[("tier", "premium")]),
+        filestore_share("zonal", &[("tier", "zonal")]),
+        filestore_share("enterprise", &[("tier", "enterprise")]),
+        filestore_share("standard", &[("tier", "standard")]),
+        filestore_share("premium", &[("tier", "premium")]),
     ],
     buckets: Some(BucketVolumes {
         driver: "gcsfuse.csi.storage.gke.io",
@@ -56,16 +56,16 @@ pub(super) static STORAGE: StorageFacts = StorageFacts {
         "zonal-rwx",
     ],
     has_default: true,
-    classes_need: None,
+    classes_addon: None,
 };
 
 const THROUGHPUT: Option<Parameter> = Some(Parameter {
     key: "provisioned-throughput-on-create",
     unit: "Mi",
-    needed: false,
+    is_required: false,
 });
 
-const fn disk(
+const fn compute_disk(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
     iops: Option<Parameter>,
@@ -74,30 +74,30 @@ const fn disk(
     VolumeType {
         iops,
         throughput,
-        ..VolumeType::disk(name, "pd.csi.storage.gke.io", parameters, DISKS)
+        ..VolumeType::disk(name, "pd.csi.storage.gke.io", parameters, DISK_DOCS)
     }
 }
 
-const fn share(
+const fn filestore_share(
     name: &'static str,
     parameters: &'static [(&'static str, &'static str)],
 ) -> VolumeType {
     VolumeType {
         // A share is in one zone, except in regional tiers.
-        waits: true,
+        waits_for_pod: true,
         addon: Some(FILESTORE),
-        ..VolumeType::share(name, "filestore.csi.storage.gke.io", parameters, SHARES)
+        ..VolumeType::share(name, "filestore.csi.storage.gke.io", parameters, SHARE_DOCS)
     }
 }
 
 /// Network parameters of the Filestore CSI driver. Without them it creates shares in the network `default` of the
 /// project, which the nodes may not reach. A network of another project requires private services access. For an
 /// existing cluster, the file does not contain the network.
-pub(super) fn parameters(
+pub(super) fn volume_parameters(
     config: &GpuCluster,
     volumes: &VolumeType,
 ) -> Vec<(&'static str, String, Span)> {
-    let network = created(config).and_then(|create| create.network.as_ref());
+    let network = create_section(config).and_then(|create| create.network.as_ref());
     let Some(network) = network.filter(|_| volumes.addon == Some(FILESTORE)) else {
         return Vec::new();
     };

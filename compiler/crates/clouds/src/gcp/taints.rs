@@ -8,20 +8,20 @@ use gpuc_model::{PoolSpec, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
 
 /// Taints of a pool that GKE sets automatically.
-pub(super) fn automatic(pool: &PoolSpec) -> Vec<PoolTaint> {
+pub(super) fn automatic_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = Vec::new();
     if let Some(Some(gpus)) = pool.gpus.get() {
-        taints.push(taint(
+        taints.push(automatic_taint(
             "nvidia.com/gpu",
             "present",
-            gpus.chosen,
+            gpus.span,
             "GKE taints GPU nodes in a cluster that has or had a pool without GPUs; every cluster starts with one",
             "GoogleCloudPlatform/cluster-toolkit@10470803 modules/compute/gke-node-pool",
         ));
     }
     if pool.architecture() == CpuArchitecture::Arm64 {
         let machine = pool.machine_name.as_ref();
-        taints.push(taint(
+        taints.push(automatic_taint(
             "kubernetes.io/arch",
             CpuArchitecture::Arm64.label(),
             machine.map_or(pool.name.span, |machine| machine.span),
@@ -32,7 +32,7 @@ pub(super) fn automatic(pool: &PoolSpec) -> Vec<PoolTaint> {
     taints
 }
 
-fn taint(
+fn automatic_taint(
     key: &str,
     value: &str,
     span: Span,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use gpuc_model::check::check;
-use gpuc_model::plan::{Command, Provisioning, Resource, Word};
+use gpuc_model::plan::{Argument, Command, Provisioning, Resource};
 
 pub(super) use crate::testing::resolved;
 
@@ -27,7 +27,7 @@ pub(super) fn cluster(pools: &[Value]) -> Value {
 }
 
 /// Provisioning of a configuration without errors.
-pub(super) fn provisioned(config: Value) -> Provisioning {
+pub(super) fn provision_config(config: Value) -> Provisioning {
     let (cluster, mut report) = resolved(config);
     let checked =
         check(&cluster, &mut report).unwrap_or_else(|| panic!("{:#?}", report.diagnostics()));
@@ -45,11 +45,13 @@ pub(super) fn resource_of<'p>(provisioning: &'p Provisioning, script: &str) -> &
 /// A command on one line, with programs in braces.
 pub(super) fn command_line(command: &Command) -> String {
     let words = command.0.iter().map(|word| match word {
-        Word::Text(text) => text.clone(),
-        Word::Observed(program) | Word::ObservedIfAny(program) | Word::ObservedWords(program) => {
+        Argument::Text(text) => text.clone(),
+        Argument::Observed(program)
+        | Argument::ObservedOptional(program)
+        | Argument::ObservedList(program) => {
             format!("{{{program}}}")
         }
-        Word::Beside(file) => format!("cloud/{file}"),
+        Argument::CloudFile(file) => format!("cloud/{file}"),
     });
     words.collect::<Vec<_>>().join(" ")
 }

@@ -4,7 +4,7 @@ use gpuc_model::plan::AutoUpgrade;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config::GcpReleaseChannel;
 
-use super::created;
+use super::create_section;
 
 const SOURCE: &str = "https://docs.cloud.google.com/kubernetes-engine/upgrades and \
                       https://docs.cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster, read 2026-11-22";
@@ -19,21 +19,21 @@ pub(super) fn auto_upgrades(cluster: &Cluster, pool: &Pool) -> Vec<AutoUpgrade> 
         value: version.value.to_string(),
         rank: version.value.0,
         inputs: vec![version.span],
-        up: "after the control plane, GKE drains and recreates every node with the new version, automatically and \
+        upgrade_effect: "after the control plane, GKE drains and recreates every node with the new version, automatically and \
              within the maintenance window",
-        down: "nodes keep the version of the control plane, which cannot be downgraded",
+        downgrade_effect: "nodes keep the version of the control plane, which cannot be downgraded",
         source: SOURCE,
     });
-    let channel = created(&cluster.config).map(|create| {
+    let channel = create_section(&cluster.config).map(|create| {
         let channel = create.release_channel;
         AutoUpgrade {
             name: "release channel",
-            value: name(channel.value).to_owned(),
-            rank: rank(channel.value),
+            value: channel_name(channel.value).to_owned(),
+            rank: channel_rank(channel.value),
             inputs: vec![channel.span],
-            up: "if the channel offers a newer version, GKE upgrades the control plane and recreates every node, \
+            upgrade_effect: "if the channel offers a newer version, GKE upgrades the control plane and recreates every node, \
                  automatically and within the maintenance window",
-            down: "nodes keep their version until the slower channel offers a newer one",
+            downgrade_effect: "nodes keep their version until the slower channel offers a newer one",
             source: SOURCE,
         }
     });
@@ -41,7 +41,7 @@ pub(super) fn auto_upgrades(cluster: &Cluster, pool: &Pool) -> Vec<AutoUpgrade> 
 }
 
 /// Name of a channel, in GKE and in the file.
-pub(super) fn name(channel: GcpReleaseChannel) -> &'static str {
+pub(super) fn channel_name(channel: GcpReleaseChannel) -> &'static str {
     match channel {
         GcpReleaseChannel::Rapid => "rapid",
         GcpReleaseChannel::Regular => "regular",
@@ -51,7 +51,7 @@ pub(super) fn name(channel: GcpReleaseChannel) -> &'static str {
 }
 
 /// Rank of a channel: channels with a higher rank get new versions earlier.
-fn rank(channel: GcpReleaseChannel) -> u8 {
+fn channel_rank(channel: GcpReleaseChannel) -> u8 {
     match channel {
         GcpReleaseChannel::Rapid => 3,
         GcpReleaseChannel::Regular => 2,

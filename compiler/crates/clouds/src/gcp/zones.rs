@@ -14,7 +14,7 @@ pub struct AcceleratorZones {
 }
 
 /// Zones with this GPU model; `None` if they are not known.
-pub fn zones(accelerator: &str) -> Option<&'static [&'static str]> {
+pub fn accelerator_zones(accelerator: &str) -> Option<&'static [&'static str]> {
     ACCELERATOR_ZONES
         .iter()
         .find(|entry| entry.accelerator == accelerator)
@@ -22,7 +22,7 @@ pub fn zones(accelerator: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Regions of all these zones, by name. Regions without any of these GPU models are missing.
-pub fn regions() -> Vec<&'static str> {
+pub fn accelerator_regions() -> Vec<&'static str> {
     let zones = ACCELERATOR_ZONES.iter().flat_map(|entry| entry.zones);
     let mut regions: Vec<_> = zones
         .filter_map(|zone| Some(zone.rsplit_once('-')?.0))
@@ -145,7 +145,7 @@ pub static ACCELERATOR_ZONES: &[AcceleratorZones] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{attach, machines, names};
+    use super::super::{attachable_gpus, machines, names};
     use super::*;
 
     #[test]
@@ -157,18 +157,20 @@ mod tests {
             let comes_with = machines::MACHINES
                 .iter()
                 .any(|row| row.accelerator == *accelerator);
-            let mut attachable = attach::ATTACHABLE.iter();
+            let mut attachable = attachable_gpus::ATTACHABLE.iter();
             assert!(comes_with || attachable.any(|row| row.accelerator == *accelerator));
         }
     }
 
     #[test]
     fn regions_are_derived_from_zones() {
-        let regions = regions();
+        let regions = accelerator_regions();
         assert!(regions.iter().all(|region| names::is_region_name(region)));
         assert!(regions.contains(&"us-central1") && regions.contains(&"europe-west4"));
         assert!(!regions.contains(&"us-central1-a"));
-        assert!(zones("nvidia-l4").is_some_and(|zones| zones.contains(&"europe-west4-a")));
-        assert!(zones("nvidia-b200").is_none());
+        assert!(
+            accelerator_zones("nvidia-l4").is_some_and(|zones| zones.contains(&"europe-west4-a"))
+        );
+        assert!(accelerator_zones("nvidia-b200").is_none());
     }
 }

@@ -10,7 +10,7 @@ use gpuc_syntax::shell::quote;
 use super::os;
 
 /// The body of the script; a header with the values of the pool precedes it.
-const SCRIPT: &str = include_str!("host.sh");
+const SCRIPT_BODY: &str = include_str!("host.sh");
 
 /// The long-term support branch that supports all GPU models from Pascal on; it is the last branch for V100 and P100.
 ///
@@ -18,23 +18,23 @@ const SCRIPT: &str = include_str!("host.sh");
 const DEFAULT_BRANCH: u16 = 580;
 
 /// The script for a pool whose driver is installed by the package manager of the hosts.
-pub(super) fn file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
+pub(super) fn script_file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
     let gpus = pool.gpus.expect_resolved().as_ref()?;
     if pool.driver.value != DriverOwner::Host {
         return None;
     }
     // NVIDIA has no repository for other families; they are not among the facts, so a rule rejects them.
-    let distribution = os::distribution(pool.os.value)?;
-    let head = values(pool, gpus, distribution, kubernetes).into_iter();
-    let head: Vec<_> = head
+    let distribution = os::repository_name(pool.os.value)?;
+    let header = script_variables(pool, gpus, distribution, kubernetes).into_iter();
+    let header: Vec<_> = header
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    let head = head.join("\n");
+    let header = header.join("\n");
     Some(File {
         path: format!("host-{}.sh", pool.name),
-        contents: Contents::Script(format!("{head}\n\n{SCRIPT}")),
+        contents: Contents::Script(format!("{header}\n\n{SCRIPT_BODY}")),
         origin: Origin::rule(
-            [pool.name.span, pool.driver.span, gpus.chosen],
+            [pool.name.span, pool.driver.span, gpus.span],
             "the hosts of a pool with GPUs need the NVIDIA driver and container toolkit",
         ),
     })
@@ -52,7 +52,7 @@ pub(super) fn driver_version(pool: &Pool) -> Option<String> {
 }
 
 /// The variables of the script, each value quoted for the shell.
-fn values(
+fn script_variables(
     pool: &Pool,
     gpus: &PoolGpus,
     distribution: &str,
@@ -67,7 +67,7 @@ fn values(
         ("pool", quote(&pool.name)),
         (
             "hosts",
-            array(pool.settings.hosts.iter().map(|host| host.as_str())),
+            shell_array(pool.settings.hosts.iter().map(|host| host.as_str())),
         ),
         ("distribution", quote(distribution)),
         (
@@ -83,7 +83,7 @@ fn values(
         ("kernel_modules", quote(model.kernel_modules())),
         ("nvlink_subnet", quote(yes_no(needs_nvlink_subnet(gpus)))),
         ("gpus_per_node", quote(&gpus.per_node.to_string())),
-        ("gpu_products", array(model.products.iter().copied())),
+        ("gpu_products", shell_array(model.products.iter().copied())),
         (
             "gpu_products_known",
             quote(yes_no(model.product_basis <= Basis::Documented)),
@@ -119,7 +119,7 @@ fn yes_no(yes: bool) -> &'static str {
     if yes { "yes" } else { "no" }
 }
 
-fn array<'a>(words: impl Iterator<Item = &'a str>) -> String {
+fn shell_array<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<_> = words.map(quote).collect();
     format!("({})", words.join(" "))
 }

@@ -143,19 +143,20 @@ impl Provision for OnPrem {
         Provisioning {
             tools: vec!["kubectl", "jq"],
             identity: vec![IdentityCheck {
-                what: "kubeconfig context",
-                is_place: true,
-                ask: Command::new(["kubectl", "config", "get-contexts", context, "-o", "name"]),
-                want: context.clone(),
-                otherwise: "set KUBECONFIG to the kubeconfig that contains this context".to_owned(),
+                subject: "kubeconfig context",
+                is_location: true,
+                query: Command::new(["kubectl", "config", "get-contexts", context, "-o", "name"]),
+                expected: context.clone(),
+                mismatch_message: "set KUBECONFIG to the kubeconfig that contains this context"
+                    .to_owned(),
             }],
             resources: pools()
                 .filter(|pool| !pool.is_existing())
-                .flat_map(|pool| pool::resources(pool, context))
+                .flat_map(|pool| pool::node_resources(pool, context))
                 .collect(),
             credentials: Credentials::Context(context.clone()),
             files: pools()
-                .filter_map(|pool| host::file(pool, section.distribution.value))
+                .filter_map(|pool| host::script_file(pool, section.distribution.value))
                 .collect(),
         }
     }
@@ -214,7 +215,7 @@ mod tests {
 
     use super::*;
     use gpuc_model::check::check;
-    use gpuc_model::plan::{Contents, Word};
+    use gpuc_model::plan::{Argument, Contents};
     use gpuc_model::resolve::{Choices, resolve};
     use gpuc_syntax::diag::Report;
 
@@ -283,7 +284,7 @@ mod tests {
         let node = &provisioning.resources[1];
         assert_eq!(node.script, "pool-train");
         assert_eq!(
-            node.observe.command,
+            node.observation.command,
             Command::new([
                 "kubectl",
                 "--context",
@@ -297,19 +298,22 @@ mod tests {
         );
         let labels =
             json!({"gpuc.dev/dedicated-to": "research", "gpuc.dev/pool": "train", "rack": "a"});
-        assert_eq!(node.fields[0].want, labels);
+        assert_eq!(node.fields[0].desired, labels);
         let taints = json!([
             {"key": "gpuc.dev/dedicated-to", "value": "research", "effect": "NoSchedule"},
             {"key": "sku", "value": "", "effect": "PreferNoSchedule"},
         ]);
-        assert_eq!(node.fields[1].want, taints);
+        assert_eq!(node.fields[1].desired, taints);
         for field in &node.fields {
-            assert!(matches!(field.update[0].0.last(), Some(Word::Observed(_))));
+            assert!(matches!(
+                field.update[0].0.last(),
+                Some(Argument::Observed(_))
+            ));
         }
         let annotation = "gpuc.dev/taints=gpuc.dev/dedicated-to:NoSchedule,sku:PreferNoSchedule";
         let last = node.fields[1].update[1].0.last();
-        assert_eq!(last, Some(&Word::Text(annotation.to_owned())));
-        assert_eq!(provisioning.identity[0].want, "it's lab");
+        assert_eq!(last, Some(&Argument::Text(annotation.to_owned())));
+        assert_eq!(provisioning.identity[0].expected, "it's lab");
     }
 
     #[test]

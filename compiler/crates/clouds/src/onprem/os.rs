@@ -8,17 +8,17 @@ use gpuc_model::operator::RUNTIME_CLASS;
 
 /// The supported operating systems of hosts. The first one is the default.
 pub(super) static OS: &[OsFacts] = &[
-    host(OsFamily::Ubuntu2404),
-    host(OsFamily::Ubuntu2204),
-    host(OsFamily::Debian12),
-    host(OsFamily::Rhel9),
+    host_os(OsFamily::Ubuntu2404),
+    host_os(OsFamily::Ubuntu2204),
+    host_os(OsFamily::Debian12),
+    host_os(OsFamily::Rhel9),
 ];
 
 /// Name of an operating system in NVIDIA's package repositories.
 ///
 /// Source: the directories of <https://developer.download.nvidia.com/compute/cuda/repos/>, as in NVIDIA's driver
 /// installation guide (docs.nvidia.com/datacenter/tesla/driver-installation-guide, 2026-11).
-pub(super) fn distribution(family: OsFamily) -> Option<&'static str> {
+pub(super) fn repository_name(family: OsFamily) -> Option<&'static str> {
     match family {
         OsFamily::Ubuntu2204 => Some("ubuntu2204"),
         OsFamily::Ubuntu2404 => Some("ubuntu2404"),
@@ -30,7 +30,7 @@ pub(super) fn distribution(family: OsFamily) -> Option<&'static str> {
 
 /// The software on a host depends on its owner. The NVIDIA container runtime is never the default runtime: as the
 /// default, it would expose all GPUs to containers that request none.
-const fn host(family: OsFamily) -> OsFacts {
+const fn host_os(family: OsFamily) -> OsFacts {
     OsFacts {
         family,
         has_driver: false,

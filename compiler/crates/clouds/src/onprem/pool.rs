@@ -6,7 +6,9 @@
 use gpuc_schema::Spanned;
 use serde_json::{Value, json};
 
-use gpuc_model::plan::{Change, Command, Field, FieldKind, Observe, Resource, ResourceKind, Word};
+use gpuc_model::plan::{
+    Argument, Change, Command, Field, FieldKind, Observation, Resource, ResourceKind,
+};
 use gpuc_model::{Pool, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
 
@@ -21,7 +23,7 @@ pub(super) static NODE: ResourceKind = ResourceKind {
 const LABELS: FieldKind = FieldKind {
     name: "labels",
     read: r#"((.metadata.annotations["gpuc.dev/labels"] // "" | split(",")) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | .metadata.labels // {} | with_entries(select(.key | IN($ours[]))) | to_entries | sort_by(.key) | from_entries"#,
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "kubernetes.io/docs/concepts/overview/working-with-objects/labels, 2026-11",
 };
@@ -30,7 +32,7 @@ const LABELS: FieldKind = FieldKind {
 const TAINTS: FieldKind = FieldKind {
     name: "taints",
     read: r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | [.spec.taints // [] | .[] | select("\(.key):\(.effect)" | IN($ours[])) | {key, value: (.value // ""), effect}] | sort_by(.key, .effect)"#,
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration, 2026-11",
 };
@@ -43,37 +45,43 @@ const LABELS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/labels"] // "" |
 const TAINTS_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"] + [$want[] | "\(.key):\(.effect)"]) as $ours | (.spec.taints // []) as $now | ([$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)] + [$want[] | if .value == "" then del(.value) else . end]) as $all | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: $all}] | tojson"#;
 
 /// One resource for each host of a pool, all in the script of the pool.
-pub(super) fn resources(pool: &Pool, context: &str) -> Vec<Resource> {
+pub(super) fn node_resources(pool: &Pool, context: &str) -> Vec<Resource> {
     let hosts = pool.settings.hosts.iter();
-    hosts.map(|host| resource(pool, host, context)).collect()
+    hosts
+        .map(|host| node_resource(pool, host, context))
+        .collect()
 }
 
-fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
-    let kubectl =
-        |words: &[&str]| Command::new(["kubectl", "--context", context]).with(words.to_vec());
+fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
+    let kubectl = |words: &[&str]| {
+        Command::new(["kubectl", "--context", context]).with_arguments(words.to_vec())
+    };
     let patch = |kind: &str, program: &str| {
         kubectl(&["patch", "node", host, "--type", kind, "--patch"])
-            .with_word(Word::Observed(program.to_owned()))
+            .with_argument(Argument::Observed(program.to_owned()))
     };
     let annotate = |change: &str| kubectl(&["annotate", "node", host, "--overwrite", change]);
-    let removals: Vec<_> = taint_keys(pool).map(|taint| format!("{taint}-")).collect();
-    let untaint = (!removals.is_empty()).then(|| kubectl(&["taint", "node", host]).with(removals));
+    let removals: Vec<_> = taint_keys_with_effect(pool)
+        .map(|taint| format!("{taint}-"))
+        .collect();
+    let untaint =
+        (!removals.is_empty()).then(|| kubectl(&["taint", "node", host]).with_arguments(removals));
     Resource {
         kind: &NODE,
         name: host.value.clone(),
         script: format!("pool-{}", pool.name),
-        about: format!("The labels and taints of the nodes of pool {}.", pool.name),
-        observe: Observe {
+        description: format!("The labels and taints of the nodes of pool {}.", pool.name),
+        observation: Observation {
             command: kubectl(&["get", "node", host, "--output", "json"]),
             // No script creates a host: if a node is missing, there is no creation command, and the script reports it.
-            absent: r"\(NotFound\)",
+            absent_pattern: r"\(NotFound\)",
         },
         create: Vec::new(),
-        by_hand: untaint
+        manual_delete: untaint
             .into_iter()
             .chain([
                 kubectl(&["label", "node", host])
-                    .with(pool.labels.iter().map(|label| format!("{}-", label.key))),
+                    .with_arguments(pool.labels.iter().map(|label| format!("{}-", label.key))),
                 kubectl(&[
                     "annotate",
                     "node",
@@ -83,13 +91,13 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
                 ]),
             ])
             .collect(),
-        comes_with: None,
+        created_with: None,
         fields: vec![
             Field {
                 kind: &NODE.fields[0],
-                want: labels(pool),
+                desired: labels_json(pool),
                 update: vec![patch("merge", LABELS_PATCH)],
-                others: None,
+                external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its labels",
@@ -97,17 +105,17 @@ fn resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource {
             },
             Field {
                 kind: &NODE.fields[1],
-                want: taints(pool),
+                desired: taints_json(pool),
                 // After an interruption between the two commands, the next run repeats both, because the annotation
                 // does not list the taints.
                 update: vec![
                     patch("json", TAINTS_PATCH),
                     annotate(&format!(
                         "gpuc.dev/taints={}",
-                        taint_keys(pool).collect::<Vec<_>>().join(",")
+                        taint_keys_with_effect(pool).collect::<Vec<_>>().join(",")
                     )),
                 ],
-                others: None,
+                external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
                     "a pool's nodes have its taints",
@@ -129,7 +137,7 @@ const UNLABEL_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/labels"] // "" 
 /// Removes gpuc's taints.
 const UNTAINT_PATCH: &str = r#"((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | (.spec.taints // []) as $now | (if $now == [] then [] else [{op: "test", path: "/spec/taints", value: $now}] end) + [{op: "add", path: "/spec/taints", value: [$now[] | select("\(.key):\(.effect)" | IN($ours[]) | not)]}] | tojson"#;
 
-fn labels(pool: &Pool) -> Value {
+fn labels_json(pool: &Pool) -> Value {
     let labels = pool.labels.iter();
     let mut labels: Vec<_> = labels
         .map(|label| (label.key.clone(), json!(label.value)))
@@ -139,7 +147,7 @@ fn labels(pool: &Pool) -> Value {
 }
 
 /// The taints that gpuc sets, in the order of [`TAINTS`].
-fn gpuc_taints(pool: &Pool) -> Vec<&PoolTaint> {
+fn sorted_gpuc_taints(pool: &Pool) -> Vec<&PoolTaint> {
     let is_set_by_gpuc = |taint: &&PoolTaint| taint.set_by == SetBy::Gpuc;
     let mut taints: Vec<_> = pool.taints.iter().filter(is_set_by_gpuc).collect();
     taints.sort_by_key(|taint| (taint.key.clone(), taint.effect.as_str()));
@@ -147,12 +155,12 @@ fn gpuc_taints(pool: &Pool) -> Vec<&PoolTaint> {
 }
 
 /// The taints that gpuc sets, without their values, in the format of the annotation.
-fn taint_keys(pool: &Pool) -> impl Iterator<Item = String> {
-    let taints = gpuc_taints(pool).into_iter();
+fn taint_keys_with_effect(pool: &Pool) -> impl Iterator<Item = String> {
+    let taints = sorted_gpuc_taints(pool).into_iter();
     taints.map(|taint| format!("{}:{}", taint.key, taint.effect.as_str()))
 }
 
-fn taints(pool: &Pool) -> Value {
+fn taints_json(pool: &Pool) -> Value {
     let json = |taint: &PoolTaint| json!({"key": taint.key, "value": taint.value, "effect": taint.effect.as_str()});
-    Value::Array(gpuc_taints(pool).into_iter().map(json).collect())
+    Value::Array(sorted_gpuc_taints(pool).into_iter().map(json).collect())
 }

@@ -16,7 +16,7 @@ use crate::charts::keys::{Keys, unknown_keys};
 ///
 /// When gpuc itself writes a value that the chart does not read.
 pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
-    for (name, settings) in cluster.config.charts.written() {
+    for (name, settings) in cluster.config.charts.configured() {
         if plan.releases.iter().all(|it| it.chart.name != name) {
             let message = format!("chart `{name}` is not installed");
             let builder = report.diagnostic(&CHART_NOT_INSTALLED, settings.span, message);
@@ -28,7 +28,7 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
     // Several releases of a chart have the user's values in common.
     let mut reported: BTreeSet<(Span, Vec<String>)> = BTreeSet::new();
     for release in &plan.releases {
-        let Some(keys) = Keys::of(release.chart.name) else {
+        let Some(keys) = Keys::for_chart(release.chart.name) else {
             continue;
         };
         for misfit in unknown_keys(keys, &release.values) {

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_kubernetes::names::{floats, image};
+use gpuc_kubernetes::names::{floating_tag_problem, parse_image};
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Plan;
-use gpuc_syntax::diag::{Report, words};
+use gpuc_syntax::diag::{Report, phrases};
 
 use super::codes::DIGEST_UNUSED;
-use crate::charts::images::images_of;
-use crate::lower::images::{images, own_images};
+use crate::charts::images::release_images;
+use crate::lower::images::{image_references, user_images};
 
 /// Checks every image of a plan.
 pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
-    let of_objects = plan.objects.iter().flat_map(images);
-    let of_releases = plan.releases.iter().flat_map(images_of);
+    let of_objects = plan.objects.iter().flat_map(image_references);
+    let of_releases = plan.releases.iter().flat_map(release_images);
     let all: BTreeSet<String> = of_objects.chain(of_releases).collect();
-    let own = own_images(cluster);
+    let user_references = user_images(cluster);
     for (name, digest) in &cluster.config.digests {
         let end = format!("@{digest}");
         if all.iter().any(|image| image.ends_with(&end)) {
             continue;
         }
-        if own.contains(&name.value.as_str()) {
+        if user_references.contains(&name.value.as_str()) {
             let message = format!("image `{name}` is set in the file itself");
             let builder = report.diagnostic(&DIGEST_UNUSED, name.span, message);
             let help = format!("write `{name}@{digest}` there, and remove this line");
@@ -31,7 +31,7 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         }
         let message = format!("image `{name}` is not used");
         let builder = report.diagnostic(&DIGEST_UNUSED, name.span, message);
-        match words::nearest(name, all.iter().map(String::as_str)) {
+        match phrases::closest_match(name, all.iter().map(String::as_str)) {
             Some(near) => builder.help(format!("did you mean `{near}`?")).emit(),
             None => builder.help("remove it").emit(),
         };
@@ -41,9 +41,11 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
             continue;
         };
         // Images in the file are checked where they are set.
-        let images = images_of(release).into_iter();
-        for reference in images.filter(|it| !own.contains(&it.as_str())) {
-            let problem = image(&reference).ok().and_then(|image| floats(&image));
+        let images = release_images(release).into_iter();
+        for reference in images.filter(|it| !user_references.contains(&it.as_str())) {
+            let problem = parse_image(&reference)
+                .ok()
+                .and_then(|image| floating_tag_problem(&image));
             if let Some(problem) = problem {
                 let message = format!("`{reference}` {problem}");
                 let builder =

@@ -12,13 +12,13 @@ mod workloads;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use gpuc_kubernetes::names::LONGEST_RELEASE;
+use gpuc_kubernetes::names::MAX_RELEASE_NAME;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Plan;
 use gpuc_syntax::diag::{Report, Severity};
 
 /// The longest name of a Kubernetes object whose pods carry it in a label.
-const LONGEST_NAME: usize = 63;
+const MAX_LABEL_NAME_LENGTH: usize = 63;
 
 /// A plan that may be printed.
 #[derive(Clone, Debug)]
@@ -48,9 +48,9 @@ impl Audited {
 /// If gpuc violates one of its invariants: two objects with the same identity, a name that Kubernetes or Helm rejects,
 /// cyclic steps.
 pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<Audited> {
-    objects(&plan, cluster);
-    releases(&plan);
-    steps(&plan);
+    assert_objects(&plan, cluster);
+    assert_releases(&plan);
+    assert_steps(&plan);
     let errors = report.count(Severity::Error);
     charts::check(&plan, cluster, report);
     images::check(&plan, cluster, report);
@@ -59,7 +59,7 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }
 
-fn objects(plan: &Plan, cluster: &Checked<'_>) {
+fn assert_objects(plan: &Plan, cluster: &Checked<'_>) {
     let mut seen = BTreeSet::new();
     for object in &plan.objects {
         let identity = &object.identity;
@@ -70,7 +70,7 @@ fn objects(plan: &Plan, cluster: &Checked<'_>) {
             identity.name
         );
         assert!(
-            identity.name.len() <= LONGEST_NAME,
+            identity.name.len() <= MAX_LABEL_NAME_LENGTH,
             "the name {} is too long",
             identity.name
         );
@@ -86,11 +86,11 @@ fn objects(plan: &Plan, cluster: &Checked<'_>) {
 
 /// Helm accepts the name of every release, and Kubernetes that of its namespace. GPUC2001 covers those named after a
 /// pool.
-fn releases(plan: &Plan) {
+fn assert_releases(plan: &Plan) {
     for release in &plan.releases {
         for (name, max_length) in [
-            (&release.name, LONGEST_RELEASE),
-            (&release.namespace, LONGEST_NAME),
+            (&release.name, MAX_RELEASE_NAME),
+            (&release.namespace, MAX_LABEL_NAME_LENGTH),
         ] {
             assert!(name.len() <= max_length, "the name {name} is too long");
         }
@@ -98,10 +98,10 @@ fn releases(plan: &Plan) {
 }
 
 /// Every step has a unique name and follows its dependencies.
-fn steps(plan: &Plan) {
+fn assert_steps(plan: &Plan) {
     let mut done = BTreeSet::new();
     for step in &plan.steps {
-        for need in &step.needs {
+        for need in &step.dependencies {
             let (name, other) = (&step.name, &need.step);
             assert!(
                 done.contains(other.as_str()),

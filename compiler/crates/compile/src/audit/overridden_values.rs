@@ -14,7 +14,7 @@ use super::codes::CHART_OVERRIDES_DERIVED_VALUE;
 use crate::charts::CHARTS;
 
 /// The keys, at any depth, whose values gpuc derives from the rest of the file.
-const DERIVED: &[&str] = &[
+const DERIVED_KEYS: &[&str] = &[
     "affinity",
     "clusterName",
     "controllerManagerConfigYaml",
@@ -36,9 +36,9 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
         let Some(settings) = cluster.config.charts.get(chart.name) else {
             continue;
         };
-        let theirs = Node::passed(&settings.values);
+        let theirs = Node::from_fragment(&settings.values);
         for release in (chart.releases)(cluster) {
-            for (span, path, ours) in overridden(&release.values, &theirs) {
+            for (span, path, ours) in overridden_values(&release.values, &theirs) {
                 if reported.insert((span, path.clone())) {
                     let message =
                         format!("`{path}` overrides a value that gpuc derives from the file");
@@ -60,38 +60,38 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
 }
 
 /// The derived values that a user's tree overrides: span, key, and gpuc's value.
-pub(super) fn overridden(ours: &Node, theirs: &Node) -> Vec<(Span, String, Json)> {
-    let mut comparison = Comparison {
+pub(super) fn overridden_values(ours: &Node, theirs: &Node) -> Vec<(Span, String, Json)> {
+    let mut comparison = OverrideSearch {
         found: Vec::new(),
         path: Vec::new(),
     };
-    comparison.mapping(ours, theirs, false);
+    comparison.compare_mappings(ours, theirs, false);
     comparison.found
 }
 
-struct Comparison {
+struct OverrideSearch {
     /// Span, key, and the overridden value.
     found: Vec<(Span, String, Json)>,
     path: Vec<String>,
 }
 
-impl Comparison {
+impl OverrideSearch {
     /// `derived` is true below a key of [`DERIVED`].
-    fn mapping(&mut self, ours: &Node, theirs: &Node, derived: bool) {
+    fn compare_mappings(&mut self, ours: &Node, theirs: &Node, derived: bool) {
         for entry in theirs.entries() {
             let Some(own) = ours.get(&entry.key) else {
                 continue;
             };
             self.path.push(entry.key.clone());
-            let derived = derived || DERIVED.contains(&entry.key.as_str());
-            self.value(own, entry, derived);
+            let derived = derived || DERIVED_KEYS.contains(&entry.key.as_str());
+            self.compare_value(own, entry, derived);
             self.path.pop();
         }
     }
 
-    fn value(&mut self, own: &Node, entry: &Entry, derived: bool) {
+    fn compare_value(&mut self, own: &Node, entry: &Entry, derived: bool) {
         if !own.entries().is_empty() && !entry.value.entries().is_empty() {
-            return self.mapping(own, &entry.value, derived);
+            return self.compare_mappings(own, &entry.value, derived);
         }
         let (ours, theirs) = (json!(own), json!(entry.value));
         let override_ = match entry.key.as_str() {
@@ -100,7 +100,7 @@ impl Comparison {
             _ if ours.is_object() && theirs.is_object() => None,
             _ if derived => (ours != theirs).then_some(ours),
             // Null, or another type, replaces a whole mapping.
-            _ => holds_derived(&ours).then_some(ours),
+            _ => contains_derived(&ours).then_some(ours),
         };
         if let Some(override_) = override_ {
             let path = self.path.join(".");
@@ -114,12 +114,15 @@ fn missing_tolerations(ours: &Json, theirs: &Json) -> Option<Json> {
     let theirs = theirs.as_array().map_or(&[][..], Vec::as_slice);
     let covered = |own: &Json| {
         theirs.iter().any(|other| {
-            let same = |key: &str| {
+            let has_same_value = |key: &str| {
                 other
                     .get(key)
                     .is_none_or(|value| own.get(key) == Some(value))
             };
-            own == other || (other["operator"] == "Exists" && same("key") && same("effect"))
+            own == other
+                || (other["operator"] == "Exists"
+                    && has_same_value("key")
+                    && has_same_value("effect"))
         })
     };
     let own = ours.as_array()?.iter();
@@ -127,12 +130,12 @@ fn missing_tolerations(ours: &Json, theirs: &Json) -> Option<Json> {
     (!missing.is_empty()).then_some(Json::Array(missing))
 }
 
-fn holds_derived(value: &Json) -> bool {
+fn contains_derived(value: &Json) -> bool {
     let Json::Object(entries) = value else {
         return false;
     };
     let mut entries = entries.iter();
-    entries.any(|(key, value)| DERIVED.contains(&key.as_str()) || holds_derived(value))
+    entries.any(|(key, value)| DERIVED_KEYS.contains(&key.as_str()) || contains_derived(value))
 }
 
 #[cfg(test)]
@@ -140,12 +143,12 @@ mod tests {
     use super::*;
 
     fn override_(ours: Json, theirs: Json) -> Vec<String> {
-        let mut comparison = Comparison {
+        let mut comparison = OverrideSearch {
             found: Vec::new(),
             path: Vec::new(),
         };
         let [ours, theirs] = [ours, theirs].map(Node::from_json);
-        comparison.mapping(&ours, &theirs, false);
+        comparison.compare_mappings(&ours, &theirs, false);
         let found = comparison.found.into_iter();
         found
             .map(|(_, path, ours)| format!("{path} {ours}"))

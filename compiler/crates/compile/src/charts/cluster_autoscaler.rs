@@ -16,21 +16,21 @@ pub static CLUSTER_AUTOSCALER: Chart = Chart {
     namespace: AUTOSCALER.0,
     pod_security: PodSecurity::Restricted,
     crds: Crds::None,
-    groups: &[],
-    after: &[],
+    api_groups: &[],
+    dependencies: &[],
     releases,
     source: "kubernetes/autoscaler@cluster-autoscaler-chart-9.59.0 charts/cluster-autoscaler/values.yaml, 2026-11-21",
 };
 
 /// The Kubernetes version that the chart's own image is made for.
-const OWN: KubernetesVersion = KubernetesVersion(35);
+const IMAGE_KUBERNETES_VERSION: KubernetesVersion = KubernetesVersion(35);
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let release = cluster.cloud.autoscaler_values(cluster);
     let release = release.map(|(cloud, mut inputs)| {
         let pools = super::system_pools(cluster);
         let places = pools.iter().copied();
-        inputs.extend(places.flat_map(gpuc_model::derive::origins::placement));
+        inputs.extend(places.flat_map(gpuc_model::derive::origins::placement_spans));
         inputs.push(cluster.kubernetes.expect_resolved().span);
         let why = "the file enables the Cluster Autoscaler, which runs on the nodes of system pods";
         Release {
@@ -38,7 +38,10 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             chart: &CLUSTER_AUTOSCALER,
             repository: CLUSTER_AUTOSCALER.repository.to_owned(),
             namespace: CLUSTER_AUTOSCALER.namespace.to_owned(),
-            values: Node::typed(&values(cluster, &pools, cloud), Origin::rule(inputs, why)),
+            values: Node::from_serializable(
+                &values(cluster, &pools, cloud),
+                Origin::rule(inputs, why),
+            ),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }
@@ -55,7 +58,7 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
         "rbac".to_owned(),
         json!({"serviceAccount": {"name": AUTOSCALER.1}}),
     );
-    if let Some(tag) = tag(cluster.kubernetes.expect_resolved().value) {
+    if let Some(tag) = image_tag(cluster.kubernetes.expect_resolved().value) {
         values.insert("image".to_owned(), json!({"tag": tag}));
     }
     let arguments = json!({
@@ -71,8 +74,8 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
     }
     if !pools.is_empty() {
         let pools = || pools.iter().copied();
-        values.insert("affinity".to_owned(), super::affinity(pools()));
-        let tolerations = super::tolerations(pools());
+        values.insert("affinity".to_owned(), super::node_affinity(pools()));
+        let tolerations = super::union_of_tolerations(pools());
         if !tolerations.is_empty() {
             values.insert("tolerations".to_owned(), json!(tolerations));
         }
@@ -84,6 +87,6 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
 /// image is the newest there is a tag for.
 ///
 /// Source: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22.
-fn tag(version: KubernetesVersion) -> Option<String> {
-    (version < OWN).then(|| format!("v{version}.0"))
+fn image_tag(version: KubernetesVersion) -> Option<String> {
+    (version < IMAGE_KUBERNETES_VERSION).then(|| format!("v{version}.0"))
 }

@@ -14,8 +14,8 @@ use gpuc_schema::config::Allocation;
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
-use super::affinity;
-use crate::lower::monitoring::{self, Measures};
+use super::node_affinity;
+use crate::lower::monitoring::{self, GpuExporter};
 use crate::lower::{self};
 
 /// The chart.
@@ -27,8 +27,8 @@ pub static DCGM_EXPORTER: Chart = Chart {
     // It mounts the kubelet's folder, which all other levels forbid.
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,
-    groups: &[],
-    after: &[],
+    api_groups: &[],
+    dependencies: &[],
     releases,
     source: "NVIDIA/dcgm-exporter@4.5.3-4.8.2 deployment/values.yaml and templates, 2026-11-21",
 };
@@ -44,7 +44,8 @@ const VISIBLE_BY_MOUNT: &str = "/var/run/nvidia-container-devices/all";
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let pools = cluster.pools.iter();
-    let measured = pools.filter(|pool| monitoring::measures(cluster, pool) == Some(Measures::Dcgm));
+    let measured =
+        pools.filter(|pool| monitoring::gpu_exporter(cluster, pool) == Some(GpuExporter::Dcgm));
     measured.map(|pool| release(cluster, pool)).collect()
 }
 
@@ -63,11 +64,11 @@ fn full_name(pool: &Pool) -> String {
 }
 
 fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
-    let asked = cluster.config.monitoring.as_ref().map(|it| it.span);
-    let inputs = gpuc_model::derive::origins::placement(pool).into_iter();
+    let monitoring_span = cluster.config.monitoring.as_ref().map(|it| it.span);
+    let inputs = gpuc_model::derive::origins::placement_spans(pool).into_iter();
     let inputs = inputs
-        .chain(gpuc_model::derive::origins::serving(pool))
-        .chain(asked);
+        .chain(gpuc_model::derive::origins::serving_spans(pool))
+        .chain(monitoring_span);
     let why =
         "a pool that dcgm-exporter measures has a release of its own, which tolerates its taints";
     Release {
@@ -75,23 +76,23 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
         chart: &DCGM_EXPORTER,
         repository: DCGM_EXPORTER.repository.to_owned(),
         namespace: namespace(pool),
-        values: Node::typed(&values(cluster, pool), Origin::rule(inputs, why)),
+        values: Node::from_serializable(&values(cluster, pool), Origin::rule(inputs, why)),
         pools: vec![pool.name.value.clone()],
         daemon_sets: vec![full_name(pool)],
     }
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
-    let access = lower::access(cluster, pool);
+    let access = lower::driver_access(cluster, pool);
     let metrics = monitoring::dcgm_metrics(cluster, [pool]);
     let mut values = Map::new();
     let mut set = |key: &str, value: Value| values.insert(key.to_owned(), value);
     set("fullnameOverride", json!(full_name(pool)));
-    set("customMetrics", json!(monitoring::csv(&metrics)));
+    set("customMetrics", json!(monitoring::metrics_csv(&metrics)));
     set("podLabels", json!({POOL_LABEL: pool.name.value}));
     // A PodMonitor of the generated tree scrapes it.
     set("serviceMonitor", json!({"enabled": false}));
-    set("affinity", affinity([pool]));
+    set("affinity", node_affinity([pool]));
     set("tolerations", json!(gpuc_model::derive::tolerations(pool)));
     if pool.allocation.value == Allocation::Dra {
         // Without it, the exporter knows only the devices that plugins allocated, and no series names the pod of a GPU.
@@ -106,7 +107,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     let is_mig = matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. });
     set(
         "securityContext",
-        security(access.injection, profiles || is_mig),
+        security_values(access.injection, profiles || is_mig),
     );
     if let Injection::DeviceNodes { host, container } = access.injection {
         // The nodes have no NVIDIA container runtime that mounts the driver's libraries.
@@ -116,7 +117,9 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         );
         set(
             "extraVolumeMounts",
-            mounts(&json!({"name": "nvidia-driver", "mountPath": container, "readOnly": true})),
+            extra_mounts(
+                &json!({"name": "nvidia-driver", "mountPath": container, "readOnly": true}),
+            ),
         );
         set(
             "extraEnv",
@@ -129,14 +132,16 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         );
         set(
             "extraVolumeMounts",
-            mounts(&json!({"name": "all-gpus", "mountPath": VISIBLE_BY_MOUNT, "readOnly": true})),
+            extra_mounts(
+                &json!({"name": "all-gpus", "mountPath": VISIBLE_BY_MOUNT, "readOnly": true}),
+            ),
         );
     }
     Value::Object(values)
 }
 
 /// A mount in addition to that of the list of metrics. The chart's list is repeated because this one replaces it.
-fn mounts(additional: &Value) -> Value {
+fn extra_mounts(additional: &Value) -> Value {
     json!([
         {
             "name": "exporter-metrics-volume",
@@ -150,7 +155,7 @@ fn mounts(additional: &Value) -> Value {
 /// The minimal permissions of the exporter. It runs as root to open the kubelet's socket. Profiling requires
 /// `SYS_ADMIN`, and so does NVML to list a node's MIG devices. Device nodes that no container runtime injects require a
 /// privileged container, which GKE's own exporter is as well.
-fn security(injection: Injection, is_admin: bool) -> Value {
+fn security_values(injection: Injection, is_admin: bool) -> Value {
     if matches!(injection, Injection::DeviceNodes { .. }) {
         return json!({"privileged": true, "allowPrivilegeEscalation": true});
     }

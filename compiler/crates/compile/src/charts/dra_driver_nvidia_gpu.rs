@@ -11,7 +11,7 @@ use gpuc_model::{Pool, Sharing};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value, json};
 
-use super::{affinity, tolerations};
+use super::{node_affinity, union_of_tolerations};
 use crate::lower::claims;
 
 /// The chart.
@@ -22,8 +22,8 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
     namespace: claims::NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
-    groups: &["resource.nvidia.com"],
-    after: &[(
+    api_groups: &["resource.nvidia.com"],
+    dependencies: &[(
         "gpu-operator",
         "it installs the driver that the DRA driver uses",
     )],
@@ -35,13 +35,13 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
 const DAEMON_SET: &str = "dra-driver-nvidia-gpu-kubelet-plugin";
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let pools: Vec<_> = cluster.pools_claimed().collect();
+    let pools: Vec<_> = cluster.dra_pools().collect();
     if pools.is_empty() {
         return Vec::new();
     }
     let inputs = pools.iter().flat_map(|pool| {
-        let placement = origins::placement(pool).into_iter();
-        placement.chain(origins::serving(pool))
+        let placement = origins::placement_spans(pool).into_iter();
+        placement.chain(origins::serving_spans(pool))
     });
     let origin = Origin::rule(
         inputs,
@@ -52,7 +52,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         chart: &DRA_DRIVER_NVIDIA_GPU,
         repository: DRA_DRIVER_NVIDIA_GPU.repository.to_owned(),
         namespace: DRA_DRIVER_NVIDIA_GPU.namespace.to_owned(),
-        values: Node::typed(&values(cluster, &pools), origin),
+        values: Node::from_serializable(&values(cluster, &pools), origin),
         pools: pools.iter().map(|pool| pool.name.value.clone()).collect(),
         daemon_sets: vec![DAEMON_SET.to_owned()],
     }]
@@ -67,7 +67,7 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
         .iter()
         .filter_map(|pool| pool.gpus.expect_resolved().as_ref());
     // The driver's ComputeDomains allocate NVLink between nodes.
-    let domains = gpus.any(|gpus| gpus.model.links_nodes());
+    let domains = gpus.any(|gpus| gpus.model.supports_multi_node_nvlink());
     let is_mps = |pool: &&Pool| matches!(pool.sharing.expect_resolved(), Sharing::Mps { .. });
     let mut values = json!({
         // The chart requires a confirmation that no device plugin runs on these nodes, which `allocation` ensures.
@@ -76,8 +76,8 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
         "nvidiaDriverRoot": root,
         "resourceApiVersion": claims::API_VERSION,
         "kubeletPlugin": {
-            "affinity": affinity(pools.iter().copied()),
-            "tolerations": tolerations(pools.iter().copied()),
+            "affinity": node_affinity(pools.iter().copied()),
+            "tolerations": union_of_tolerations(pools.iter().copied()),
         },
     });
     if let Some(affinity) = controllers_affinity(cluster) {
@@ -95,7 +95,7 @@ fn controllers_affinity(cluster: &Checked<'_>) -> Option<Value> {
     let system: Vec<_> = (cluster.pools.iter())
         .filter(|pool| !pool.has_gpus())
         .collect();
-    let required = affinity(system.iter().copied());
+    let required = node_affinity(system.iter().copied());
     let terms = required.pointer(
         "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
     )?;
@@ -108,10 +108,10 @@ fn controllers_affinity(cluster: &Checked<'_>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked;
+    use crate::charts::testing::with_checked_pool;
 
     fn values_for(pool: &str) -> Value {
-        checked(pool, |cluster| {
+        with_checked_pool(pool, |cluster| {
             let releases = releases(&cluster);
             serde_json::to_value(&releases[0].values).expect("values are JSON")
         })

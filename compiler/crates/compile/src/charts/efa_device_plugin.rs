@@ -19,8 +19,8 @@ pub static EFA_DEVICE_PLUGIN: Chart = Chart {
     namespace: KUBE_SYSTEM,
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,
-    groups: &[],
-    after: &[],
+    api_groups: &[],
+    dependencies: &[],
     releases,
     source: "aws/eks-charts:stable/aws-efa-k8s-device-plugin/values.yaml @52396092, 2026-08-03",
 };
@@ -54,7 +54,7 @@ fn release(pool: &Pool) -> Option<Release> {
         chart: &EFA_DEVICE_PLUGIN,
         repository: EFA_DEVICE_PLUGIN.repository.to_owned(),
         namespace: KUBE_SYSTEM.to_owned(),
-        values: Node::typed(&values(pool), origin),
+        values: Node::from_serializable(&values(pool), origin),
         pools: vec![pool.name.value.clone()],
         daemon_sets: vec![name(pool)],
     })

@@ -5,7 +5,7 @@ use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{alone, wanted};
+use super::{required_by, single_release};
 
 /// The chart.
 pub static JOBSET: Chart = Chart {
@@ -15,8 +15,8 @@ pub static JOBSET: Chart = Chart {
     namespace: "jobset-system",
     pod_security: PodSecurity::Restricted,
     crds: Crds::Folder,
-    groups: &["jobset.x-k8s.io"],
-    after: &[],
+    api_groups: &["jobset.x-k8s.io"],
+    dependencies: &[],
     releases,
     source: "kubernetes-sigs/jobset@v0.12.0 charts/jobset/values.yaml, 2026-11-21",
 };
@@ -24,7 +24,7 @@ pub static JOBSET: Chart = Chart {
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let charts = &cluster.config.charts;
     let settings = charts.jobset.as_ref().or(charts.kubeflow_trainer.as_ref());
-    let wanted = wanted(cluster, settings, |task| {
+    let wanted = required_by(cluster, settings, |task| {
         matches!(task, Task::JobSet(_) | Task::TrainJob(_))
     });
     let image = json!({
@@ -32,5 +32,5 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         "tag": "v0.12.0",
         "pullPolicy": "IfNotPresent",
     });
-    alone(&JOBSET, wanted, &json!({"image": image}))
+    single_release(&JOBSET, wanted, &json!({"image": image}))
 }

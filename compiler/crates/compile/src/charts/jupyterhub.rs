@@ -6,7 +6,7 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{Devices, Pool, slug};
+use gpuc_model::{ExtendedResourceRequest, Pool, slug};
 use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Number, Value, json};
@@ -24,8 +24,8 @@ pub static JUPYTERHUB: Chart = Chart {
     // pods in this namespace.
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,
-    groups: &[],
-    after: &[],
+    api_groups: &[],
+    dependencies: &[],
     releases,
     source: "jupyterhub/zero-to-jupyterhub-k8s@4.4.0 jupyterhub/values.yaml and values.schema.yaml, 2026-11-21",
 };
@@ -36,12 +36,12 @@ const START_SECONDS: u32 = 1200;
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let release = |hub: &JupyterHub| {
-        let pools = (hub.profiles.iter()).filter_map(|profile| pool(cluster, profile));
+        let pools = (hub.profiles.iter()).filter_map(|profile| profile_pool(cluster, profile));
         let pool_spans = pools.flat_map(|pool| {
-            let placement = gpuc_model::derive::origins::placement(pool);
+            let placement = gpuc_model::derive::origins::placement_spans(pool);
             placement
                 .into_iter()
-                .chain(gpuc_model::derive::origins::serving(pool))
+                .chain(gpuc_model::derive::origins::serving_spans(pool))
         });
         let notebooks = cluster.config.notebooks.as_ref().map(|it| it.span);
         let mut inputs: Vec<_> = pool_spans.chain(notebooks).collect();
@@ -53,7 +53,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             chart: &JUPYTERHUB,
             repository: JUPYTERHUB.repository.to_owned(),
             namespace: JUPYTERHUB.namespace.to_owned(),
-            values: Node::typed(&values(cluster, hub), Origin::rule(inputs, why)),
+            values: Node::from_serializable(&values(cluster, hub), Origin::rule(inputs, why)),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }
@@ -61,7 +61,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     cluster.jupyter_hub().map(release).into_iter().collect()
 }
 
-fn pool<'c>(cluster: &'c Checked<'_>, profile: &NotebookProfile) -> Option<&'c Pool> {
+fn profile_pool<'c>(cluster: &'c Checked<'_>, profile: &NotebookProfile) -> Option<&'c Pool> {
     cluster.pool(profile.pool.as_ref()?)
 }
 
@@ -75,21 +75,21 @@ fn values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
         // The pre-pullers pull every image onto every user node, including images with frameworks onto nodes without
         // GPUs, and each upgrade of the release waits for them.
         "prePuller": {"hook": {"enabled": false}, "continuous": {"enabled": false}},
-        "proxy": {"service": {"type": hub.service.word()}},
+        "proxy": {"service": {"type": hub.service.as_str()}},
         // It is the scheduler of Kubernetes 1.30, and a scheduler may be at most one version behind its cluster:
         // https://kubernetes.io/releases/version-skew-policy/, 2026-11-21.
         "scheduling": {"userScheduler": {"enabled": false}},
         "singleuser": {
             "profileList": profiles,
             "startTimeout": START_SECONDS,
-            "storage": storage(cluster, hub),
+            "storage": storage_values(cluster, hub),
         },
     });
     let mut hub_values = Map::new();
     if let Some(secret) = &hub.secret {
         hub_values.insert("existingSecret".to_owned(), json!(secret.value));
     }
-    if let Some(class) = class(hub) {
+    if let Some(class) = storage_class(hub) {
         let pvc = json!({"pvc": {"storageClassName": class}});
         hub_values.insert("db".to_owned(), pvc);
     }
@@ -99,7 +99,7 @@ fn values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
     values
 }
 
-fn class(hub: &JupyterHub) -> Option<&str> {
+fn storage_class(hub: &JupyterHub) -> Option<&str> {
     let class = hub.storage.as_ref()?.class.as_ref()?;
     Some(&class.value)
 }
@@ -107,16 +107,19 @@ fn class(hub: &JupyterHub) -> Option<&str> {
 /// The volumes of every notebook. They are the same for all profiles because a profile's list would replace the one
 /// with the user's files. Frameworks exchange data between processes in `/dev/shm`, which has 64 MiB in a container
 /// by default; data there counts as the notebook's memory.
-fn storage(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
+fn storage_values(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
     let mut storage = Map::new();
     if let Some(written) = &hub.storage {
         let size = format!("{}Gi", written.size_gib);
         storage.insert("capacity".to_owned(), json!(size));
     }
-    if let Some(class) = class(hub) {
+    if let Some(class) = storage_class(hub) {
         storage.insert("dynamic".to_owned(), json!({"storageClass": class}));
     }
-    let mut pools = hub.profiles.iter().filter_map(|it| pool(cluster, it));
+    let mut pools = hub
+        .profiles
+        .iter()
+        .filter_map(|it| profile_pool(cluster, it));
     if pools.any(|pool| pool.has_gpus()) {
         let volumes = json!([{"name": "shm", "emptyDir": {"medium": "Memory"}}]);
         let mounts = json!([{"name": "shm", "mountPath": "/dev/shm"}]);
@@ -129,14 +132,14 @@ fn storage(cluster: &Checked<'_>, hub: &JupyterHub) -> Value {
 /// An entry of the list of profiles that users choose from.
 fn profile_entry(cluster: &Checked<'_>, hub: &JupyterHub, profile: &NotebookProfile) -> Value {
     let mut entry = json!({"display_name": profile.name.value, "slug": slug(&profile.name)});
-    let overrides = overrides(cluster, hub, profile);
+    let overrides = spawner_overrides(cluster, hub, profile);
     if !overrides.is_empty() {
         entry["kubespawner_override"] = Value::Object(overrides);
     }
     entry
 }
 
-fn overrides(
+fn spawner_overrides(
     cluster: &Checked<'_>,
     hub: &JupyterHub,
     profile: &NotebookProfile,
@@ -154,14 +157,14 @@ fn overrides(
         set("mem_guarantee", json!(bytes));
         set("mem_limit", json!(bytes));
     }
-    let Some(pool) = pool(cluster, profile) else {
+    let Some(pool) = profile_pool(cluster, profile) else {
         return overrides;
     };
     let labels = pool.selector.iter();
     let labels = labels.map(|label| (label.key.clone(), json!(label.value)));
     set("node_selector", Value::Object(labels.collect()));
     set("tolerations", json!(gpuc_model::derive::tolerations(pool)));
-    if let Some(devices) = Devices::of(profile, pool) {
+    if let Some(devices) = ExtendedResourceRequest::for_notebook(profile, pool) {
         let amounts = json!({devices.resource: devices.count.to_string()});
         set("extra_resource_guarantees", amounts.clone());
         set("extra_resource_limits", amounts);
@@ -192,7 +195,7 @@ fn bytes(amount: &gpuc_schema::Spanned<Quantity>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked_file;
+    use crate::charts::testing::with_checked_file;
 
     /// The values of a hub with these keys, with a pool of full GPUs, one of replicas, one of MIG devices, one without
     /// GPUs.
@@ -228,7 +231,7 @@ nodePools:
 notebooks: {{jupyterHub: {{{hub}}}}}
 "
         );
-        checked_file(&yaml, |cluster| {
+        with_checked_file(&yaml, |cluster| {
             let hub = cluster.jupyter_hub().expect("a hub");
             values(&cluster, hub)
         })

@@ -14,8 +14,8 @@ pub static KARPENTER: Chart = Chart {
     namespace: cloud::KARPENTER.0,
     pod_security: PodSecurity::Restricted,
     crds: Crds::Folder,
-    groups: &["karpenter.sh", "karpenter.k8s.aws"],
-    after: &[],
+    api_groups: &["karpenter.sh", "karpenter.k8s.aws"],
+    dependencies: &[],
     releases,
     source: "aws/karpenter-provider-aws@v1.14.1 charts/karpenter/values.yaml, 2026-08-20",
 };
@@ -31,7 +31,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             pools
                 .iter()
                 .copied()
-                .flat_map(gpuc_model::derive::origins::placement),
+                .flat_map(gpuc_model::derive::origins::placement_spans),
         );
         inputs.extend(
             pools
@@ -44,7 +44,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             chart: &KARPENTER,
             repository: KARPENTER.repository.to_owned(),
             namespace: KARPENTER.namespace.to_owned(),
-            values: Node::typed(&values(&pools, &settings), Origin::rule(inputs, why)),
+            values: Node::from_serializable(&values(&pools, &settings), Origin::rule(inputs, why)),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }
@@ -73,8 +73,8 @@ fn values(pools: &[&Pool], settings: &Value) -> Value {
         .map(|pool| pool.nodes.expect_resolved().min)
         .sum();
     values["replicas"] = json!(nodes.min(REPLICAS));
-    values["affinity"] = super::affinity(pools.iter().copied());
-    let tolerations = super::tolerations(pools.iter().copied());
+    values["affinity"] = super::node_affinity(pools.iter().copied());
+    let tolerations = super::union_of_tolerations(pools.iter().copied());
     if !tolerations.is_empty() {
         values["tolerations"] = json!(tolerations);
     }
@@ -85,7 +85,7 @@ fn values(pools: &[&Pool], settings: &Value) -> Value {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::checked_file;
+    use super::super::testing::with_checked_file;
 
     fn values(pools: &str) -> Value {
         let yaml = format!(
@@ -94,7 +94,7 @@ mod tests {
              cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}, \
              nodePools: [{pools}, {{name: gpu, machine: g6.xlarge, nodes: {{min: 0, max: 4}}}}]}}"
         );
-        checked_file(&yaml, |cluster| {
+        with_checked_file(&yaml, |cluster| {
             let releases = super::releases(&cluster);
             assert_eq!(releases.len(), 1);
             assert_eq!(

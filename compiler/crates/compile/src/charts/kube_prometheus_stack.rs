@@ -7,7 +7,7 @@ use gpuc_schema::config::{InstalledPrometheus, Prometheus};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value, json};
 
-use super::tolerations;
+use super::union_of_tolerations;
 
 /// The chart.
 pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
@@ -18,8 +18,8 @@ pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
     // node-exporter uses the host network and mounts host folders.
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
-    groups: &["monitoring.coreos.com"],
-    after: &[],
+    api_groups: &["monitoring.coreos.com"],
+    dependencies: &[],
     releases,
     source: "prometheus-community/helm-charts@kube-prometheus-stack-88.5.3 charts/kube-prometheus-stack/values.yaml, 2026-11-21",
 };
@@ -27,7 +27,7 @@ pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
 /// The namespace.
 pub(crate) const NAMESPACE: &str = "monitoring";
 
-fn wanted<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPrometheus> {
+fn installed_prometheus<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPrometheus> {
     match &cluster.config.monitoring.as_ref()?.prometheus.value {
         Prometheus::Install(install) => Some(install),
         Prometheus::Existing(_) => None,
@@ -43,12 +43,18 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             chart: &KUBE_PROMETHEUS_STACK,
             repository: KUBE_PROMETHEUS_STACK.repository.to_owned(),
             namespace: NAMESPACE.to_owned(),
-            values: Node::typed(&values(cluster, install), Origin::rule(monitoring, why)),
+            values: Node::from_serializable(
+                &values(cluster, install),
+                Origin::rule(monitoring, why),
+            ),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }
     };
-    wanted(cluster).map(release).into_iter().collect()
+    installed_prometheus(cluster)
+        .map(release)
+        .into_iter()
+        .collect()
 }
 
 fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
@@ -71,7 +77,7 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
             "retention": format!("{}d", install.retention_days),
             "storageSpec": storage,
         }},
-        "grafana": grafana(install),
+        "grafana": grafana_values(install),
     });
     if let Some(tolerations) = node_exporter_tolerations(cluster) {
         values["prometheus-node-exporter"] = json!({"tolerations": tolerations});
@@ -98,7 +104,7 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
 /// Source: prometheus-community/helm-charts@01931990 `charts/prometheus-node-exporter/values.yaml`, `tolerations`, read
 /// 2026-11-21.
 fn node_exporter_tolerations(cluster: &Checked<'_>) -> Option<Vec<Value>> {
-    let no_execute: Vec<_> = (tolerations(&cluster.pools).into_iter())
+    let no_execute: Vec<_> = (union_of_tolerations(&cluster.pools).into_iter())
         .filter(|toleration| toleration.effect.as_deref() == Some("NoExecute"))
         .map(|toleration| json!(toleration))
         .collect();
@@ -107,7 +113,7 @@ fn node_exporter_tolerations(cluster: &Checked<'_>) -> Option<Vec<Value>> {
 }
 
 /// Grafana's values. Without a Secret for its administrator, the chart would generate a password at each rendering.
-fn grafana(install: &InstalledPrometheus) -> Value {
+fn grafana_values(install: &InstalledPrometheus) -> Value {
     let Some(grafana) = &install.grafana else {
         return json!({"enabled": false});
     };

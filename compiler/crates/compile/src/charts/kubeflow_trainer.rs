@@ -7,7 +7,7 @@ use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{alone, wanted};
+use super::{required_by, single_release};
 
 /// The chart.
 pub static KUBEFLOW_TRAINER: Chart = Chart {
@@ -17,19 +17,19 @@ pub static KUBEFLOW_TRAINER: Chart = Chart {
     namespace: "kubeflow-system",
     pod_security: PodSecurity::Baseline,
     crds: Crds::Templates,
-    groups: &["trainer.kubeflow.org"],
-    after: &[("jobset", "its jobs are JobSets")],
+    api_groups: &["trainer.kubeflow.org"],
+    dependencies: &[("jobset", "its jobs are JobSets")],
     releases,
     source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/values.yaml, 2026-11-21",
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let settings = cluster.config.charts.kubeflow_trainer.as_ref();
-    let wanted = wanted(cluster, settings, |task| matches!(task, Task::TrainJob(_)));
+    let wanted = required_by(cluster, settings, |task| matches!(task, Task::TrainJob(_)));
     let values = json!({
         "jobset": {"install": false},
         // Without them there is no `torch-distributed`, which every example of a TrainJob names.
         "runtimes": {"defaultEnabled": true},
     });
-    alone(&KUBEFLOW_TRAINER, wanted, &values)
+    single_release(&KUBEFLOW_TRAINER, wanted, &values)
 }

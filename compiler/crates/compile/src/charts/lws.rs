@@ -5,7 +5,7 @@ use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
-use super::{alone, wanted};
+use super::{required_by, single_release};
 
 /// The chart.
 pub static LWS: Chart = Chart {
@@ -15,15 +15,15 @@ pub static LWS: Chart = Chart {
     namespace: "lws-system",
     pod_security: PodSecurity::Baseline,
     crds: Crds::Folder,
-    groups: &["leaderworkerset.x-k8s.io"],
-    after: &[],
+    api_groups: &["leaderworkerset.x-k8s.io"],
+    dependencies: &[],
     releases,
     source: "kubernetes-sigs/lws@v0.10.0 charts/lws/values.yaml, 2026-11-21",
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let settings = cluster.config.charts.lws.as_ref();
-    let wanted = wanted(cluster, settings, |task| {
+    let wanted = required_by(cluster, settings, |task| {
         matches!(task, Task::LeaderWorkerSet(_))
     });
     let image = json!({"manager": {
@@ -31,5 +31,5 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         "tag": "v0.10.0",
         "pullPolicy": "IfNotPresent",
     }});
-    alone(&LWS, wanted, &json!({"image": image}))
+    single_release(&LWS, wanted, &json!({"image": image}))
 }

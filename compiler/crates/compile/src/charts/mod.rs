@@ -66,18 +66,25 @@ pub static CHARTS: &[&Chart] = &[
 ];
 
 /// The chart of this name.
-pub fn of(name: &str) -> Option<&'static Chart> {
+pub fn chart_named(name: &str) -> Option<&'static Chart> {
     CHARTS.iter().find(|chart| chart.name == name).copied()
 }
 
 /// The single release of a chart for the whole cluster, named after the chart, if it is required.
-fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value) -> Vec<Release> {
+fn single_release(
+    chart: &'static Chart,
+    wanted: Option<Span>,
+    values: &serde_json::Value,
+) -> Vec<Release> {
     let release = wanted.map(|span| Release {
         name: chart.name.to_owned(),
         chart,
         repository: chart.repository.to_owned(),
         namespace: chart.namespace.to_owned(),
-        values: Node::typed(values, Origin::rule([span], "the file enables this chart")),
+        values: Node::from_serializable(
+            values,
+            Origin::rule([span], "the file enables this chart"),
+        ),
         pools: Vec::new(),
         daemon_sets: Vec::new(),
     });
@@ -85,19 +92,19 @@ fn alone(chart: &'static Chart, wanted: Option<Span>, values: &serde_json::Value
 }
 
 /// The span that requires a chart: below `charts`, or a workload of a kind that it defines.
-fn wanted(
+fn required_by(
     cluster: &Checked<'_>,
     settings: Option<&gpuc_schema::Spanned<ChartSettings>>,
     is_needed: fn(Task<'_>) -> bool,
 ) -> Option<Span> {
     let workloads = cluster.config.workloads.iter();
-    let mut needs = workloads.filter(|workload| workload.task().is_some_and(is_needed));
-    let workload = needs.next().map(|workload| workload.span);
+    let mut requiring = workloads.filter(|workload| workload.task().is_some_and(is_needed));
+    let workload = requiring.next().map(|workload| workload.span);
     settings.map(|it| it.span).or(workload)
 }
 
 /// The tolerations of a pod that runs on all of these pools, without duplicates.
-pub(crate) fn tolerations<'p>(
+pub(crate) fn union_of_tolerations<'p>(
     pools: impl IntoIterator<Item = &'p Pool>,
 ) -> Vec<k8s_openapi::api::core::v1::Toleration> {
     let mut all = Vec::new();
@@ -110,7 +117,7 @@ pub(crate) fn tolerations<'p>(
 }
 
 /// The node affinity for the nodes of these pools, by labels that their nodes have from the start.
-pub(crate) fn affinity<'p>(pools: impl IntoIterator<Item = &'p Pool>) -> serde_json::Value {
+pub(crate) fn node_affinity<'p>(pools: impl IntoIterator<Item = &'p Pool>) -> serde_json::Value {
     let terms = pools.into_iter().map(|pool| {
         let labels = pool.selector.iter();
         let expressions = labels.map(|label| {

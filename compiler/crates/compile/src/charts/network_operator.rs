@@ -10,7 +10,7 @@ use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
 
-use super::{alone, tolerations};
+use super::{single_release, union_of_tolerations};
 use crate::lower::rdma;
 
 /// The chart.
@@ -21,8 +21,8 @@ pub static NETWORK_OPERATOR: Chart = Chart {
     namespace: "nvidia-network-operator",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
-    groups: &["mellanox.com"],
-    after: &[
+    api_groups: &["mellanox.com"],
+    dependencies: &[
         (
             "node-feature-discovery",
             "it labels the nodes that have the NICs",
@@ -38,16 +38,16 @@ pub static NETWORK_OPERATOR: Chart = Chart {
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let pools: Vec<_> = rdma::pools(cluster).collect();
+    let pools: Vec<_> = rdma::rdma_pools(cluster).collect();
     let named = cluster.config.charts.network_operator.as_ref();
     let written = pools
         .iter()
         .filter_map(|pool| pool.settings.network.rdma.as_ref());
-    let wanted = written.map(|it| it.span).next().or(named.map(|it| it.span));
-    let mut releases = alone(&NETWORK_OPERATOR, wanted, &values(cluster, &pools));
+    let required_by = written.map(|it| it.span).next().or(named.map(|it| it.span));
+    let mut releases = single_release(&NETWORK_OPERATOR, required_by, &values(cluster, &pools));
     let places = pools.iter().flat_map(|pool| {
         let rdma = pool.settings.network.rdma.as_ref().map(|it| it.span);
-        origins::placement(pool).into_iter().chain(rdma)
+        origins::placement_spans(pool).into_iter().chain(rdma)
     });
     let why = "the operator advertises the RDMA devices of pools";
     let origin = Origin::rule(places, why);
@@ -62,7 +62,7 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
     let elsewhere = has_feature_discovery(cluster);
     values.insert("nfd".to_owned(), json!({"enabled": !elsewhere}));
     if !elsewhere {
-        let worker = json!({"tolerations": tolerations(pools.iter().copied())});
+        let worker = json!({"tolerations": union_of_tolerations(pools.iter().copied())});
         values.insert(
             "node-feature-discovery".to_owned(),
             json!({"worker": worker}),
@@ -82,10 +82,10 @@ fn has_feature_discovery(cluster: &Checked<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked;
+    use crate::charts::testing::with_checked_pool;
 
     fn values_for(pool: &str) -> Vec<Value> {
-        checked(pool, |cluster| {
+        with_checked_pool(pool, |cluster| {
             let releases = releases(&cluster).into_iter();
             let value = |it: Release| serde_json::to_value(&it.values).expect("values are JSON");
             releases.map(value).collect()

@@ -4,7 +4,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use serde_json::json;
 
-use super::{alone, tolerations};
+use super::{single_release, union_of_tolerations};
 
 /// The chart.
 pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
@@ -14,16 +14,16 @@ pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
     namespace: "node-feature-discovery",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
-    groups: &["nfd.k8s-sigs.io"],
-    after: &[],
+    api_groups: &["nfd.k8s-sigs.io"],
+    dependencies: &[],
     releases,
     source: "kubernetes-sigs/node-feature-discovery@v0.19.0 deployment/helm/node-feature-discovery/values.yaml, 2026-11-21",
 };
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let wanted = cluster.config.charts.node_feature_discovery.as_ref();
+    let settings = cluster.config.charts.node_feature_discovery.as_ref();
     let mut values = json!({"worker": {
-        "tolerations": tolerations(&cluster.pools),
+        "tolerations": union_of_tolerations(&cluster.pools),
         // Labels by vendor only, which the selectors of NVIDIA's operators expect: `pci-10de.present`.
         "config": {"sources": {"pci": {
             "deviceClassWhitelist": ["02", "03", "12"],
@@ -34,7 +34,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         // As the operator's chart has it, for the labels that NVIDIA's feature discovery writes through this one.
         values["master"] = json!({"config": {"extraLabelNs": ["nvidia.com"]}});
     }
-    let mut releases = alone(&NODE_FEATURE_DISCOVERY, wanted.map(|it| it.span), &values);
+    let mut releases = single_release(&NODE_FEATURE_DISCOVERY, settings.map(|it| it.span), &values);
     for release in &mut releases {
         let pools = cluster.pools.iter();
         release.pools = pools.map(|pool| pool.name.value.clone()).collect();

@@ -2,14 +2,14 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
-use gpuc_model::operator::CLIENT;
+use gpuc_model::operator::DEPLOY_CLIENT_LABEL;
 use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
-use super::{affinity, plugin_config};
+use super::{node_affinity, plugin_config};
 use crate::lower;
 
 /// The chart.
@@ -20,8 +20,8 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     namespace: NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,
-    groups: &[],
-    after: &[],
+    api_groups: &[],
+    dependencies: &[],
     releases,
     source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/values.yaml, 2026-11-21",
 };
@@ -37,8 +37,8 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
 fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     let origin = Origin::rule(
         [
-            gpuc_model::derive::origins::placement(pool),
-            gpuc_model::derive::origins::serving(pool),
+            gpuc_model::derive::origins::placement_spans(pool),
+            gpuc_model::derive::origins::serving_spans(pool),
         ]
         .concat(),
         "a pool that NVIDIA's device plugin serves has a release of its own, which tolerates its taints",
@@ -48,7 +48,7 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
         chart: &NVIDIA_DEVICE_PLUGIN,
         repository: NVIDIA_DEVICE_PLUGIN.repository.to_owned(),
         namespace: NAMESPACE.to_owned(),
-        values: Node::typed(&values(cluster, pool), origin),
+        values: Node::from_serializable(&values(cluster, pool), origin),
         pools: vec![pool.name.value.clone()],
         daemon_sets: vec![full_name(pool)],
     }
@@ -64,11 +64,11 @@ fn full_name(pool: &Pool) -> String {
 }
 
 fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
-    let access = lower::access(cluster, pool);
+    let access = lower::driver_access(cluster, pool);
     let mut values = Map::new();
     // The names of objects must differ between releases of the same chart in the same namespace.
     values.insert("fullnameOverride".to_owned(), json!(full_name(pool)));
-    if let Some(config) = config(pool) {
+    if let Some(config) = config_file(pool) {
         let name = pool.name.value.clone();
         values.insert("config".to_owned(), json!({"map": {name: config}}));
     }
@@ -76,7 +76,7 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         let strategy = strategy.as_str();
         values.insert("migStrategy".to_owned(), json!(strategy));
     }
-    for extra in lower::extras(pool) {
+    for extra in lower::injected_components(pool) {
         let key = match extra {
             Extra::Gdrcopy => "gdrcopyEnabled",
             Extra::Gds => "gdsEnabled",
@@ -96,9 +96,12 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     }
     if pool.driver.value == DriverOwner::Operator {
         // The operator uses this label to evict pods that use the driver before it changes the driver.
-        values.insert("nodeSelector".to_owned(), json!({CLIENT: "true"}));
+        values.insert(
+            "nodeSelector".to_owned(),
+            json!({DEPLOY_CLIENT_LABEL: "true"}),
+        );
     }
-    values.insert("affinity".to_owned(), affinity([pool]));
+    values.insert("affinity".to_owned(), node_affinity([pool]));
     values.insert(
         "tolerations".to_owned(),
         json!(gpuc_model::derive::tolerations(pool)),
@@ -107,10 +110,10 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
 }
 
 /// The plugin's own configuration file, if it needs one. The chart takes it as text.
-fn config(pool: &Pool) -> Option<String> {
+fn config_file(pool: &Pool) -> Option<String> {
     let sections = [
-        plugin_config::sharing(pool.sharing.expect_resolved()),
-        imex(pool),
+        plugin_config::sharing_section(pool.sharing.expect_resolved()),
+        imex_config(pool),
     ];
     let sections: String = sections.into_iter().flatten().collect();
     (!sections.is_empty()).then(|| format!("version: v1\n{sections}"))
@@ -118,7 +121,7 @@ fn config(pool: &Pool) -> Option<String> {
 
 /// The only channel that the plugin can allocate (`api/config/v1/imex.go`). It is not required, so that the plugin also
 /// runs on nodes without it.
-fn imex(pool: &Pool) -> Option<String> {
-    let is_enabled = lower::extras(pool).contains(&Extra::Imex);
+fn imex_config(pool: &Pool) -> Option<String> {
+    let is_enabled = lower::injected_components(pool).contains(&Extra::Imex);
     is_enabled.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
 }

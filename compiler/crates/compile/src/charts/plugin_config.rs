@@ -6,7 +6,7 @@
 use gpuc_model::Sharing;
 
 /// The section for GPU sharing, if replicas are advertised.
-pub(super) fn sharing(sharing: &Sharing) -> Option<String> {
+pub(super) fn sharing_section(sharing: &Sharing) -> Option<String> {
     let (strategy, replicas, rename) = match sharing {
         Sharing::TimeSlicing { replicas, rename } => ("timeSlicing", replicas.value, *rename),
         Sharing::Mps { replicas, rename } => ("mps", replicas.value, *rename),

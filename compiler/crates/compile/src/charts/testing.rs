@@ -24,7 +24,7 @@ pub(crate) fn codes() -> Vec<&'static Code> {
 
 /// Runs a closure on an on-premises cluster with DRA: a pool `system` without GPUs, and a pool `gpu` with these keys.
 #[track_caller]
-pub(crate) fn checked<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) -> T {
+pub(crate) fn with_checked_pool<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) -> T {
     let hosts = if pool.contains("existing:") {
         ""
     } else {
@@ -36,12 +36,12 @@ pub(crate) fn checked<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) -> T {
          {{name: system, hosts: [cpu-1], nodes: {{count: 1}}}}, \
          {{name: gpu, {hosts}nodes: {{count: 1}}, stack: {{allocation: dra}}, {pool}}}]}}"
     );
-    checked_file(&yaml, make)
+    with_checked_file(&yaml, make)
 }
 
 /// Runs a closure on the cluster of a file.
 #[track_caller]
-pub(crate) fn checked_file<T>(yaml: &str, make: impl Fn(Checked<'_>) -> T) -> T {
+pub(crate) fn with_checked_file<T>(yaml: &str, make: impl Fn(Checked<'_>) -> T) -> T {
     // Through JSON: this YAML reader has tags of its own for enums, where the file has mappings.
     let json: Value = serde_yaml::from_str(yaml).expect("the test's YAML");
     let config: GpuCluster = serde_json::from_value(json).expect("the test's file");

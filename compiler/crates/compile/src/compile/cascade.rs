@@ -7,13 +7,13 @@ use gpuc_model::Registry;
 use gpuc_model::check::check;
 use gpuc_model::resolve::{Choices, resolve};
 use gpuc_syntax::decode::codes::UNKNOWN_KEY;
-use gpuc_syntax::decode::{self, Guess};
+use gpuc_syntax::decode::{self, PlaceholderKind};
 use gpuc_syntax::diag::{Diagnostic, Report};
 use gpuc_syntax::load::Loaded;
 use gpuc_syntax::node::Node;
 
 /// The maximum number of names and options to try as placeholders.
-const TRIES: usize = 12;
+const MAX_TRIES: usize = 12;
 
 /// The input of a compilation whose decoding substituted placeholders.
 pub(super) struct Cascade<'c> {
@@ -36,9 +36,9 @@ impl Cascade<'_> {
             .diagnostics()
             .iter()
             .filter(|found| found.code.id == UNKNOWN_KEY.id)
-            .filter_map(|unknown| self.correct(unknown));
+            .filter_map(|unknown| self.correct_key(unknown));
         for root in corrected {
-            self.keep_confirmed(&mut candidates, &root, Guess::Little);
+            self.keep_confirmed(&mut candidates, &root, PlaceholderKind::Smallest);
         }
         let placeholders = report.poisoned();
         candidates.retain(|found| {
@@ -51,18 +51,21 @@ impl Cascade<'_> {
             .flat_map(|found| found.message.split('`').skip(1).step_by(2))
             .map(str::to_owned)
             .collect();
-        let mut own = BTreeSet::new();
+        let mut file_names = BTreeSet::new();
         // Nothing refers to a workload or its parts by name.
         for entry in self.loaded.root.entries() {
             if entry.key != "workloads" {
-                own_names(&entry.value, &mut own);
+                names_in_file(&entry.value, &mut file_names);
             }
         }
-        let names = mentioned.iter().take(TRIES).chain(own.iter().take(TRIES));
-        let guesses = [Guess::Much, Guess::Several]
+        let names = mentioned
+            .iter()
+            .take(MAX_TRIES)
+            .chain(file_names.iter().take(MAX_TRIES));
+        let guesses = [PlaceholderKind::Largest, PlaceholderKind::Several]
             .into_iter()
-            .chain(names.map(|name| Guess::Text(name)))
-            .chain((1..TRIES).map(Guess::Choice));
+            .chain(names.map(|name| PlaceholderKind::Text(name)))
+            .chain((1..MAX_TRIES).map(PlaceholderKind::Choice));
         for guess in guesses {
             if candidates.is_empty() || placeholders.is_empty() {
                 break;
@@ -73,37 +76,42 @@ impl Cascade<'_> {
     }
 
     /// The document with an unknown key corrected as probably intended.
-    fn correct(&self, unknown: &Diagnostic) -> Option<Node> {
+    fn correct_key(&self, unknown: &Diagnostic) -> Option<Node> {
         let edit = unknown.fix.as_ref().and_then(|fix| fix.edits.first());
         let suggestion = edit.map(|edit| edit.text.as_str());
-        decode::put_right(&self.loaded.root, unknown.primary.span, suggestion)
+        decode::correct_key(&self.loaded.root, unknown.primary.span, suggestion)
     }
 
     /// Keeps the candidates that are also reported for another document or with another placeholder.
-    fn keep_confirmed(&self, candidates: &mut Vec<Diagnostic>, root: &Node, guess: Guess<'_>) {
+    fn keep_confirmed(
+        &self,
+        candidates: &mut Vec<Diagnostic>,
+        root: &Node,
+        guess: PlaceholderKind<'_>,
+    ) {
         let mut variant = Report::default();
         for span in &self.loaded.poisoned {
             variant.poison(*span);
         }
-        let Some(config) = decode::other_cluster(root, guess, &mut variant) else {
+        let Some(config) = decode::decode_cluster_with(root, guess, &mut variant) else {
             return;
         };
         let cluster = resolve(Arc::new(config), self.registry, self.choices, &mut variant);
         check(&cluster, &mut variant);
         let confirmed = variant.diagnostics();
-        candidates.retain(|found| confirmed.iter().any(|other| found.says_the_same(other)));
+        candidates.retain(|found| confirmed.iter().any(|other| found.has_same_content(other)));
     }
 }
 
 /// The names in a file.
-fn own_names(node: &Node, names: &mut BTreeSet<String>) {
+fn names_in_file(node: &Node, names: &mut BTreeSet<String>) {
     for entry in node.entries() {
         match entry.value.text() {
             Some(name) if entry.key == "name" => _ = names.insert(name.to_owned()),
-            _ => own_names(&entry.value, names),
+            _ => names_in_file(&entry.value, names),
         }
     }
     for item in node.items() {
-        own_names(item, names);
+        names_in_file(item, names);
     }
 }

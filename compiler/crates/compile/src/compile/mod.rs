@@ -19,12 +19,12 @@ use gpuc_syntax::tree::Tree;
 use self::allow_unused::allow_unused;
 use self::cascade::Cascade;
 use crate::audit::audit;
-use crate::charts::images::images_of;
+use crate::charts::images::release_images;
 use crate::emit::emit;
 use crate::expand;
 use crate::lock::{self, ChartPin, Lock, Pins};
-use crate::lower::images::images;
-use crate::lower::{lower, refine};
+use crate::lower::images::image_references;
+use crate::lower::{attach_origins, lower};
 
 /// Codes of findings about the file's `allow`.
 pub static CODES: &[&Code] = &[&allow_unused::CODE];
@@ -52,7 +52,7 @@ pub struct Compilation {
     /// The plan.
     pub plan: Option<Plan>,
     /// The objects that are registered with the GitOps controller, by name; kept longer than the plan.
-    pub tool_objects: Vec<Identity>,
+    pub controller_objects: Vec<Identity>,
     /// The generated files and their lock.
     pub output: Option<(Tree, Lock)>,
     /// The diagnostics.
@@ -85,7 +85,7 @@ fn run(loaded: Loaded, options: &Options<'_>, mode: Mode) -> Compilation {
         cluster: None,
         summary: None,
         plan: None,
-        tool_objects: Vec::new(),
+        controller_objects: Vec::new(),
         output: None,
         report: Report::default(),
     };
@@ -100,7 +100,7 @@ fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) 
     for span in &compilation.loaded.poisoned {
         report.poison(*span);
     }
-    let config = Arc::new(decode::cluster(&compilation.loaded.root, report)?);
+    let config = Arc::new(decode::decode_cluster(&compilation.loaded.root, report)?);
     compilation.config = Some(Arc::clone(&config));
     // Without the cloud, nearly all other names would be checked against the wrong facts.
     let is_cloud_read = config.cloud.span.is_written() && !report.is_poisoned_at(config.cloud.span);
@@ -126,19 +126,19 @@ fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) 
         };
         cascade.suppress(decoded, report);
     }
-    decode::ranges(&compilation.loaded.root, report);
+    decode::check_ranges(&compilation.loaded.root, report);
     let audited = checked
         .filter(|_| !report.has_errors())
         .and_then(|checked| Some((checked, audit(lower(&checked), &checked, report)?)));
     apply_levels(&config, options, report);
     let (checked, audited) = audited.filter(|_| !report.has_errors())?;
     let tree = emit(&audited, compilation.loaded.file.as_deref());
-    let lock = Lock::of(&tree, input_digest(&checked), pins(&checked, &audited));
+    let lock = Lock::for_tree(&tree, input_digest(&checked), lock_pins(&checked, &audited));
     compilation.output = Some((tree, lock));
     compilation.summary = Some(audited.summary.clone());
     let mut plan = audited.into_plan();
-    refine(&checked, &mut plan);
-    compilation.tool_objects = plan.delivery.identities();
+    attach_origins(&checked, &mut plan);
+    compilation.controller_objects = plan.delivery.identities();
     compilation.plan = Some(plan);
     Some(())
 }
@@ -147,25 +147,25 @@ fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) 
 /// fixed.
 fn apply_levels(config: &GpuCluster, options: &Options<'_>, report: &mut Report) {
     let words: Vec<_> = config.allow.iter().map(|word| word.value.clone()).collect();
-    let used = diag::apply(report.diagnostics_mut(), &words, &options.levels);
+    let used = diag::apply_levels(report.diagnostics_mut(), &words, &options.levels);
     if report.has_errors() {
         return;
     }
     let mut unused = Report::default();
     allow_unused(config, &(options.registry.codes)(), &used, &mut unused);
-    diag::apply(unused.diagnostics_mut(), &words, &options.levels);
+    diag::apply_levels(unused.diagnostics_mut(), &words, &options.levels);
     report.append(unused);
 }
 
 /// The digest of the configuration's meaning. Comments, order and formatting do not count, nor explicit defaults or the
 /// use of a base.
 fn input_digest(cluster: &Cluster) -> String {
-    let mut json = expand::complete(cluster);
+    let mut json = expand::with_defaults(cluster);
     json.sort_all_objects();
     lock::digest(json.to_string().as_bytes())
 }
 
-fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
+fn lock_pins(cluster: &Cluster, plan: &Plan) -> Pins {
     let charts = plan.releases.iter().map(|release| {
         let pin = ChartPin {
             chart: release.chart.name.to_owned(),
@@ -174,8 +174,8 @@ fn pins(cluster: &Cluster, plan: &Plan) -> Pins {
         };
         (release.name.clone(), pin)
     });
-    let of_releases = plan.releases.iter().flat_map(images_of);
-    let of_objects = plan.objects.iter().flat_map(images);
+    let of_releases = plan.releases.iter().flat_map(release_images);
+    let of_objects = plan.objects.iter().flat_map(image_references);
     let picked = cluster
         .pools
         .iter()

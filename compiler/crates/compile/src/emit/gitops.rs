@@ -32,7 +32,7 @@ pub(super) fn emit(folder: &str, objects: &[Object], header: &Header, tree: &mut
 }
 
 /// Every object with the path of its file.
-pub(super) fn paths<'p>(
+pub(super) fn objects_with_paths<'p>(
     folder: &str,
     objects: &'p [Object],
 ) -> impl Iterator<Item = (String, &'p Object)> {
@@ -46,11 +46,11 @@ pub(super) fn paths<'p>(
 fn folder_and_file(folder: &str, object: &Object) -> (String, String) {
     let component = match object.component.as_str() {
         "" => folder.to_owned(),
-        component => format!("{folder}/{}", name::part(component)),
+        component => format!("{folder}/{}", name::file_name_part(component)),
     };
     let identity = &object.identity;
     let kind = identity.kind.to_lowercase();
-    let file = format!("{kind}-{}.yaml", name::part(&identity.name));
+    let file = format!("{kind}-{}.yaml", name::file_name_part(&identity.name));
     (component, file)
 }
 

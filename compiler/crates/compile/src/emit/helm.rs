@@ -15,5 +15,5 @@ pub(super) fn emit(releases: &[Release], header: &Header, tree: &mut Tree) {
 
 /// The path of a release's values file.
 pub(super) fn values_path(release: &Release) -> String {
-    format!("helm/{}/values.yaml", name::part(&release.name))
+    format!("helm/{}/values.yaml", name::file_name_part(&release.name))
 }

@@ -16,8 +16,8 @@ pub(super) const FOLDER: &str = "manifests";
 /// Writes every object to a file of its own.
 pub(super) fn emit(objects: &[Object], header: &Header, tree: &mut Tree) {
     let mut components: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (object, file) in objects.iter().zip(files(objects)) {
-        let component = name::part(&object.component);
+    for (object, file) in objects.iter().zip(file_paths(objects)) {
+        let component = name::file_name_part(&object.component);
         tree.add(path_of(object, &file), yaml_file(header, &object.node));
         components.entry(component).or_default().insert(file);
     }
@@ -45,34 +45,43 @@ pub(super) fn kustomization<'a>(
         "kind": "Kustomization",
         "resources": resources.collect::<Vec<_>>(),
     });
-    yaml_file(header, &Node::typed(&kustomization, Origin::default()))
+    yaml_file(
+        header,
+        &Node::from_serializable(&kustomization, Origin::default()),
+    )
 }
 
 /// Every object with the path of its file.
-pub(super) fn paths(objects: &[Object]) -> impl Iterator<Item = (String, &Object)> {
-    let files = objects.iter().zip(files(objects));
+pub(super) fn objects_with_paths(objects: &[Object]) -> impl Iterator<Item = (String, &Object)> {
+    let files = objects.iter().zip(file_paths(objects));
     files.map(|(object, file)| (path_of(object, &file), object))
 }
 
 fn path_of(object: &Object, file: &str) -> String {
-    format!("{FOLDER}/{}/{file}", name::part(&object.component))
+    format!(
+        "{FOLDER}/{}/{file}",
+        name::file_name_part(&object.component)
+    )
 }
 
 /// The path of each object's file, relative to the folder of its component.
-pub(super) fn files(objects: &[Object]) -> Vec<String> {
+pub(super) fn file_paths(objects: &[Object]) -> Vec<String> {
     let mut kinds: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for object in objects {
         let groups = kinds
             .entry((&object.component, short_path(&object.identity)))
             .or_default();
-        groups.insert(group(&object.identity));
+        groups.insert(api_group(&object.identity));
     }
     let file = |object: &Object| {
         let short = short_path(&object.identity);
         // Two API groups can have kinds of the same name, such as Service of Knative and of Kubernetes.
         match kinds[&(object.component.as_str(), short.clone())].len() {
             1 => short,
-            _ => path(&object.identity, &format!(".{}", group(&object.identity))),
+            _ => path(
+                &object.identity,
+                &format!(".{}", api_group(&object.identity)),
+            ),
         }
     };
     objects.iter().map(file).collect()
@@ -84,15 +93,19 @@ fn short_path(identity: &Identity) -> String {
 
 fn path(identity: &Identity, after_kind: &str) -> String {
     let kind = identity.kind.to_lowercase() + after_kind;
-    let file = format!("{}-{}.yaml", name::part(&kind), name::part(&identity.name));
+    let file = format!(
+        "{}-{}.yaml",
+        name::file_name_part(&kind),
+        name::file_name_part(&identity.name)
+    );
     match &identity.namespace {
-        Some(namespace) => format!("{}/{file}", name::part(namespace)),
+        Some(namespace) => format!("{}/{file}", name::file_name_part(namespace)),
         None => file,
     }
 }
 
 /// The API group; `core` for the core group.
-fn group(identity: &Identity) -> &str {
+fn api_group(identity: &Identity) -> &str {
     let group = identity.api_version.split_once('/');
     group.map_or("core", |(group, _)| group)
 }

@@ -16,8 +16,8 @@ use gpuc_syntax::yaml::write::to_yaml;
 
 use header::Header;
 
-pub use file_index::{Shown, shown};
-pub use script::{Doing, Part, Parts};
+pub use file_index::{FileContent, index_files};
+pub use script::{Operation, Segment, Segments};
 
 /// The files of a cluster, by path relative to the cluster's folder. `file` is the name of the input file, if it has
 /// one.
@@ -38,26 +38,26 @@ pub fn emit(plan: &Plan, file: Option<&str>) -> Tree {
 }
 
 /// Every object with the path of its file.
-pub fn objects(plan: &Plan) -> impl Iterator<Item = (String, &Object)> {
-    manifest::paths(&plan.objects)
+pub fn objects_with_paths(plan: &Plan) -> impl Iterator<Item = (String, &Object)> {
+    manifest::objects_with_paths(&plan.objects)
 }
 
 /// The objects of the GitOps controller that deploys the tree, each with the path of its file; empty without one.
-pub fn told(plan: &Plan) -> Vec<(String, &Object)> {
+pub fn controller_objects(plan: &Plan) -> Vec<(String, &Object)> {
     match &plan.delivery {
         Delivery::Script => Vec::new(),
         Delivery::Gitops {
             folder, objects, ..
-        } => gitops::paths(folder, objects).collect(),
+        } => gitops::objects_with_paths(folder, objects).collect(),
     }
 }
 
 /// The path of a release's values file, if the values have a file of their own.
-pub fn values(release: &Release) -> String {
+pub fn values_path(release: &Release) -> String {
     helm::values_path(release)
 }
 
 /// The contents of a YAML file with the header comment.
 fn yaml_file(header: &Header, node: &Node) -> String {
-    format!("{}{}", header.comment(), to_yaml(node))
+    format!("{}{}", header.as_comment(), to_yaml(node))
 }

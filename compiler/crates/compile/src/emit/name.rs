@@ -9,7 +9,7 @@ use crate::lock::digest;
 const MAX_LENGTH: usize = 120;
 
 /// Encodes a name as part of a file name. Different names stay different, also on case-insensitive file systems.
-pub(super) fn part(name: &str) -> String {
+pub(super) fn file_name_part(name: &str) -> String {
     let mut part = String::new();
     for byte in name.bytes() {
         match byte {
@@ -36,9 +36,9 @@ mod tests {
     #[test]
     fn common_names_are_unchanged() {
         for name in ["gpuc-runtime", "nvidia.com", "a.b-c9"] {
-            assert_eq!(part(name), name);
+            assert_eq!(file_name_part(name), name);
         }
-        assert_eq!(part("system:node"), "system_3anode");
+        assert_eq!(file_name_part("system:node"), "system_3anode");
     }
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
             "a b",
             "a\nb",
         ];
-        let parts: BTreeSet<String> = names.map(|name| part(name).to_lowercase()).into();
+        let parts: BTreeSet<String> = names.map(|name| file_name_part(name).to_lowercase()).into();
         assert_eq!(parts.len(), names.len());
         for part in parts {
             assert!(

@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use gpuc_model::plan::{Change, Contents, Credentials, Delivery, Plan, PoolSummary, Step, What};
-use gpuc_syntax::shell::{is_unseen, quote};
+use gpuc_model::plan::{
+    Change, Contents, Credentials, Delivery, Plan, PoolSummary, Step, StepKind,
+};
+use gpuc_syntax::shell::{is_invisible, quote};
 use gpuc_syntax::yaml::to_yaml;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -18,14 +20,14 @@ const TEMPLATE: &str = include_str!("readme.md.j2");
 /// The README of a cluster.
 pub(super) fn readme(plan: &Plan, header: &Header) -> String {
     let input = if header.has_name() {
-        code(header.name())
+        code_or_text(header.name())
     } else {
-        text(header.name())
+        escape_markdown(header.name())
     };
     let pools = &plan.summary.pools;
     let credentials = &plan.provisioning.credentials;
     let fetch = match credentials {
-        Credentials::Fetch(command) => Some(script::line(command)),
+        Credentials::Fetch(command) => Some(script::single_line(command)),
         Credentials::Context(_) => None,
     };
     let option = |flag: &str| match credentials {
@@ -49,7 +51,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         resources => any(|pool| !pool.resources.is_empty()),
         rooms => any(|pool| !pool.cpu.is_empty() || !pool.memory.is_empty()),
         classes => any(|pool| !pool.classes.is_empty()),
-        claims => Serde(claims(pools)),
+        claims => Serde(claim_examples(pools)),
         extended => any(|pool| pool.classes.iter().any(|class| !class.extended.is_empty())),
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
@@ -62,18 +64,18 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
             option("--context")
         },
         install => script::has_install(plan),
-        fixed => Serde(fixed(plan)),
-        removal => Serde(removal(plan, &option)),
+        fixed => Serde(immutable_kinds(plan)),
+        removal => Serde(removal_commands(plan, &option)),
         releases => !plan.releases.is_empty(),
-        mirror => mirror(plan),
-        kinds => plan.releases.iter().any(|release| release.chart.brings_kinds()),
+        mirror => chart_mirror(plan),
+        kinds => plan.releases.iter().any(|release| release.chart.installs_crds()),
         tool => tool,
         folder => folder,
         guide => Serde(guide),
     };
     let template = TEMPLATES.get_template(NAME);
     let rendered = template.and_then(|template| template.render(context));
-    squeezed(&rendered.expect("the template renders, which a test verifies"))
+    collapse_empty_lines(&rendered.expect("the template renders, which a test verifies"))
 }
 
 /// The template, parsed once for all clusters of a run.
@@ -81,17 +83,17 @@ static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).build();
     environment.set_syntax(syntax.expect("the delimiters are the defaults"));
-    environment.add_filter("text", text);
-    environment.add_filter("code", code);
-    environment.add_filter("line", line);
-    environment.add_function("range", range);
+    environment.add_filter("text", escape_markdown);
+    environment.add_filter("code", code_or_text);
+    environment.add_filter("line", single_line);
+    environment.add_function("range", format_range);
     let added = environment.add_template(NAME, TEMPLATE);
     added.expect("the template parses, which a test verifies");
     environment
 });
 
 /// The example of a ResourceClaim for each pool that has one: the pool's name and the lines of the example.
-fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
+fn claim_examples(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
     let example = |pool: &PoolSummary| {
         let documents: Vec<_> = pool.claim.iter().map(to_yaml).collect();
         let text = documents.join("---\n");
@@ -106,15 +108,15 @@ fn claims(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
 
 /// The fields of a kind of resource that cannot be updated in place.
 #[derive(serde::Serialize)]
-struct Fixed {
+struct ImmutableKind {
     of: &'static str,
     replaced: String,
     rolled: String,
 }
 
 /// The kinds of resources of the scripts that have fields that cannot be updated in place, each once.
-fn fixed(plan: &Plan) -> Vec<Fixed> {
-    let mut rows: Vec<Fixed> = Vec::new();
+fn immutable_kinds(plan: &Plan) -> Vec<ImmutableKind> {
+    let mut rows: Vec<ImmutableKind> = Vec::new();
     for resource in &plan.provisioning.resources {
         let kind = resource.kind;
         if rows.iter().any(|row| row.of == kind.name) {
@@ -125,10 +127,10 @@ fn fixed(plan: &Plan) -> Vec<Fixed> {
             let names: Vec<&str> = fields.map(|field| field.name).collect();
             names.join(", ")
         };
-        let row = Fixed {
+        let row = ImmutableKind {
             of: kind.name,
-            replaced: names(|change| matches!(change, Change::Replaces { .. })),
-            rolled: names(|change| matches!(change, Change::Rolls { .. })),
+            replaced: names(|change| matches!(change, Change::Replacement { .. })),
+            rolled: names(|change| matches!(change, Change::NodeRollout { .. })),
         };
         if !row.replaced.is_empty() || !row.rolled.is_empty() {
             rows.push(row);
@@ -138,7 +140,7 @@ fn fixed(plan: &Plan) -> Vec<Fixed> {
 }
 
 /// The registry from which charts are pulled instead of their publishers' repositories.
-fn mirror(plan: &Plan) -> Option<String> {
+fn chart_mirror(plan: &Plan) -> Option<String> {
     let mut releases = plan.releases.iter();
     let mirrored = releases.find(|release| release.repository != release.chart.repository);
     mirrored.map(|release| release.repository.clone())
@@ -148,13 +150,15 @@ fn mirror(plan: &Plan) -> Option<String> {
 fn host_scripts(plan: &Plan) -> Vec<String> {
     let files = plan.provisioning.files.iter();
     let scripts = files.filter(|file| matches!(file.contents, Contents::Script(_)));
-    scripts.map(|file| quote(&script::path(file))).collect()
+    scripts
+        .map(|file| quote(&script::file_path(file)))
+        .collect()
 }
 
 /// Escapes text for a table cell or another single line: no character in it is Markdown.
-fn text(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut escaped = String::new();
-    for character in line(text).chars() {
+    for character in single_line(text).chars() {
         if matches!(character, '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|') {
             escaped.push('\\');
         }
@@ -165,27 +169,33 @@ fn text(text: &str) -> String {
 
 /// Formats a name in a table cell as code; a remark in parentheses after it is plain text. A name that contains a
 /// backtick, a bar or a backslash is plain text too.
-fn code(name: &str) -> String {
-    let cell = line(name);
+fn code_or_text(name: &str) -> String {
+    let cell = single_line(name);
     let (name, remark) = match cell.find(" (") {
         Some(at) => cell.split_at(at),
         None => (cell.as_str(), ""),
     };
     if name.contains(['`', '|', '\\']) {
-        text(&cell)
+        escape_markdown(&cell)
     } else {
-        format!("`{name}`{}", text(remark))
+        format!("`{name}`{}", escape_markdown(remark))
     }
 }
 
 /// Text on one line that cannot end the code block that contains it.
-fn line(text: &str) -> String {
-    let visible = |character| if is_unseen(character) { ' ' } else { character };
+fn single_line(text: &str) -> String {
+    let visible = |character| {
+        if is_invisible(character) {
+            ' '
+        } else {
+            character
+        }
+    };
     let text: String = text.chars().map(visible).collect();
     text.trim_end().replace("```", "` ` `")
 }
 
-fn range(min: u64, max: u64) -> String {
+fn format_range(min: u64, max: u64) -> String {
     if min == max {
         min.to_string()
     } else {
@@ -194,7 +204,7 @@ fn range(min: u64, max: u64) -> String {
 }
 
 /// The commands that delete everything that is installed in the cluster, in order.
-fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
+fn removal_commands(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
     let Delivery::Gitops {
         tool,
         objects,
@@ -206,7 +216,7 @@ fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
             .steps
             .iter()
             .rev()
-            .map(|step| remove(plan, step, context))
+            .map(|step| removal_command(plan, step, context))
             .collect();
     };
     let kind = if *tool == "Flux" {
@@ -240,15 +250,15 @@ fn removal(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
     applications.chain(projects).collect()
 }
 
-fn remove(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String {
-    match step.what {
-        What::Component => format!(
+fn removal_command(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String {
+    match step.kind {
+        StepKind::Component => format!(
             "kubectl{} delete --ignore-not-found --kustomize {}/{}",
             context("--context"),
             manifest::FOLDER,
-            quote(&name::part(&step.name)),
+            quote(&name::file_name_part(&step.name)),
         ),
-        What::Release => {
+        StepKind::Release => {
             let mut releases = plan.releases.iter();
             let release = releases.find(|release| release.name == step.name);
             let release = release.expect("the audit verifies that each such step is a release");
@@ -263,7 +273,7 @@ fn remove(plan: &Plan, step: &Step, context: &dyn Fn(&str) -> String) -> String 
 }
 
 /// Collapses the consecutive empty lines that the template leaves around omitted sections.
-fn squeezed(text: &str) -> String {
+fn collapse_empty_lines(text: &str) -> String {
     let mut squeezed = String::new();
     let mut was_empty = true;
     for line in text.lines() {
@@ -391,8 +401,8 @@ mod tests {
         let mut plan = plan(Vec::new());
         plan.steps = vec![Step {
             name: "runtime".to_owned(),
-            what: What::Component,
-            needs: Vec::new(),
+            kind: StepKind::Component,
+            dependencies: Vec::new(),
         }];
         plan.delivery = delivery;
         plan

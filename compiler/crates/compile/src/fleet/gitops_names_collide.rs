@@ -94,7 +94,7 @@ pub(super) fn check(compilations: &[Compilation], report: &mut Report) {
         let Some((config, argocd)) = compilation.config.as_deref().and_then(argocd) else {
             continue;
         };
-        for identity in &compilation.tool_objects {
+        for identity in &compilation.controller_objects {
             let cluster = &config.metadata.name;
             let managed = by_name.entry(identity).or_default();
             managed.push(Managed { cluster, argocd });

@@ -92,12 +92,12 @@ pub(super) fn check(compilations: &[Compilation], report: &mut Report) {
         let before = *first.entry(key).or_insert((config, gitops));
         // Another rule reports clusters of the same name.
         if before.0.metadata.name.value != config.metadata.name.value {
-            emit(before, (config, gitops), report);
+            report_shared_path(before, (config, gitops), report);
         }
     }
 }
 
-fn emit(
+fn report_shared_path(
     (before, its): (&GpuCluster, &Gitops),
     (config, gitops): (&GpuCluster, &Gitops),
     report: &mut Report,

@@ -5,7 +5,7 @@ use gpuc_model::check::Checked;
 use gpuc_schema::config::DriverOwner;
 use serde_json::{Value, json};
 
-use super::summary::names;
+use super::summary::pool_names;
 
 /// The GPU Operator's upgrade policy: one node at a time. Pods that hold GPUs are evicted as their PodDisruptionBudgets
 /// allow; pods without a controller, and those with node-local data, are left to the user.
@@ -44,11 +44,11 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let owners = owners.into_iter().map(|owner| (owner, pools_of(owner)));
     owners
         .filter(|(_, pools)| !pools.is_empty())
-        .map(|(owner, pools)| note(owner, &names(&pools), images))
+        .map(|(owner, pools)| upgrade_note(owner, &pool_names(&pools), images))
         .collect()
 }
 
-fn note(owner: DriverOwner, pools: &str, images: bool) -> String {
+fn upgrade_note(owner: DriverOwner, pools: &str, images: bool) -> String {
     match owner {
         DriverOwner::Preinstalled if images => format!(
             "The driver of {pools} is upgraded with the node image, on new nodes: jobs on the old nodes are evicted \

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
 use gpuc_model::plan::{Expectation, ExpectedDevices, Object, Release};
-use gpuc_model::{Claimed, DeviceClass, POOL_LABEL, Pool};
+use gpuc_model::{DeviceClass, DeviceKind, POOL_LABEL, Pool};
 
 use super::claims;
-use super::node_config::access;
+use super::node_config::driver_access;
 use crate::charts;
 
 /// One expectation for each pool, from the objects and releases of the tree.
@@ -17,14 +17,18 @@ pub(super) fn expectations(
     objects: &[Object],
     releases: &[Release],
 ) -> Vec<Expectation> {
-    let mut daemon_sets = daemon_sets(objects, releases);
+    let mut daemon_sets = daemon_sets_by_pool(objects, releases);
     let pools = cluster.pools.iter();
     pools
         .map(|pool| {
-            let own = daemon_sets.remove(pool.name.value.as_str());
+            let pool_daemon_sets = daemon_sets.remove(pool.name.value.as_str());
             let operators = charts::operator_daemon_sets(cluster, pool);
             Expectation {
-                daemon_sets: own.into_iter().flatten().chain(operators).collect(),
+                daemon_sets: pool_daemon_sets
+                    .into_iter()
+                    .flatten()
+                    .chain(operators)
+                    .collect(),
                 ..expectation(cluster, pool)
             }
         })
@@ -32,7 +36,7 @@ pub(super) fn expectations(
 }
 
 /// The DaemonSets of each pool, by its name: those with the pool's label, then those of its releases.
-fn daemon_sets<'t>(
+fn daemon_sets_by_pool<'t>(
     objects: &'t [Object],
     releases: &'t [Release],
 ) -> BTreeMap<&'t str, Vec<(String, String)>> {
@@ -59,8 +63,8 @@ fn daemon_sets<'t>(
 
 fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     let labels = pool.selector.iter();
-    let offers = pool.offers.expect_resolved().iter();
-    let fabric = pool.fabric.iter();
+    let offers = pool.advertised.expect_resolved().iter();
+    let fabric = pool.interconnect.iter();
     let tolerations = gpuc_model::derive::tolerations(pool);
     let tolerations = tolerations.iter().map(|toleration| {
         serde_json::to_value(toleration).expect("a toleration serialises to JSON")
@@ -74,8 +78,8 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         allocatable: offers
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
-        devices: pool.classes.iter().map(devices).collect(),
-        fabric: fabric
+        devices: pool.classes.iter().map(expected_devices).collect(),
+        interconnect: fabric
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
         daemon_sets: Vec::new(),
@@ -84,10 +88,10 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     }
 }
 
-fn devices(class: &DeviceClass) -> ExpectedDevices {
-    let (kind, profile) = match class.device {
-        Claimed::Gpu => ("gpu", None),
-        Claimed::Slice(profile) => ("mig", Some(profile.name)),
+fn expected_devices(class: &DeviceClass) -> ExpectedDevices {
+    let (kind, profile) = match class.device_kind {
+        DeviceKind::FullGpu => ("gpu", None),
+        DeviceKind::MigDevice(profile) => ("mig", Some(profile.name)),
     };
     ExpectedDevices {
         class: class.name.clone(),
@@ -100,9 +104,9 @@ fn devices(class: &DeviceClass) -> ExpectedDevices {
 
 /// The runtime class of a test pod. With CDI it gets its devices with any runtime class; otherwise it needs NVIDIA's.
 pub(crate) fn test_pod_class(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
-    let access = pool.has_gpus().then(|| access(cluster, pool))?;
+    let access = pool.has_gpus().then(|| driver_access(cluster, pool))?;
     // The DRA driver uses CDI, whatever method device plugins use on this node image.
-    let by_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();
-    let class = access.runtime_class.filter(|_| !by_cdi)?;
+    let uses_cdi = access.injection == Injection::Cdi || !pool.classes.is_empty();
+    let class = access.runtime_class.filter(|_| !uses_cdi)?;
     Some(class.name.to_owned())
 }

@@ -14,16 +14,16 @@ pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Obj
     if config.mirror.images.is_none() && config.digests.is_empty() {
         return;
     }
-    let own = own_images(cluster);
+    let user_references = user_images(cluster);
     for object in objects {
-        visit(&mut object.node, &mut |image| {
+        visit_images(&mut object.node, &mut |image| {
             let Some(reference) = image.text().map(str::to_owned) else {
                 return;
             };
-            if own.contains(&reference.as_str()) || !has_host(&reference) {
+            if user_references.contains(&reference.as_str()) || !has_registry(&reference) {
                 return;
             }
-            if let Some((text, origin)) = mirrored(&reference, config) {
+            if let Some((text, origin)) = mirrored_reference(&reference, config) {
                 image.value = Value::Scalar(Scalar::Text(text));
                 image.origin = origin;
             }
@@ -32,10 +32,10 @@ pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Obj
 }
 
 /// The image references in an object.
-pub(crate) fn images(object: &Object) -> Vec<String> {
+pub(crate) fn image_references(object: &Object) -> Vec<String> {
     let mut found = Vec::new();
     let mut node = object.node.clone();
-    visit(&mut node, &mut |image| {
+    visit_images(&mut node, &mut |image| {
         found.extend(image.text().filter(|it| !it.is_empty()).map(str::to_owned));
     });
     collect_split_references(&object.node, &mut found);
@@ -56,7 +56,7 @@ fn collect_split_references(node: &Node, found: &mut Vec<String>) {
 }
 
 /// The images that the user sets in the file.
-pub(crate) fn own_images(cluster: &Cluster) -> Vec<&str> {
+pub(crate) fn user_images(cluster: &Cluster) -> Vec<&str> {
     let config = &cluster.config;
     // The images of the cluster's `stack` count even if every pool overrides them.
     let defaults = &config.stack;
@@ -77,13 +77,13 @@ pub(crate) fn own_images(cluster: &Cluster) -> Vec<&str> {
 }
 
 /// Whether an image's name starts with a registry; one without exists on the node.
-fn has_host(reference: &str) -> bool {
+fn has_registry(reference: &str) -> bool {
     let first = reference.split_once('/').map_or("", |(first, _)| first);
     first.contains(['.', ':']) || first == "localhost"
 }
 
-fn mirrored(reference: &str, config: &GpuCluster) -> Option<(String, Origin)> {
-    let digest = digest_of(&config.digests, reference);
+fn mirrored_reference(reference: &str, config: &GpuCluster) -> Option<(String, Origin)> {
+    let digest = pinned_digest(&config.digests, reference);
     let registry = config.mirror.images.as_ref();
     let path = reference
         .split_once('/')
@@ -105,7 +105,7 @@ fn mirrored(reference: &str, config: &GpuCluster) -> Option<(String, Origin)> {
     (text != reference).then(|| (text, Origin::rule(spans, why)))
 }
 
-fn digest_of<'d>(
+fn pinned_digest<'d>(
     digests: &'d TextMap,
     reference: &str,
 ) -> Option<(&'d Spanned<String>, &'d Spanned<String>)> {
@@ -114,7 +114,7 @@ fn digest_of<'d>(
 }
 
 /// Visits every container image in an object, at any depth.
-fn visit(node: &mut Node, callback: &mut dyn FnMut(&mut Node)) {
+fn visit_images(node: &mut Node, callback: &mut dyn FnMut(&mut Node)) {
     match &mut node.value {
         Value::Mapping(entries) => {
             for entry in entries {
@@ -127,13 +127,13 @@ fn visit(node: &mut Node, callback: &mut dyn FnMut(&mut Node)) {
                         visit_container(item, callback);
                     }
                 } else {
-                    visit(&mut entry.value, callback);
+                    visit_images(&mut entry.value, callback);
                 }
             }
         }
         Value::Sequence(items) => {
             for item in items {
-                visit(item, callback);
+                visit_images(item, callback);
             }
         }
         Value::Scalar(_) => {}

@@ -8,31 +8,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::derive::components::DRIVER_INSTALLER;
-use gpuc_model::plan::{Identity, Need, Object, Release, Step, What};
+use gpuc_model::plan::{Identity, Object, Release, Step, StepDependency, StepKind};
 use gpuc_model::{POOL_LABEL, QUEUE_LABEL};
 use gpuc_syntax::node::Node;
 
 use super::workloads;
 
 /// Every component and every release, each after its dependencies.
-pub(super) fn steps(objects: &[Object], releases: &[Release]) -> Vec<Step> {
+pub(super) fn install_steps(objects: &[Object], releases: &[Release]) -> Vec<Step> {
     let providers = Providers::new(objects, releases);
-    let mut components: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
+    let mut components: BTreeMap<&str, BTreeSet<StepDependency>> = BTreeMap::new();
     for object in objects {
         let needs = components.entry(&object.component).or_default();
-        needs.extend(providers.object_needs(object));
+        needs.extend(providers.object_dependencies(object));
     }
     let components = components.into_iter().map(|(name, needs)| Step {
         name: name.to_owned(),
-        what: What::Component,
-        needs: merge_needs(name, needs),
+        kind: StepKind::Component,
+        dependencies: merge_dependencies(name, needs),
     });
     let releases = releases.iter().map(|release| Step {
         name: release.name.clone(),
-        what: What::Release,
-        needs: merge_needs(&release.name, providers.release_needs(release)),
+        kind: StepKind::Release,
+        dependencies: merge_dependencies(&release.name, providers.release_dependencies(release)),
     });
-    sorted(components.chain(releases).collect())
+    sort_steps(components.chain(releases).collect())
 }
 
 /// The steps that provide the dependencies of others.
@@ -40,7 +40,7 @@ struct Providers<'t> {
     /// The component that creates each namespace.
     namespaces: BTreeMap<&'t str, &'t str>,
     /// The release that installs the CRDs of each API group.
-    groups: BTreeMap<&'static str, &'t str>,
+    api_groups: BTreeMap<&'static str, &'t str>,
     /// The releases of each chart.
     charts: BTreeMap<&'static str, Vec<&'t str>>,
     /// The objects of all components: pods may depend on some of them.
@@ -55,7 +55,7 @@ impl<'t> Providers<'t> {
             is_namespace.then_some((identity.name.as_str(), object.component.as_str()))
         });
         let groups = releases.iter().flat_map(|release| {
-            let groups = release.chart.groups.iter();
+            let groups = release.chart.api_groups.iter();
             groups.map(|group| (*group, release.name.as_str()))
         });
         let mut charts: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -65,79 +65,91 @@ impl<'t> Providers<'t> {
         }
         Self {
             namespaces: namespaces.collect(),
-            groups: groups.collect(),
+            api_groups: groups.collect(),
             charts,
             objects,
         }
     }
 
-    fn namespace_need(&self, name: &str) -> Option<Need> {
-        self.namespaces.get(name).map(|provider| Need {
+    fn namespace_dependency(&self, name: &str) -> Option<StepDependency> {
+        self.namespaces.get(name).map(|provider| StepDependency {
             step: (*provider).to_owned(),
-            because: format!("it creates the namespace {name}"),
+            reason: format!("it creates the namespace {name}"),
         })
     }
 
-    fn object_needs(&self, object: &Object) -> impl Iterator<Item = Need> + use<'_, 't> {
+    fn object_dependencies(
+        &self,
+        object: &Object,
+    ) -> impl Iterator<Item = StepDependency> + use<'_, 't> {
         let identity = &object.identity;
         let namespace = identity.namespace.as_deref();
-        let namespace = namespace.and_then(|name| self.namespace_need(name));
-        let kind = self.groups.get(group(identity)).map(|provider| Need {
-            step: (*provider).to_owned(),
-            because: format!("it installs the CRD of kind {}", identity.kind),
-        });
+        let namespace = namespace.and_then(|name| self.namespace_dependency(name));
+        let kind = self
+            .api_groups
+            .get(group(identity))
+            .map(|provider| StepDependency {
+                step: (*provider).to_owned(),
+                reason: format!("it installs the CRD of kind {}", identity.kind),
+            });
         // A job starts immediately if Kueue does not manage it yet.
         let labels = object.node.get("metadata").and_then(|it| it.get("labels"));
         let is_queued = labels.is_some_and(|labels| labels.get(QUEUE_LABEL).is_some());
         let queues = self.charts.get("kueue").into_iter().flatten();
-        let queue = queues.filter(move |_| is_queued).map(|name| Need {
-            step: (*name).to_owned(),
-            because: "it admits jobs when their team's quota allows".to_owned(),
-        });
+        let queue = queues
+            .filter(move |_| is_queued)
+            .map(|name| StepDependency {
+                step: (*name).to_owned(),
+                reason: "it admits jobs when their team's quota allows".to_owned(),
+            });
         namespace
             .into_iter()
             .chain(kind)
-            .chain(self.train_job_need(identity))
-            .chain(self.network_need(object))
+            .chain(self.train_job_dependency(identity))
+            .chain(self.network_dependency(object))
             .chain(queue)
     }
 
     /// The Trainer rejects a TrainJob whose runtime does not exist.
-    fn train_job_need(&self, identity: &Identity) -> Option<Need> {
+    fn train_job_dependency(&self, identity: &Identity) -> Option<StepDependency> {
         let mut objects = self.objects.iter();
         let is_namespace = |object: &&Object| object.identity.kind == "TrainingRuntime";
         let runtimes = objects.find(is_namespace);
         let runtimes = runtimes.filter(|_| identity.kind == "TrainJob");
-        runtimes.map(|object| Need {
+        runtimes.map(|object| StepDependency {
             step: object.component.clone(),
-            because: "it creates the runtimes of TrainJobs".to_owned(),
+            reason: "it creates the runtimes of TrainJobs".to_owned(),
         })
     }
 
     /// The API server rejects a pod that names a network that does not exist.
-    fn network_need(&self, object: &Object) -> Option<Need> {
+    fn network_dependency(&self, object: &Object) -> Option<StepDependency> {
         let mut objects = self.objects.iter();
         let network = objects.find(|it| it.identity.kind == "Network")?;
         let has_pods = [workloads::COMPONENT, workloads::RUNTIMES].contains(&&*object.component);
-        has_pods.then(|| Need {
+        has_pods.then(|| StepDependency {
             step: network.component.clone(),
-            because: "it creates the networks that pods use".to_owned(),
+            reason: "it creates the networks that pods use".to_owned(),
         })
     }
 
-    fn release_needs(&self, release: &Release) -> BTreeSet<Need> {
-        let after = release.chart.after.iter().flat_map(|(chart, because)| {
-            let names = self.charts.get(chart).into_iter().flatten();
-            names.map(|name| Need {
-                step: (*name).to_owned(),
-                because: (*because).to_owned(),
-            })
-        });
-        let namespace = self.namespace_need(&release.namespace);
+    fn release_dependencies(&self, release: &Release) -> BTreeSet<StepDependency> {
+        let after = release
+            .chart
+            .dependencies
+            .iter()
+            .flat_map(|(chart, because)| {
+                let names = self.charts.get(chart).into_iter().flatten();
+                names.map(|name| StepDependency {
+                    step: (*name).to_owned(),
+                    reason: (*because).to_owned(),
+                })
+            });
+        let namespace = self.namespace_dependency(&release.namespace);
         let pods = self.objects.iter().filter_map(|object| {
-            Some(Need {
+            Some(StepDependency {
                 step: object.component.clone(),
-                because: pod_dependency(object, release)?,
+                reason: pod_dependency_reason(object, release)?,
             })
         });
         after.chain(namespace).chain(pods).collect()
@@ -145,7 +157,7 @@ impl<'t> Providers<'t> {
 }
 
 /// The reason why the pods of a release depend on an object, if they do.
-fn pod_dependency(object: &Object, release: &Release) -> Option<String> {
+fn pod_dependency_reason(object: &Object, release: &Release) -> Option<String> {
     let Identity {
         kind,
         namespace,
@@ -165,8 +177,8 @@ fn pod_dependency(object: &Object, release: &Release) -> Option<String> {
         "DaemonSet" if object.component == DRIVER_INSTALLER => {
             let labels = object.node.get("metadata")?.get("labels")?;
             let pool = labels.get(POOL_LABEL)?.text()?;
-            let serves = release.pools.iter().any(|served| served == pool);
-            serves.then(|| format!("it installs the driver of pool {pool}"))
+            let serves_pool = release.pools.iter().any(|served| served == pool);
+            serves_pool.then(|| format!("it installs the driver of pool {pool}"))
         }
         _ => None,
     }
@@ -174,10 +186,11 @@ fn pod_dependency(object: &Object, release: &Release) -> Option<String> {
 
 /// Whether a key anywhere in the values has this value.
 fn mentions(values: &Node, key: &str, text: &str) -> bool {
-    let here = values.get(key).and_then(Node::text) == Some(text);
+    let is_here = values.get(key).and_then(Node::text) == Some(text);
     let mut below = values.entries().iter().map(|entry| &entry.value);
     let mut items = values.items().iter();
-    here || below.any(|node| mentions(node, key, text))
+    is_here
+        || below.any(|node| mentions(node, key, text))
         || items.any(|node| mentions(node, key, text))
 }
 
@@ -187,30 +200,30 @@ fn group(identity: &Identity) -> &str {
 }
 
 /// Merges the dependencies on the same step, and removes those on the step itself.
-fn merge_needs(name: &str, needs: BTreeSet<Need>) -> Vec<Need> {
-    let mut once: Vec<Need> = Vec::new();
+fn merge_dependencies(name: &str, needs: BTreeSet<StepDependency>) -> Vec<StepDependency> {
+    let mut merged: Vec<StepDependency> = Vec::new();
     for need in needs.into_iter().filter(|need| need.step != name) {
-        match once.last_mut() {
+        match merged.last_mut() {
             Some(last) if last.step == need.step => {
-                last.because = format!("{}, {}", last.because, need.because);
+                last.reason = format!("{}, {}", last.reason, need.reason);
             }
-            _ => once.push(need),
+            _ => merged.push(need),
         }
     }
-    once
+    merged
 }
 
 /// Sorts each step after its dependencies, and otherwise by name. Steps in a cycle come last; the audit rejects them.
-fn sorted(steps: Vec<Step>) -> Vec<Step> {
-    let mut remaining: BTreeMap<(String, What), Step> = steps
+fn sort_steps(steps: Vec<Step>) -> Vec<Step> {
+    let mut remaining: BTreeMap<(String, StepKind), Step> = steps
         .into_iter()
-        .map(|step| ((step.name.clone(), step.what), step))
+        .map(|step| ((step.name.clone(), step.kind), step))
         .collect();
     let mut ordered: Vec<Step> = Vec::new();
     while let Some(key) = remaining
         .iter()
         .find(|(_, step)| {
-            let mut needs = step.needs.iter();
+            let mut needs = step.dependencies.iter();
             needs.all(|need| ordered.iter().any(|done| done.name == need.step))
         })
         .map(|(key, _)| key.clone())
@@ -236,16 +249,16 @@ mod tests {
         namespace: "operator",
         pod_security: PodSecurity::Baseline,
         crds: Crds::Folder,
-        groups: &["example.com"],
-        after: &[],
+        api_groups: &["example.com"],
+        dependencies: &[],
         releases: |_| Vec::new(),
         source: "",
     };
 
     static EXPORTER: Chart = Chart {
         name: "exporter",
-        groups: &[],
-        after: &[
+        api_groups: &[],
+        dependencies: &[
             ("operator", "its monitor is of the operator's kind"),
             ("absent", ""),
         ],
@@ -296,10 +309,12 @@ mod tests {
             ..release("exporter", &EXPORTER, "a")
         };
         let needs = |release: Release| {
-            let steps = steps(&objects, &[release]);
-            let step = steps.into_iter().find(|step| step.what == What::Release);
+            let steps = install_steps(&objects, &[release]);
+            let step = steps
+                .into_iter()
+                .find(|step| step.kind == StepKind::Release);
             let step = step.expect("the release is a step");
-            let needs = step.needs.into_iter().map(|need| need.step);
+            let needs = step.dependencies.into_iter().map(|need| need.step);
             needs.collect::<Vec<_>>()
         };
         assert_eq!(
@@ -330,13 +345,13 @@ mod tests {
             release("z-exporter", &EXPORTER, "a"),
             release("y-operator", &OPERATOR, "a"),
         ];
-        let steps = steps(&objects, &releases);
+        let steps = install_steps(&objects, &releases);
         let actual: Vec<_> = steps
             .iter()
             .map(|step| {
-                let needs = step.needs.iter();
+                let needs = step.dependencies.iter();
                 let needs: Vec<_> = needs
-                    .map(|need| format!("{}: {}", need.step, need.because))
+                    .map(|need| format!("{}: {}", need.step, need.reason))
                     .collect();
                 (step.name.as_str(), needs.join("; "))
             })

@@ -30,13 +30,13 @@ use crate::charts::{self, nvidia_device_plugin};
 use delivery::Deliverables;
 
 pub use node_config::node_config;
-pub use origins::refine;
+pub use origins::attach_origins;
 
 pub(crate) use device_plugin::{
     COMPONENT as RUNTIME_NAME, NAMESPACE as RUNTIME_NAMESPACE, POD_NAME_LABEL,
 };
 pub(crate) use expectations::test_pod_class;
-pub(crate) use node_config::{access, extras};
+pub(crate) use node_config::{driver_access, injected_components};
 
 /// The plan for a cluster.
 pub fn lower(cluster: &Checked<'_>) -> Plan {
@@ -56,7 +56,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     images::apply_mirror_and_digests(cluster, &mut objects);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);
-    let steps = install_order::steps(&objects, &releases);
+    let steps = install_order::install_steps(&objects, &releases);
     let deliverables = Deliverables {
         objects: &objects,
         releases: &releases,

@@ -35,13 +35,13 @@ pub(super) fn namespaces(
     };
     let of_workloads = workloads::namespaces(cluster).into_iter();
     let of_workloads = of_workloads.filter(|(name, ..)| {
-        !exists(name) && !found.contains_key(name.as_str()) && !is_of_every_cluster(name)
+        !exists(name) && !found.contains_key(name.as_str()) && !is_built_in(name)
     });
     let of_workloads = of_workloads.map(|(name, privileged, origin)| {
         let mut object = namespace(&name, PodSecurity::Baseline);
         // `audit` and `warn` keep the stricter level for the other workloads.
         if privileged && let Some(labels) = &mut object.metadata.labels {
-            let level = PodSecurity::Privileged.word().to_owned();
+            let level = PodSecurity::Privileged.as_str().to_owned();
             labels.insert("pod-security.kubernetes.io/enforce".to_owned(), level);
         }
         Object::new(COMPONENT, &object, origin)
@@ -64,7 +64,7 @@ pub(super) fn namespaces(
 }
 
 /// Whether Kubernetes itself creates the namespace.
-fn is_of_every_cluster(name: &str) -> bool {
+fn is_built_in(name: &str) -> bool {
     matches!(
         name,
         KUBE_SYSTEM | "default" | "kube-public" | "kube-node-lease"
@@ -74,7 +74,7 @@ fn is_of_every_cluster(name: &str) -> bool {
 fn namespace(name: &str, level: PodSecurity) -> Namespace {
     let levels = ["enforce", "audit", "warn"].map(|mode| {
         let key = format!("pod-security.kubernetes.io/{mode}");
-        (key, level.word().to_owned())
+        (key, level.as_str().to_owned())
     });
     let owner = ("app.kubernetes.io/managed-by".to_owned(), "gpuc".to_owned());
     Namespace {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
-use gpuc_model::{Access, Pool, Sharing};
+use gpuc_model::{DriverAccess, Pool, Sharing};
 use gpuc_schema::config::NodeLabels;
 use gpuc_schema::node_config::{
     API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
     MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
 
-use super::monitoring::runtime_measures;
+use super::monitoring::runtime_measures_gpus;
 
 /// The path of the driver in the runtime's container.
 pub(super) const DRIVER_ROOT: &str = "/driver-root";
@@ -30,7 +30,7 @@ pub(super) const FEATURES_DIR: &str = "/etc/kubernetes/node-feature-discovery/fe
 pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
     let gpus = pool.gpus.expect_resolved().as_ref();
     let gpus = gpus.unwrap_or_else(|| unreachable!("only pools with GPUs run the runtime"));
-    let access = access(cluster, pool);
+    let access = driver_access(cluster, pool);
     NodeConfig {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
@@ -44,24 +44,24 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             host_root: access.driver_root.to_owned(),
             container_root: DRIVER_ROOT.to_owned(),
         },
-        devices: devices(access.injection),
+        devices: device_injection(access.injection),
         // Without them a container loses its GPUs when systemd or the kubelet's CPU manager rewrites its device rules
         // (NVIDIA/nvidia-container-toolkit#48; NVIDIA/k8s-device-plugin README, `passDeviceSpecs`). CDI devices and
         // device nodes are part of those rules.
         pass_device_nodes: access.injection == Injection::EnvironmentVariable,
-        sharing: sharing(cluster, pool),
+        sharing: node_sharing(cluster, pool),
         resources: pool
-            .offers
+            .advertised
             .expect_resolved()
             .iter()
             .map(|offer| (offer.resource.clone(), offer.per_node))
             .collect(),
-        extras: extras(pool),
-        placement: placement(pool),
+        extras: injected_components(pool),
+        placement: share_placement(pool),
         health: HealthPolicy::default(),
-        labels: labels(pool.node_labels.value),
+        labels: label_output(pool.node_labels.value),
         metrics: MetricsConfig {
-            gpus: runtime_measures(cluster, pool),
+            gpus: runtime_measures_gpus(cluster, pool),
             ..MetricsConfig::default()
         },
         startup_taint: pool.startup_taint.as_ref().map(|taint| taint.key.clone()),
@@ -69,16 +69,16 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
 }
 
 /// The components injected into containers in addition to their GPUs, each once.
-pub(crate) fn extras(pool: &Pool) -> Vec<Extra> {
+pub(crate) fn injected_components(pool: &Pool) -> Vec<Extra> {
     let extras: BTreeSet<_> = pool.extras.iter().map(|extra| extra.value).collect();
     extras.into_iter().collect()
 }
 
-fn placement(pool: &Pool) -> SharePlacement {
+fn share_placement(pool: &Pool) -> SharePlacement {
     pool.sharing_placement.unwrap_or_default().value
 }
 
-fn labels(labels: NodeLabels) -> LabelOutput {
+fn label_output(labels: NodeLabels) -> LabelOutput {
     match labels {
         NodeLabels::Node => LabelOutput::Node,
         NodeLabels::FeatureFile => LabelOutput::FeatureFile {
@@ -89,13 +89,13 @@ fn labels(labels: NodeLabels) -> LabelOutput {
 }
 
 /// The access to the driver and the way of injecting devices on a pool's nodes.
-pub(crate) fn access(cluster: &Checked<'_>, pool: &Pool) -> Access {
-    let access = cluster.access(pool);
+pub(crate) fn driver_access(cluster: &Checked<'_>, pool: &Pool) -> DriverAccess {
+    let access = cluster.driver_access(pool);
     access
         .unwrap_or_else(|| unreachable!("GPUC2010 rejects node images that a cloud does not have"))
 }
 
-fn devices(injection: Injection) -> DeviceInjection {
+fn device_injection(injection: Injection) -> DeviceInjection {
     match injection {
         Injection::EnvironmentVariable => DeviceInjection::EnvironmentVariable,
         Injection::Cdi => DeviceInjection::Cdi {
@@ -109,7 +109,7 @@ fn devices(injection: Injection) -> DeviceInjection {
     }
 }
 
-fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
+fn node_sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
     match pool.sharing.expect_resolved() {
         Sharing::Exclusive => NodeSharing::Exclusive,
         Sharing::TimeSlicing { replicas, rename } => NodeSharing::TimeSlicing {
@@ -133,7 +133,7 @@ fn sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
                 .map(|gpu| MigGpu {
                     index: gpu.index,
                     slices: gpu
-                        .slices
+                        .placements
                         .iter()
                         .map(|slice| MigSlice {
                             profile: slice.profile.to_owned(),

@@ -7,12 +7,12 @@
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{Delivery, Plan};
-use gpuc_syntax::node::{Because, Node, Origin, Value};
+use gpuc_syntax::node::{DerivationReason, Node, Origin, Value};
 use gpuc_syntax::source::Span;
 
 /// Attaches an origin to each such part. Runs after the audit, which treats every node with a span as written by the
 /// user.
-pub fn refine(cluster: &Checked<'_>, plan: &mut Plan) {
+pub fn attach_origins(cluster: &Checked<'_>, plan: &mut Plan) {
     let gitops_objects = match &mut plan.delivery {
         Delivery::Script => &mut [],
         Delivery::Gitops { objects, .. } => objects.as_mut_slice(),
@@ -21,13 +21,13 @@ pub fn refine(cluster: &Checked<'_>, plan: &mut Plan) {
     let objects = objects.map(|object| &mut object.node);
     let values = plan.releases.iter_mut().map(|release| &mut release.values);
     for node in objects.chain(values) {
-        let pools_of = pools_of(cluster, node.origin.inputs());
-        walk(node, "", &pools_of);
+        let pools_of = pools_of_origin(cluster, node.origin.inputs());
+        attach_below(node, "", &pools_of);
     }
 }
 
 /// The pools that a part belongs to; all pools if its origin names none.
-fn pools_of<'c>(cluster: &'c Checked<'_>, inputs: &[Span]) -> Vec<&'c Pool> {
+fn pools_of_origin<'c>(cluster: &'c Checked<'_>, inputs: &[Span]) -> Vec<&'c Pool> {
     let pools = cluster.pools.iter();
     let named: Vec<_> = pools
         .filter(|pool| inputs.contains(&pool.name.span))
@@ -39,7 +39,7 @@ fn pools_of<'c>(cluster: &'c Checked<'_>, inputs: &[Span]) -> Vec<&'c Pool> {
     }
 }
 
-fn walk(node: &mut Node, key: &str, pools: &[&Pool]) {
+fn attach_below(node: &mut Node, key: &str, pools: &[&Pool]) {
     match &mut node.value {
         Value::Scalar(_) => {}
         Value::Sequence(items) => {
@@ -49,7 +49,7 @@ fn walk(node: &mut Node, key: &str, pools: &[&Pool]) {
                     "matchExpressions" => set_origin(item, expression_origin(item, pools)),
                     _ => {}
                 }
-                walk(item, "", pools);
+                attach_below(item, "", pools);
             }
         }
         Value::Mapping(entries) => {
@@ -66,7 +66,7 @@ fn walk(node: &mut Node, key: &str, pools: &[&Pool]) {
                     }
                     _ => {}
                 }
-                walk(&mut entry.value, &entry.key, pools);
+                attach_below(&mut entry.value, &entry.key, pools);
             }
         }
     }
@@ -83,8 +83,8 @@ fn set_origin(node: &mut Node, origin: Option<Origin>) {
 fn toleration_origin(item: &Node, pools: &[&Pool]) -> Option<Origin> {
     let text = |key| item.get(key).and_then(Node::text).unwrap_or_default();
     let all = pools.iter().flat_map(|pool| &pool.tolerations);
-    let same = all.filter(|one| one.key == text("key") && one.value == text("value"));
-    merge(same.map(|one| &one.origin))
+    let matching = all.filter(|one| one.key == text("key") && one.value == text("value"));
+    merge_origins(matching.map(|one| &one.origin))
 }
 
 /// The origin of a selector expression: the labels that it matches.
@@ -98,28 +98,31 @@ fn expression_origin(item: &Node, pools: &[&Pool]) -> Option<Origin> {
 /// The origin of the pools' labels with this key and one of these values.
 fn label_origin(key: &str, values: &[&str], pools: &[&Pool]) -> Option<Origin> {
     let all = pools.iter().flat_map(|pool| &pool.selector);
-    let same = all.filter(|label| label.key == key && values.contains(&label.value.as_str()));
-    merge(same.map(|label| &label.origin))
+    let matching = all.filter(|label| label.key == key && values.contains(&label.value.as_str()));
+    merge_origins(matching.map(|label| &label.origin))
 }
 
 /// The origin of a resource: the configuration because of which pools advertise it.
 fn resource_origin(resource: &str, pools: &[&Pool]) -> Option<Origin> {
-    let all = pools.iter().flat_map(|pool| pool.offers.expect_resolved());
-    let same = all.filter(|offer| offer.resource == resource);
-    merge(same.map(|offer| &offer.origin))
+    let all = pools
+        .iter()
+        .flat_map(|pool| pool.advertised.expect_resolved());
+    let matching = all.filter(|offer| offer.resource == resource);
+    merge_origins(matching.map(|offer| &offer.origin))
 }
 
 /// Merges several origins: the first reason, with the spans of all of them.
-fn merge<'o>(origins: impl Iterator<Item = &'o Origin>) -> Option<Origin> {
-    let mut because: Option<Because> = None;
+fn merge_origins<'o>(origins: impl Iterator<Item = &'o Origin>) -> Option<Origin> {
+    let mut because: Option<DerivationReason> = None;
     let mut inputs: Vec<Span> = Vec::new();
     for origin in origins {
-        if let Origin::Made(made) = origin {
-            because.get_or_insert_with(|| made.because.clone());
+        if let Origin::Generated(made) = origin {
+            because.get_or_insert_with(|| made.reason.clone());
         }
         let new = origin.inputs().iter().filter(|span| !inputs.contains(span));
         let new: Vec<_> = new.copied().collect();
         inputs.extend(new);
     }
-    (!inputs.is_empty()).then(|| Origin::made(inputs, because.unwrap_or(Because::Written)))
+    (!inputs.is_empty())
+        .then(|| Origin::derived(inputs, because.unwrap_or(DerivationReason::Written)))
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use gpuc_model::check::Checked;
 use gpuc_model::derive::{origins, tolerations};
 use gpuc_model::plan::Object;
-use gpuc_model::{Cluster, Pool, RDMA_RESOURCE, RDMA_SHARES};
+use gpuc_model::{Cluster, Pool, RDMA_REPLICAS, RDMA_RESOURCE};
 use gpuc_syntax::node::Origin;
 
 /// The folder of the manifests.
@@ -29,7 +29,7 @@ const PLUGIN: &str = "network-operator-v26.4.1";
 const DRIVER: &str = "doca3.4.1-26.04-1.1.0.0-1";
 
 /// The pools with RDMA.
-pub(crate) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+pub(crate) fn rdma_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     let pools = cluster.pools.iter();
     pools.filter(|pool| pool.settings.network.rdma.is_some())
 }
@@ -38,15 +38,15 @@ pub(crate) fn pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let object = |pool: &Pool| {
         let rdma = pool.settings.network.rdma.as_ref()?;
-        let driver = rdma.value.cards().driver.map(|driver| driver.span);
-        let places = origins::placement(pool).into_iter();
+        let driver = rdma.value.adapters().driver.map(|driver| driver.span);
+        let places = origins::placement_spans(pool).into_iter();
         let origin = Origin::rule(
             places.chain([rdma.span]).chain(driver),
             "the operator advertises the RDMA devices of a pool as its policy configures",
         );
         Some(Object::new(COMPONENT, &policy(pool, &rdma.value), origin))
     };
-    pools(cluster).filter_map(object).collect()
+    rdma_pools(cluster).filter_map(object).collect()
 }
 
 fn policy(pool: &Pool, rdma: &Rdma) -> Value {
@@ -67,7 +67,7 @@ fn policy(pool: &Pool, rdma: &Rdma) -> Value {
     if !tolerations.is_empty() {
         spec["tolerations"] = json!(tolerations);
     }
-    if let Some(RdmaDriver::Operator) = rdma.cards().driver.map(|driver| driver.value) {
+    if let Some(RdmaDriver::Operator) = rdma.adapters().driver.map(|driver| driver.value) {
         spec["ofedDriver"] = json!({
             "image": "doca-driver",
             "repository": REGISTRY,
@@ -105,7 +105,7 @@ fn plugin_config(rdma: &Rdma) -> String {
     let config = json!({"configList": [{
         "resourcePrefix": prefix,
         "resourceName": name,
-        "rdmaHcaMax": RDMA_SHARES,
+        "rdmaHcaMax": RDMA_REPLICAS,
         "selectors": {"vendors": ["15b3"], "linkTypes": [link]},
     }]});
     let text = serde_json::to_string_pretty(&config);
@@ -115,10 +115,10 @@ fn plugin_config(rdma: &Rdma) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked;
+    use crate::charts::testing::with_checked_pool;
 
     fn spec(pool: &str) -> Value {
-        checked(pool, |cluster| {
+        with_checked_pool(pool, |cluster| {
             let objects = objects(&cluster);
             let value = serde_json::to_value(&objects[0].node).expect("an object is JSON");
             value["spec"].clone()

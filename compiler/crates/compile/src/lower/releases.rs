@@ -10,17 +10,17 @@ use crate::charts::{CHARTS, images, keys};
 pub(super) fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let releases = CHARTS.iter().flat_map(|chart| (chart.releases)(cluster));
     let mut releases: Vec<_> = releases
-        .map(|release| customized(cluster, release))
+        .map(|release| customize(cluster, release))
         .collect();
     releases.sort_by(|a, b| a.name.cmp(&b.name));
     releases
 }
 
 /// Applies mirrors, digests and the user's values to a release. The user's values take precedence.
-fn customized(cluster: &Checked<'_>, mut release: Release) -> Release {
+fn customize(cluster: &Checked<'_>, mut release: Release) -> Release {
     let written = &cluster.config;
     let user_values = written.charts.get(release.chart.name);
-    let user_values = user_values.map(|settings| Node::passed(&settings.values));
+    let user_values = user_values.map(|settings| Node::from_fragment(&settings.values));
     if let Some(registry) = &written.mirror.charts {
         registry
             .trim_end_matches('/')
@@ -28,22 +28,22 @@ fn customized(cluster: &Checked<'_>, mut release: Release) -> Release {
     }
     // All of the values together determine the images that run.
     let all = with_user_values(&release.values, user_values.as_ref());
-    let running = images::running(release.chart.name, &all);
+    let running = images::running_images(release.chart.name, &all);
     if let Some(registry) = &written.mirror.images {
-        let images_to_move = running.iter().map(|image| image.of);
-        let values = images::mirrored(release.chart.name, images_to_move, registry);
+        let images_to_move = running.iter().map(|image| image.chart_image);
+        let values = images::mirror_values(release.chart.name, images_to_move, registry);
         let why = "`mirror.images` sets the registry of images";
-        let values = Node::typed(&values, Origin::rule([registry.span], why));
+        let values = Node::from_serializable(&values, Origin::rule([registry.span], why));
         release.values = keys::merge(release.values, &values);
     }
     // After mirroring: pinning a digest must not change the registry back.
     let all = with_user_values(&release.values, user_values.as_ref());
-    for image in images::running(release.chart.name, &all) {
+    for image in images::running_images(release.chart.name, &all) {
         let digests = written.digests.iter();
-        let mut digests = digests.filter(|(name, _)| ***name == image.of.reference());
+        let mut digests = digests.filter(|(name, _)| ***name == image.chart_image.reference());
         if let Some((name, digest)) = digests.next() {
             let origin = Origin::rule([name.span, digest.span], "`digests` pins the image");
-            let values = Node::typed(&images::pinned(&image, digest), origin);
+            let values = Node::from_serializable(&images::pinned_values(&image, digest), origin);
             release.values = keys::merge(release.values, &values);
         }
     }

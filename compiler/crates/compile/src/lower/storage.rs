@@ -21,7 +21,7 @@ const COMPONENT: &str = "storage";
 
 /// Marks the default class. Of two default classes, Kubernetes uses the newer one:
 /// <https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass>, 2026-11-21.
-const DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
+const DEFAULT_CLASS_ANNOTATION: &str = "storageclass.kubernetes.io/is-default-class";
 
 /// The classes and volumes of the file.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
@@ -47,7 +47,7 @@ fn volume(bucket: &Bucket, facts: &BucketVolumes) -> Object {
     } else {
         "ReadWriteMany"
     };
-    let made = PersistentVolume {
+    let persistent_volume = PersistentVolume {
         metadata: ObjectMeta {
             name: Some(bucket.name.value.clone()),
             ..ObjectMeta::default()
@@ -84,7 +84,11 @@ fn volume(bucket: &Bucket, facts: &BucketVolumes) -> Object {
         bucket.read_only.span,
     ];
     let why = "the file declares this bucket";
-    Object::new(COMPONENT, &made, Origin::fact(inputs, why, facts.source))
+    Object::new(
+        COMPONENT,
+        &persistent_volume,
+        Origin::fact(inputs, why, facts.source),
+    )
 }
 
 /// The notes on buckets for the generated README.
@@ -94,30 +98,32 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
         return Vec::new();
     };
     let buckets = cluster.config.storage.iter().flat_map(|it| &it.buckets);
-    let note = |bucket: &Bucket| {
+    let bucket_note = |bucket: &Bucket| {
         format!(
             "The bucket {} is the PersistentVolume {}, reserved for the claim {} in the namespace {}: a \
              PersistentVolumeClaim with storageClassName: \"\" and volumeName: {}. Its pods need {}.",
             bucket.bucket, bucket.name, bucket.name, bucket.namespace, bucket.name, facts.pods
         )
     };
-    buckets.map(|it| note(&it.value)).collect()
+    buckets.map(|it| bucket_note(&it.value)).collect()
 }
 
 fn object(cluster: &Checked<'_>, storage: &Storage, class: &StorageClass) -> Object {
     let mut inputs = vec![class.name.span, class.volumes.span, class.reclaim.span];
     let volumes = (cluster.cloud.facts().storage)
-        .and_then(|storage| storage.volumes(&class.volumes.value))
+        .and_then(|storage| storage.volume_type(&class.volumes.value))
         .unwrap_or_else(|| unreachable!("GPUC2100 rejects types that the cloud does not have"));
     let own = cluster.cloud.volume_parameters(cluster, volumes);
     inputs.extend(own.iter().map(|(_, _, span)| *span));
     let default = storage.default.as_ref();
     let default = default.filter(|default| default.value == class.name.value);
     inputs.extend(default.map(|default| default.span));
-    let made = kubernetes::StorageClass {
+    let storage_class = kubernetes::StorageClass {
         metadata: ObjectMeta {
             name: Some(class.name.value.clone()),
-            annotations: default.map(|_| BTreeMap::from([(DEFAULT.to_owned(), "true".to_owned())])),
+            annotations: default.map(|_| {
+                BTreeMap::from([(DEFAULT_CLASS_ANNOTATION.to_owned(), "true".to_owned())])
+            }),
             ..ObjectMeta::default()
         },
         provisioner: volumes.provisioner.to_owned(),
@@ -133,9 +139,9 @@ fn object(cluster: &Checked<'_>, storage: &Storage, class: &StorageClass) -> Obj
             }
             .to_owned(),
         ),
-        allow_volume_expansion: Some(volumes.expands),
+        allow_volume_expansion: Some(volumes.is_expandable),
         volume_binding_mode: Some(
-            if volumes.waits {
+            if volumes.waits_for_pod {
                 "WaitForFirstConsumer"
             } else {
                 "Immediate"
@@ -145,21 +151,22 @@ fn object(cluster: &Checked<'_>, storage: &Storage, class: &StorageClass) -> Obj
         ..kubernetes::StorageClass::default()
     };
     let origin = Origin::fact(inputs, "the file declares this class", volumes.source);
-    Object::new(COMPONENT, &made, origin)
+    Object::new(COMPONENT, &storage_class, origin)
 }
 
 fn parameters(
     written: &Volumes,
     volumes: &VolumeType,
-    own: Vec<(&'static str, String, Span)>,
+    cluster_parameters: Vec<(&'static str, String, Span)>,
 ) -> BTreeMap<String, String> {
     let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let mut all: BTreeMap<_, _> = volumes.parameters.iter().map(text).collect();
     all.extend(
-        own.into_iter()
+        cluster_parameters
+            .into_iter()
             .map(|(key, value, _)| (key.to_owned(), value)),
     );
-    let mut put = |parameter: Option<Parameter>, value: Option<String>| {
+    let mut add_parameter = |parameter: Option<Parameter>, value: Option<String>| {
         // `storage-setting-wrong` rejects a value without a parameter, and a required parameter without a value.
         if let (Some(parameter), Some(value)) = (parameter, value) {
             all.insert(
@@ -170,17 +177,17 @@ fn parameters(
     };
     match written {
         Volumes::Disk(disk) => {
-            put(volumes.iops, disk.iops.map(|it| it.to_string()));
-            put(
+            add_parameter(volumes.iops, disk.iops.map(|it| it.to_string()));
+            add_parameter(
                 volumes.throughput,
                 disk.throughput_mib.map(|it| it.to_string()),
             );
         }
         Volumes::Files(files) => {
             let text = |it: &Option<Spanned<String>>| it.as_ref().map(|it| it.value.clone());
-            put(volumes.id, text(&files.id));
-            put(volumes.subnet, text(&files.subnet));
-            put(volumes.security_group, text(&files.security_group));
+            add_parameter(volumes.id, text(&files.id));
+            add_parameter(volumes.subnet, text(&files.subnet));
+            add_parameter(volumes.security_group, text(&files.security_group));
         }
     }
     all

@@ -1,11 +1,11 @@
 //! The summary of a cluster for the generated README.
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{ClassSummary, PoolSummary, ResourceSummary, Summary};
-use gpuc_model::scheduling::{What, gib};
+use gpuc_model::plan::{DeviceClassSummary, PoolSummary, ResourceSummary, Summary};
+use gpuc_model::scheduling::{QuotaResource, gib};
 use gpuc_model::{
-    Claimed, DeviceClass, KubernetesVersion, MachineType, Operands, Pool, PoolTaint, Room, SetBy,
-    Sharing,
+    DeviceClass, DeviceKind, KubernetesVersion, MachineType, NodeCapacity, Operands, Pool,
+    PoolTaint, SetBy, Sharing,
 };
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner};
 use gpuc_schema::gpu::placement;
@@ -28,9 +28,9 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
         kubernetes: kubernetes.value.to_string(),
         pools: pools.map(|it| pool(cluster, it)).collect(),
         teams: super::teams::summaries(cluster),
-        promises: super::teams::promises(cluster),
+        promises: super::teams::quota_totals(cluster),
         workloads: super::workloads::summaries(cluster),
-        monitoring: super::monitoring::sentences(cluster),
+        monitoring: super::monitoring::readme_sentences(cluster),
         notes: notes(cluster),
     }
 }
@@ -38,9 +38,9 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
 fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
     let nodes = pool.nodes.expect_resolved();
     let per_node = u64::from(pool.gpus.expect_resolved().map_or(0, |gpus| gpus.per_node));
-    let (cpu, memory) = cluster.room(pool);
+    let (cpu, memory) = cluster.node_capacity(pool);
     PoolSummary {
-        cpu: allocatable(cpu, |amount| What::Cpu.words(amount)),
+        cpu: allocatable(cpu, |amount| QuotaResource::Cpu.format_amount(amount)),
         memory: allocatable(memory, gib),
         name: pool.name.value.clone(),
         machine: machine(pool),
@@ -54,9 +54,9 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
         max_gpus: per_node * u64::from(nodes.max),
         resources: resources(pool),
         classes: (pool.classes.iter())
-            .map(|it| class(cluster, pool, it))
+            .map(|it| device_class(cluster, pool, it))
             .collect(),
-        claim: claim(pool),
+        claim: claim_example(pool),
         taints: pool.taints.iter().map(taint).collect(),
         driver: if pool.has_gpus() {
             driver(pool.driver.value).to_owned()
@@ -72,12 +72,12 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
 }
 
 /// The allocatable amount on a node, formatted.
-fn allocatable(room: Option<Room>, format_amount: impl Fn(u64) -> String) -> String {
+fn allocatable(room: Option<NodeCapacity>, format_amount: impl Fn(u64) -> String) -> String {
     match room {
         None => String::new(),
-        Some(room) if room.said.is_some() => format_amount(room.left),
-        Some(room) if room.left == room.whole => format_amount(room.left),
-        Some(room) => format!("{}, estimated", format_amount(room.left)),
+        Some(room) if room.span.is_some() => format_amount(room.allocatable),
+        Some(room) if room.allocatable == room.total => format_amount(room.allocatable),
+        Some(room) => format!("{}, estimated", format_amount(room.allocatable)),
     }
 }
 
@@ -127,25 +127,29 @@ fn layout(pool: &Pool) -> Vec<String> {
     let Some(mig) = gpus_of_pool.model.mig else {
         return Vec::new();
     };
-    let runs = gpus.chunk_by(|a, b| a.slices == b.slices);
+    let runs = gpus.chunk_by(|a, b| a.placements == b.placements);
     let line = |run: &[gpuc_model::MigGpu]| {
         let (first, last) = (run[0].index, run[run.len() - 1].index);
-        let which = match last - first {
+        let gpu_range = match last - first {
             0 => format!("GPU {first}"),
             _ => format!("GPUs {first}-{last}"),
         };
-        let drawing = match run[0].slices.as_slice() {
+        let drawing = match run[0].placements.as_slice() {
             [] => "full".to_owned(),
             slices => placement::diagram(slices, mig),
         };
-        format!("{which}: {drawing}")
+        format!("{gpu_range}: {drawing}")
     };
     runs.map(line).collect()
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool.offers.expect_resolved().iter().chain(&pool.fabric);
-    let summary = |offer: &gpuc_model::Offer| {
+    let offers = pool
+        .advertised
+        .expect_resolved()
+        .iter()
+        .chain(&pool.interconnect);
+    let summary = |offer: &gpuc_model::AdvertisedResource| {
         let total = offer.total(pool.nodes.expect_resolved());
         ResourceSummary {
             name: offer.resource.clone(),
@@ -157,40 +161,40 @@ fn resources(pool: &Pool) -> Vec<ResourceSummary> {
     offers.map(summary).collect()
 }
 
-fn class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> ClassSummary {
+fn device_class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> DeviceClassSummary {
     let total = class.total(pool.nodes.expect_resolved());
-    let bridged =
-        cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE;
+    let bridged = cluster.kubernetes.expect_resolved().value
+        >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES;
     let extended = class.extended_resource().filter(|_| bridged);
-    let device = match (class.device, pool.sharing.expect_resolved()) {
-        (Claimed::Gpu, Sharing::Mps { replicas, .. }) => {
+    let device = match (class.device_kind, pool.sharing.expect_resolved()) {
+        (DeviceKind::FullGpu, Sharing::Mps { replicas, .. }) => {
             format!("a GPU with MPS, 1/{replicas} of it for each client")
         }
-        (Claimed::Gpu, _) => "a GPU".to_owned(),
-        (Claimed::Slice(profile), _) => format!("a MIG device {}", profile.name),
+        (DeviceKind::FullGpu, _) => "a GPU".to_owned(),
+        (DeviceKind::MigDevice(profile), _) => format!("a MIG device {}", profile.name),
     };
-    ClassSummary {
+    DeviceClassSummary {
         name: class.name.clone(),
         device,
         per_node: class.per_node,
         min: *total.start(),
         max: *total.end(),
-        quota: class.quota(),
+        quota: class.quota_resource(),
         extended: extended.unwrap_or_default(),
     }
 }
 
 /// Example manifests that allocate a device of the pool's first DeviceClass.
-fn claim(pool: &Pool) -> Vec<Node> {
+fn claim_example(pool: &Pool) -> Vec<Node> {
     let Some(class) = pool.classes.first() else {
         return Vec::new();
     };
-    let template = claims::claim(&pool.name, None, pool, class, 1);
+    let template = claims::resource_claim(&pool.name, None, pool, class, 1);
     let pod = serde_json::json!({
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": format!("{}-test", pool.name)},
-        "spec": claims::pod(pool, &pool.name),
+        "spec": claims::claiming_pod(pool, &pool.name),
     });
     [template, pod].map(Node::from_json).into()
 }
@@ -258,9 +262,9 @@ fn operator(cluster: &Checked<'_>) -> Option<String> {
     let excluded: Vec<_> = cluster
         .gpu_pools()
         .map(|(pool, _)| pool)
-        .filter(|pool| Operands::of(cluster.cloud, pool).is_none())
+        .filter(|pool| Operands::for_pool(cluster.cloud, pool).is_none())
         .collect();
-    let excluded = match names(&excluded).as_str() {
+    let excluded = match pool_names(&excluded).as_str() {
         "" => String::new(),
         names => {
             format!(" The label nvidia.com/gpu.deploy.operands=false excludes {names}.")
@@ -271,14 +275,14 @@ fn operator(cluster: &Checked<'_>) -> Option<String> {
         .filter(|(_, operands)| operands.mig)
         .map(|(pool, _)| pool)
         .collect();
-    let mig = match names(&partitioned).as_str() {
+    let mig = match pool_names(&partitioned).as_str() {
         "" => String::new(),
         names => format!(" {}", mig_manager_note(names)),
     };
     Some(format!(
         "The NVIDIA GPU Operator serves {}. Node labels select the operands that run on a node. Before it changes a \
          node's driver, it evicts the pods that hold GPUs there.{mig}{excluded}",
-        names(&served)
+        pool_names(&served)
     ))
 }
 
@@ -297,14 +301,14 @@ fn mig_manager_note(pools: &str) -> String {
     )
 }
 
-pub(super) fn names(pools: &[&Pool]) -> String {
+pub(super) fn pool_names(pools: &[&Pool]) -> String {
     let names: Vec<_> = pools.iter().map(|pool| pool.name.value.as_str()).collect();
     names.join(", ")
 }
 
 /// The note on the enforcement of NetworkPolicies for isolated teams.
 fn isolation(cluster: &Checked<'_>) -> Option<String> {
-    cluster.isolation().next()?;
+    cluster.isolation_spans().next()?;
     Some(if cluster.config.cloud.creates_cluster() {
         "NetworkPolicies isolate teams; the scripts in cloud/ configure the cluster's network to enforce \
          them.".to_owned()
@@ -334,12 +338,12 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     }
     let runtime_pools: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
     let mut measured = runtime_pools.iter();
-    let measures = measured.all(|pool| super::monitoring::runtime_measures(cluster, pool));
+    let measures = measured.all(|pool| super::monitoring::runtime_measures_gpus(cluster, pool));
     if !runtime_pools.is_empty() {
         notes.push(format!(
             "gpuc-runtime serves {}: it advertises the GPUs, labels the nodes{}. Do not run another device plugin{} \
              there.{}",
-            names(&runtime_pools),
+            pool_names(&runtime_pools),
             if measures { ", and monitors and measures the GPUs" } else { ", and monitors the health of the GPUs" },
             if measures {
                 ", GPU feature discovery or GPU exporter"
@@ -360,18 +364,20 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         notes.push(format!(
             "New nodes of {} have the taint {STARTUP_TAINT}; gpuc-runtime removes it after it has partitioned their \
              GPUs. Pods must not tolerate it.",
-            names(&tainted)
+            pool_names(&tainted)
         ));
     }
-    let dra_pools: Vec<_> = cluster.pools_claimed().collect();
+    let dra_pools: Vec<_> = cluster.dra_pools().collect();
     if !dra_pools.is_empty() {
         notes.push(format!(
             "The GPUs of {} are allocated through DRA: those nodes do not advertise nvidia.com/gpu. Containers share \
              a GPU by referencing the same ResourceClaim of their namespace. A DeviceClass only selects the GPU \
              model, so a pod must also select the pool's nodes.",
-            names(&dra_pools)
+            pool_names(&dra_pools)
         ));
-        if cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE {
+        if cluster.kubernetes.expect_resolved().value
+            >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES
+        {
             let limited = cluster
                 .teams
                 .iter()
@@ -396,13 +402,13 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \
              them, because two plugins on one node would both advertise the same GPUs.",
-            names(&by_cloud)
+            pool_names(&by_cloud)
         ));
     }
     if !existing.is_empty() {
         notes.push(format!(
             "The nodes of {} are managed outside gpuc; no script here changes them.",
-            names(&existing)
+            pool_names(&existing)
         ));
     }
     notes

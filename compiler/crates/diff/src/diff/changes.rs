@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use gpuc_syntax::source::Span;
 use serde_json::Value as Json;
 
-use super::entities::{Key, Part, Parts};
-use super::fields::Leaf;
+use super::entities::{Entities, Entity, EntityKey};
+use super::fields::FieldValue;
 
 /// A field that differs, or a whole entity that was added or removed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Delta {
     /// The entity.
-    pub key: Key,
+    pub key: EntityKey,
     /// The field; `None` for a whole entity.
     pub path: Option<String>,
     /// The value before the change.
@@ -25,44 +25,44 @@ pub(super) struct Delta {
 
 /// Whether an entity was added, removed or modified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fate {
+pub(super) enum EntityChange {
     /// Added by the change.
-    Came,
+    Added,
     /// Removed by the change.
-    Went,
+    Removed,
     /// On both sides.
-    Stayed,
+    Modified,
 }
 
 impl Delta {
     /// Whether the whole entity was added or removed.
-    pub(super) fn fate(&self) -> Fate {
+    pub(super) fn entity_change(&self) -> EntityChange {
         match (&self.path, &self.from) {
-            (Some(_), _) => Fate::Stayed,
-            (None, None) => Fate::Came,
-            (None, Some(_)) => Fate::Went,
+            (Some(_), _) => EntityChange::Modified,
+            (None, None) => EntityChange::Added,
+            (None, Some(_)) => EntityChange::Removed,
         }
     }
 }
 
 /// Every difference, by entity and field.
-pub(super) fn deltas(before: &Parts, after: &Parts) -> Vec<Delta> {
-    let keys: BTreeSet<&Key> = before.all.keys().chain(after.all.keys()).collect();
+pub(super) fn find_deltas(before: &Entities, after: &Entities) -> Vec<Delta> {
+    let keys: BTreeSet<&EntityKey> = before.by_key.keys().chain(after.by_key.keys()).collect();
     let mut found = Vec::new();
     for key in keys {
-        match (before.all.get(key), after.all.get(key)) {
-            (Some(old), Some(new)) => fields(key, old, new, &mut found),
-            (None, Some(new)) => found.push(whole(key, new, None, Some(Json::Bool(true)))),
-            (Some(old), None) => found.push(whole(key, old, Some(Json::Bool(true)), None)),
+        match (before.by_key.get(key), after.by_key.get(key)) {
+            (Some(old), Some(new)) => collect_field_deltas(key, old, new, &mut found),
+            (None, Some(new)) => found.push(entity_delta(key, new, None, Some(Json::Bool(true)))),
+            (Some(old), None) => found.push(entity_delta(key, old, Some(Json::Bool(true)), None)),
             (None, None) => {}
         }
     }
     found
 }
 
-fn whole(key: &Key, part: &Part, from: Option<Json>, to: Option<Json>) -> Delta {
+fn entity_delta(key: &EntityKey, part: &Entity, from: Option<Json>, to: Option<Json>) -> Delta {
     let inputs: BTreeSet<Span> = part
-        .leaves
+        .fields
         .values()
         .flat_map(|leaf| leaf.inputs.clone())
         .collect();
@@ -75,11 +75,11 @@ fn whole(key: &Key, part: &Part, from: Option<Json>, to: Option<Json>) -> Delta 
     }
 }
 
-fn fields(key: &Key, old: &Part, new: &Part, found: &mut Vec<Delta>) {
-    let paths: BTreeSet<&String> = old.leaves.keys().chain(new.leaves.keys()).collect();
+fn collect_field_deltas(key: &EntityKey, old: &Entity, new: &Entity, found: &mut Vec<Delta>) {
+    let paths: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
     for path in paths {
-        let (before, after) = (old.leaves.get(path), new.leaves.get(path));
-        let value = |leaf: Option<&Leaf>| leaf.map_or(Json::Null, |leaf| leaf.value.clone());
+        let (before, after) = (old.fields.get(path), new.fields.get(path));
+        let value = |leaf: Option<&FieldValue>| leaf.map_or(Json::Null, |leaf| leaf.value.clone());
         // An explicit null equals an absent field.
         if value(before) == value(after) {
             continue;

@@ -3,9 +3,9 @@
 use gpuc_syntax::load::{Loaded, STDIN};
 use gpuc_syntax::node::{Entry, Node, Value};
 use gpuc_syntax::source::Span;
-use gpuc_syntax::yaml::core_schema::Core;
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
-use super::fields::{below, named};
+use super::fields::{child_path, items_with_names};
 
 /// One edit of the input.
 #[derive(Clone, Debug)]
@@ -15,14 +15,14 @@ pub(super) struct Edit {
     /// The location of the value; in the old input if the value was removed.
     pub span: Span,
     /// Whether the value was removed, so that its location is in the old input.
-    pub is_gone: bool,
-    at: At,
-    to: To,
+    pub is_removal: bool,
+    target: EditPath,
+    new_value: EditedValue,
 }
 
 /// The path to a value.
 #[derive(Clone, Debug, Default)]
-struct At {
+struct EditPath {
     steps: Vec<Step>,
     path: String,
 }
@@ -34,8 +34,8 @@ enum Step {
 }
 
 #[derive(Clone, Debug)]
-enum To {
-    Nothing,
+enum EditedValue {
+    Removed,
     /// The value, with the location of its key.
     Value(Span, Node),
     /// The same items in another order.
@@ -43,44 +43,44 @@ enum To {
     /// The same document in a file of this name.
     File(Option<String>),
     /// Not an edit of the document: a machine that the lock selects for a pool.
-    Pick(String, String),
+    Machine(String, String),
 }
 
 impl Edit {
     /// An edit of the lock that selects another machine for a pool.
-    pub(super) fn pick(pool: &str, machine: &str) -> Self {
+    pub(super) fn machine_selection(pool: &str, machine: &str) -> Self {
         Self {
             path: format!("machines.{pool}, edited in the lock: not requested by the input"),
             span: Span::NONE,
-            is_gone: false,
-            at: At::default(),
-            to: To::Pick(pool.to_owned(), machine.to_owned()),
+            is_removal: false,
+            target: EditPath::default(),
+            new_value: EditedValue::Machine(pool.to_owned(), machine.to_owned()),
         }
     }
 
     /// The pool and the machine of an edit of the lock.
-    pub(super) fn picked(&self) -> Option<(&str, &str)> {
-        match &self.to {
-            To::Pick(pool, machine) => Some((pool, machine)),
+    pub(super) fn selected_machine(&self) -> Option<(&str, &str)> {
+        match &self.new_value {
+            EditedValue::Machine(pool, machine) => Some((pool, machine)),
             _ => None,
         }
     }
 
     /// Whether only the file was renamed, which appears in the headers of generated files.
-    pub(super) fn is_of_file(&self) -> bool {
-        matches!(self.to, To::File(_))
+    pub(super) fn is_file_rename(&self) -> bool {
+        matches!(self.new_value, EditedValue::File(_))
     }
 }
 
-impl At {
-    fn key(&self, key: &str) -> Self {
+impl EditPath {
+    fn with_key(&self, key: &str) -> Self {
         let mut steps = self.steps.clone();
         steps.push(Step::Key(key.to_owned()));
-        let path = below(&self.path, key);
+        let path = child_path(&self.path, key);
         Self { steps, path }
     }
 
-    fn item(&self, name: &str) -> Self {
+    fn with_item(&self, name: &str) -> Self {
         let mut steps = self.steps.clone();
         steps.push(Step::Item(name.to_owned()));
         let path = format!("{}[{name}]", self.path);
@@ -90,7 +90,7 @@ impl At {
 
 /// Every edit from `before` to `after`, a renamed file last. Comments, quotes and the order of keys are not edits.
 pub(super) fn edits(before: &Loaded, after: &Loaded) -> Vec<Edit> {
-    let mut edits = within(&before.root, &after.root);
+    let mut edits = edits_between(&before.root, &after.root);
     if before.file != after.file {
         let was = before.file.as_deref().unwrap_or(STDIN);
         edits.push(Edit {
@@ -100,64 +100,70 @@ pub(super) fn edits(before: &Loaded, after: &Loaded) -> Vec<Edit> {
                 start: 0,
                 end: 0,
             },
-            is_gone: false,
-            at: At::default(),
-            to: To::File(after.file.clone()),
+            is_removal: false,
+            target: EditPath::default(),
+            new_value: EditedValue::File(after.file.clone()),
         });
     }
     edits
 }
 
-fn within(before: &Node, after: &Node) -> Vec<Edit> {
+fn edits_between(before: &Node, after: &Node) -> Vec<Edit> {
     let mut edits = Vec::new();
-    compare(before, after, &At::default(), &mut edits);
+    compare_nodes(before, after, &EditPath::default(), &mut edits);
     edits
 }
 
-fn compare(before: &Node, after: &Node, at: &At, edits: &mut Vec<Edit>) {
+fn compare_nodes(before: &Node, after: &Node, at: &EditPath, edits: &mut Vec<Edit>) {
     match (&before.value, &after.value) {
-        (Value::Mapping(old), Value::Mapping(new)) => mappings(old, new, at, edits),
-        (Value::Sequence(old), Value::Sequence(new)) if are_named(old) && are_named(new) => {
-            lists(after, old, new, at, edits);
+        (Value::Mapping(old), Value::Mapping(new)) => compare_mappings(old, new, at, edits),
+        (Value::Sequence(old), Value::Sequence(new))
+            if have_distinct_names(old) && have_distinct_names(new) =>
+        {
+            compare_lists(after, old, new, at, edits);
         }
-        _ if is_same(before, after) => {}
+        _ if has_equal_value(before, after) => {}
         _ => edits.push(Edit {
             path: at.path.clone(),
             span: after.span(),
-            is_gone: false,
-            at: at.clone(),
-            to: To::Value(Span::NONE, after.clone()),
+            is_removal: false,
+            target: at.clone(),
+            new_value: EditedValue::Value(Span::NONE, after.clone()),
         }),
     }
 }
 
-fn mappings(old: &[Entry], new: &[Entry], at: &At, edits: &mut Vec<Edit>) {
+fn compare_mappings(old: &[Entry], new: &[Entry], at: &EditPath, edits: &mut Vec<Edit>) {
     for entry in old {
-        let at = at.key(&entry.key);
+        let at = at.with_key(&entry.key);
         match new.iter().find(|it| it.key == entry.key) {
-            Some(now) => compare(&entry.value, &now.value, &at, edits),
-            None => edits.push(gone(at, entry.key_span, &entry.value)),
+            Some(now) => compare_nodes(&entry.value, &now.value, &at, edits),
+            None => edits.push(removal(at, entry.key_span, &entry.value)),
         }
     }
     for entry in new {
         if !old.iter().any(|it| it.key == entry.key) {
-            edits.push(come(at.key(&entry.key), entry.key_span, &entry.value));
+            edits.push(addition(
+                at.with_key(&entry.key),
+                entry.key_span,
+                &entry.value,
+            ));
         }
     }
 }
 
-fn lists(after: &Node, old: &[Node], new: &[Node], at: &At, edits: &mut Vec<Edit>) {
-    let (old, new) = (named(old), named(new));
+fn compare_lists(after: &Node, old: &[Node], new: &[Node], at: &EditPath, edits: &mut Vec<Edit>) {
+    let (old, new) = (items_with_names(old), items_with_names(new));
     for (name, item) in &old {
-        let at = at.item(name);
+        let at = at.with_item(name);
         match new.iter().find(|(it, _)| it == name) {
-            Some((_, now)) => compare(item, now, &at, edits),
-            None => edits.push(gone(at, Span::NONE, item)),
+            Some((_, now)) => compare_nodes(item, now, &at, edits),
+            None => edits.push(removal(at, Span::NONE, item)),
         }
     }
     for (name, item) in &new {
         if !old.iter().any(|(it, _)| it == name) {
-            edits.push(come(at.item(name), Span::NONE, item));
+            edits.push(addition(at.with_item(name), Span::NONE, item));
         }
     }
     let stay = |items: &[(String, &Node)], others: &[(String, &Node)]| {
@@ -169,64 +175,68 @@ fn lists(after: &Node, old: &[Node], new: &[Node], at: &At, edits: &mut Vec<Edit
         edits.push(Edit {
             path: format!("the order of {}", at.path),
             span: after.span(),
-            is_gone: false,
-            at: at.clone(),
-            to: To::Order(new.into_iter().map(|(name, _)| name).collect()),
+            is_removal: false,
+            target: at.clone(),
+            new_value: EditedValue::Order(new.into_iter().map(|(name, _)| name).collect()),
         });
     }
 }
 
-fn gone(at: At, key: Span, value: &Node) -> Edit {
+fn removal(at: EditPath, key: Span, value: &Node) -> Edit {
     Edit {
         path: at.path.clone(),
-        span: place(key, value),
-        is_gone: true,
-        at,
-        to: To::Nothing,
+        span: edit_span(key, value),
+        is_removal: true,
+        target: at,
+        new_value: EditedValue::Removed,
     }
 }
 
-fn come(at: At, key: Span, value: &Node) -> Edit {
+fn addition(at: EditPath, key: Span, value: &Node) -> Edit {
     Edit {
         path: at.path.clone(),
-        span: place(key, value),
-        is_gone: false,
-        at,
-        to: To::Value(key, value.clone()),
+        span: edit_span(key, value),
+        is_removal: false,
+        target: at,
+        new_value: EditedValue::Value(key, value.clone()),
     }
 }
 
 /// The location of the key, if there is one: the location of a mapping is that of its first key.
-fn place(key: Span, value: &Node) -> Span {
+fn edit_span(key: Span, value: &Node) -> Span {
     if key.is_written() { key } else { value.span() }
 }
 
 /// Whether all items of a list have distinct names, so that their order does not matter.
-fn are_named(items: &[Node]) -> bool {
+fn have_distinct_names(items: &[Node]) -> bool {
     let names = |item: &Node| item.get("name").and_then(Node::text).is_some();
     items.iter().all(names)
-        && named(items)
+        && items_with_names(items)
             .iter()
             .all(|(name, item)| item.get("name").and_then(Node::text) == Some(name))
 }
 
 /// Whether two trees have equal values.
-fn is_same(before: &Node, after: &Node) -> bool {
+fn has_equal_value(before: &Node, after: &Node) -> bool {
     match (&before.value, &after.value) {
-        (Value::Scalar(old), Value::Scalar(new)) => match (old.core(), new.core()) {
+        (Value::Scalar(old), Value::Scalar(new)) => match (old.core_value(), new.core_value()) {
             // NaN equals NaN.
-            (Core::Float(old), Core::Float(new)) => old.to_bits() == new.to_bits(),
+            (CoreValue::Float(old), CoreValue::Float(new)) => old.to_bits() == new.to_bits(),
             (old, new) => old == new,
         },
         (Value::Sequence(old), Value::Sequence(new)) => {
-            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_same(old, new))
+            old.len() == new.len()
+                && old
+                    .iter()
+                    .zip(new)
+                    .all(|(old, new)| has_equal_value(old, new))
         }
         (Value::Mapping(old), Value::Mapping(new)) => {
-            let same = |entry: &Entry| {
+            let is_unchanged = |entry: &Entry| {
                 let now = new.iter().find(|it| it.key == entry.key);
-                now.is_some_and(|now| is_same(&entry.value, &now.value))
+                now.is_some_and(|now| has_equal_value(&entry.value, &now.value))
             };
-            old.len() == new.len() && old.iter().all(same)
+            old.len() == new.len() && old.iter().all(is_unchanged)
         }
         _ => false,
     }
@@ -234,24 +244,27 @@ fn is_same(before: &Node, after: &Node) -> bool {
 
 /// Applies some of the edits to the old input.
 #[must_use]
-pub(super) fn with<'e>(before: &Loaded, edits: impl IntoIterator<Item = &'e Edit>) -> Loaded {
+pub(super) fn apply_edits<'e>(
+    before: &Loaded,
+    edits: impl IntoIterator<Item = &'e Edit>,
+) -> Loaded {
     let mut loaded = before.clone();
     for edit in edits {
-        match &edit.to {
-            To::File(name) => loaded.file.clone_from(name),
-            To::Pick(..) => {}
-            to => carry_out(&mut loaded.root, &edit.at.steps, to),
+        match &edit.new_value {
+            EditedValue::File(name) => loaded.file.clone_from(name),
+            EditedValue::Machine(..) => {}
+            to => apply_at(&mut loaded.root, &edit.target.steps, to),
         }
     }
     loaded
 }
 
-fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
+fn apply_at(node: &mut Node, steps: &[Step], to: &EditedValue) {
     let Some((step, rest)) = steps.split_first() else {
         match to {
-            To::Value(_, value) => *node = value.clone(),
-            To::Order(names) => reorder(node, names),
-            To::Nothing | To::File(_) | To::Pick(..) => {}
+            EditedValue::Value(_, value) => *node = value.clone(),
+            EditedValue::Order(names) => reorder(node, names),
+            EditedValue::Removed | EditedValue::File(_) | EditedValue::Machine(..) => {}
         }
         return;
     };
@@ -259,9 +272,11 @@ fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
         (Step::Key(key), Value::Mapping(entries)) => {
             let index = entries.iter().position(|entry| entry.key == *key);
             match (index, to) {
-                (Some(index), To::Nothing) if rest.is_empty() => drop(entries.remove(index)),
-                (Some(index), _) => carry_out(&mut entries[index].value, rest, to),
-                (None, To::Value(key_span, value)) => entries.push(Entry {
+                (Some(index), EditedValue::Removed) if rest.is_empty() => {
+                    drop(entries.remove(index))
+                }
+                (Some(index), _) => apply_at(&mut entries[index].value, rest, to),
+                (None, EditedValue::Value(key_span, value)) => entries.push(Entry {
                     key: key.clone(),
                     key_span: *key_span,
                     value: value.clone(),
@@ -270,12 +285,12 @@ fn carry_out(node: &mut Node, steps: &[Step], to: &To) {
             }
         }
         (Step::Item(name), Value::Sequence(items)) => {
-            let names = named(items);
+            let names = items_with_names(items);
             let index = names.iter().position(|(it, _)| it == name);
             match (index, to) {
-                (Some(index), To::Nothing) if rest.is_empty() => drop(items.remove(index)),
-                (Some(index), _) => carry_out(&mut items[index], rest, to),
-                (None, To::Value(_, value)) => items.push(value.clone()),
+                (Some(index), EditedValue::Removed) if rest.is_empty() => drop(items.remove(index)),
+                (Some(index), _) => apply_at(&mut items[index], rest, to),
+                (None, EditedValue::Value(_, value)) => items.push(value.clone()),
                 (None, _) => {}
             }
         }
@@ -320,7 +335,7 @@ mod tests {
     fn paths_of(before: &Loaded, after: &Loaded) -> Vec<String> {
         let edits = edits(before, after);
         assert!(
-            super::edits(&with(before, &edits), after).is_empty(),
+            super::edits(&apply_edits(before, &edits), after).is_empty(),
             "applying all edits yields the new input"
         );
         edits.into_iter().map(|edit| edit.path).collect()

@@ -14,20 +14,20 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 use serde_json::{Value as Json, json};
 
-use super::facts::facts;
+use super::facts::pool_facts;
 pub(super) use super::facts::{
-    CARDS, DRIVER, FACTS, LAYOUT, MACHINE, MAKER, NODES, OFFERS, PLUGIN, SELECTOR, SHARING, TAINTS,
-    TEXT,
+    ADVERTISED, DRIVER, FACTS, FILE_TEXT, GPUS, MACHINE, MIG_LAYOUT, NODE_PROVISIONER, NODES,
+    PLUGIN, SELECTOR, SHARING, TAINTS,
 };
-use super::fields::{Leaf, below, leaves};
+use super::fields::{FieldValue, child_path, leaf_fields};
 
 /// Identity of an entity, by which it is found on the other side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Key {
+pub(super) enum EntityKey {
     /// A node pool with its cloud resources.
     Pool(String),
     /// The location of the cluster: account, project, region, context.
-    Place,
+    Location,
     /// Another cloud resource: its kind and name.
     Resource(&'static str, String),
     /// A Helm release.
@@ -44,22 +44,22 @@ pub(super) enum Key {
         name: String,
     },
     /// An object of Flux or Argo CD that deploys others.
-    Sync(String, String),
+    ControllerObject(String, String),
     /// Another file.
     File(String),
 }
 
 /// An entity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Entity {
     /// The leaf fields.
-    pub leaves: BTreeMap<String, Leaf>,
+    pub fields: BTreeMap<String, FieldValue>,
     /// The rows of the cloud's tables that classify a change of these fields.
-    pub fields: BTreeMap<String, &'static FieldKind>,
+    pub field_kinds: BTreeMap<String, &'static FieldKind>,
     /// The automatic upgrades of a pool's nodes, by field name.
-    pub followed: BTreeMap<String, AutoUpgrade>,
+    pub auto_upgrades: BTreeMap<String, AutoUpgrade>,
     /// The provisioner of a pool's nodes in the cluster, if scripts do not create them.
-    pub maker: Option<&'static NodeProvisioner>,
+    pub node_provisioner: Option<&'static NodeProvisioner>,
     /// The files that contain it.
     pub files: BTreeSet<String>,
     /// The chart of a release.
@@ -76,9 +76,9 @@ pub(super) struct Part {
 
 /// All entities of a cluster.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parts {
+pub(super) struct Entities {
     /// The entities.
-    pub(super) all: BTreeMap<Key, Part>,
+    pub(super) by_key: BTreeMap<EntityKey, Entity>,
     /// A summary of the pools.
     pub summary: Summary,
     /// Preconditions that the scripts check but that do not identify the cluster.
@@ -86,20 +86,20 @@ pub(super) struct Parts {
     /// The source of the fact that nodes above a lowered maximum stay while pods need them.
     pub keeps_above_maximum: Option<&'static str>,
     /// Whether the pools are the user's own hosts, which no cloud bills.
-    pub own_hosts: bool,
+    pub has_user_hosts: bool,
     /// The kubeconfig context, if the file sets one.
     pub context: Option<String>,
     /// The GitOps controller that deploys the tree, such as `Flux`; empty for a script.
-    pub tool: &'static str,
+    pub controller: &'static str,
     /// The name of the controller's first object: another name registers another tree.
-    pub told: Option<String>,
+    pub controller_object: Option<String>,
     /// The number of GPUs of each model at the minimum and the maximum number of nodes.
     pub gpus: BTreeMap<String, (u64, u64)>,
 }
 
-impl Key {
+impl EntityKey {
     /// The key of a Kubernetes object.
-    pub(super) fn object(identity: &Identity) -> Self {
+    pub(super) fn for_object(identity: &Identity) -> Self {
         let group = identity.api_version.split_once('/');
         Self::Object {
             group: group.map(|(group, _)| group).unwrap_or_default().to_owned(),
@@ -112,11 +112,11 @@ impl Key {
     /// The kind, for display.
     pub(super) fn kind(&self) -> &str {
         match self {
-            Self::Place => "cluster",
+            Self::Location => "cluster",
             Self::Pool(_) => "pool",
             Self::Resource(kind, _) => kind,
             Self::Release(_) => "Helm release",
-            Self::Object { kind, .. } | Self::Sync(kind, _) => kind,
+            Self::Object { kind, .. } | Self::ControllerObject(kind, _) => kind,
             Self::File(_) => "file",
         }
     }
@@ -124,11 +124,11 @@ impl Key {
     /// The name, for display.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Place => "itself".to_owned(),
+            Self::Location => "itself".to_owned(),
             Self::Pool(name)
             | Self::Resource(_, name)
             | Self::Release(name)
-            | Self::Sync(_, name)
+            | Self::ControllerObject(_, name)
             | Self::File(name) => name.clone(),
             Self::Object {
                 namespace, name, ..
@@ -140,34 +140,34 @@ impl Key {
     }
 }
 
-impl Parts {
+impl Entities {
     /// The entities of a compilation; `None` if it has errors.
-    pub(super) fn of(compilation: &Compilation) -> Option<Self> {
-        Self::of_those(compilation, &|_| true)
+    pub(super) fn from_compilation(compilation: &Compilation) -> Option<Self> {
+        Self::from_compilation_filtered(compilation, &|_| true)
     }
 
     /// The entities of a compilation, limited to the wanted Kubernetes objects.
-    pub(super) fn of_those(
+    pub(super) fn from_compilation_filtered(
         compilation: &Compilation,
-        wanted: &dyn Fn(&Key) -> bool,
+        wanted: &dyn Fn(&EntityKey) -> bool,
     ) -> Option<Self> {
         let plan = compilation.plan.as_ref()?;
         let cluster = compilation.cluster.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
         let mut parts = Self {
             summary: plan.summary.clone(),
-            gpus: gpus(cluster),
+            gpus: gpus_by_model(cluster),
             keeps_above_maximum: cluster.cloud.keeps_above_maximum(),
-            own_hosts: !cluster.cloud.facts().makes_machines,
+            has_user_hosts: !cluster.cloud.facts().makes_machines,
             context: match &plan.provisioning.credentials {
                 Credentials::Context(context) => Some(context.clone()),
                 Credentials::Fetch(_) => None,
             },
-            tool: match &plan.delivery {
+            controller: match &plan.delivery {
                 Delivery::Script => "",
                 Delivery::Gitops { tool, .. } => tool,
             },
-            told: match &plan.delivery {
+            controller_object: match &plan.delivery {
                 Delivery::Script => None,
                 Delivery::Gitops { objects, .. } => {
                     objects.first().map(|first| first.identity.name.clone())
@@ -175,114 +175,124 @@ impl Parts {
             },
             ..Self::default()
         };
-        parts.place(cluster, plan);
-        parts.pools(cluster, plan);
-        parts.resources(cluster, plan);
-        parts.releases(plan);
-        parts.objects(cluster, plan, wanted);
-        parts.syncs(plan);
-        parts.files(lock);
+        parts.add_location(cluster, plan);
+        parts.add_pools(cluster, plan);
+        parts.add_resources(cluster, plan);
+        parts.add_releases(plan);
+        parts.add_objects(cluster, plan, wanted);
+        parts.add_controller_objects(plan);
+        parts.add_files(lock);
         Some(parts)
     }
 
     /// Whether the same GitOps controller deploys both as the same tree.
-    pub(super) fn is_brought_as(&self, other: &Self) -> bool {
-        self.tool == other.tool && self.told == other.told
+    pub(super) fn is_deployed_like(&self, other: &Self) -> bool {
+        self.controller == other.controller && self.controller_object == other.controller_object
     }
 
     /// Adds every file with its digest, and the pinned versions.
-    pub(super) fn files(&mut self, lock: &Lock) {
+    pub(super) fn add_files(&mut self, lock: &Lock) {
         for (path, digest) in &lock.files {
-            let runs = lock.executable.contains(path);
-            let leaf = |value: Json| Leaf {
+            let is_executable = lock.executable.contains(path);
+            let leaf = |value: Json| FieldValue {
                 value,
                 inputs: Vec::new(),
             };
-            let part = self.all.entry(Key::File(path.clone())).or_default();
+            let part = self
+                .by_key
+                .entry(EntityKey::File(path.clone()))
+                .or_default();
             part.files.insert(path.clone());
-            part.leaves.insert(TEXT.to_owned(), leaf(json!(digest)));
-            part.leaves
-                .insert("can be run".to_owned(), leaf(json!(runs)));
+            part.fields
+                .insert(FILE_TEXT.to_owned(), leaf(json!(digest)));
+            part.fields
+                .insert("can be run".to_owned(), leaf(json!(is_executable)));
         }
         let mut all = lock.clone();
         all.from = None;
         let digest = lock::digest(all.to_json().as_bytes());
         let pinned = serde_json::to_value(&lock.pins).unwrap_or_default();
-        let part = self.all.entry(Key::File(LOCK_FILE.to_owned())).or_default();
+        let part = self
+            .by_key
+            .entry(EntityKey::File(LOCK_FILE.to_owned()))
+            .or_default();
         part.files.insert(LOCK_FILE.to_owned());
-        part.leaves = leaves(&Node::from_json(pinned));
+        part.fields = leaf_fields(&Node::from_json(pinned));
         // An empty set of pins is one empty leaf.
-        part.leaves.remove("");
+        part.fields.remove("");
         let (value, inputs) = (json!(digest), Vec::new());
-        part.leaves.insert(TEXT.to_owned(), Leaf { value, inputs });
+        part.fields
+            .insert(FILE_TEXT.to_owned(), FieldValue { value, inputs });
     }
 
-    fn pools(&mut self, cluster: &Cluster, plan: &Plan) {
+    fn add_pools(&mut self, cluster: &Cluster, plan: &Plan) {
         for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
             let part = self
-                .all
-                .entry(Key::Pool(pool.name.value.clone()))
+                .by_key
+                .entry(EntityKey::Pool(pool.name.value.clone()))
                 .or_default();
             part.pools.insert(pool.name.value.clone());
-            part.maker = cluster.cloud.node_provisioner(cluster, pool);
-            for (fact, value) in facts(cluster, pool, summary) {
+            part.node_provisioner = cluster.cloud.node_provisioner(cluster, pool);
+            for (fact, value) in pool_facts(cluster, pool, summary) {
                 let inputs: Vec<Span> = [pool.name.span].to_vec();
-                part.leaves.insert(fact.to_owned(), Leaf { value, inputs });
+                part.fields
+                    .insert(fact.to_owned(), FieldValue { value, inputs });
             }
             for followed in cluster.cloud.auto_upgrades(cluster, pool) {
                 let (value, inputs) = (json!(followed.value), followed.inputs.clone());
                 let name = followed.name.to_owned();
-                part.leaves.insert(name.clone(), Leaf { value, inputs });
-                part.followed.insert(name, followed);
+                part.fields
+                    .insert(name.clone(), FieldValue { value, inputs });
+                part.auto_upgrades.insert(name, followed);
             }
             for offer in &summary.resources {
-                let path = format!("{OFFERS}{}", offer.name);
+                let path = format!("{ADVERTISED}{}", offer.name);
                 let (value, inputs) = (json!(offer.per_node), vec![pool.name.span]);
-                part.leaves.insert(path, Leaf { value, inputs });
+                part.fields.insert(path, FieldValue { value, inputs });
             }
         }
     }
 
-    fn resources(&mut self, cluster: &Cluster, plan: &Plan) {
+    fn add_resources(&mut self, cluster: &Cluster, plan: &Plan) {
         for resource in &plan.provisioning.resources {
-            let (key, prefix) = home(cluster, resource);
-            let part = self.all.entry(key.clone()).or_default();
+            let (key, prefix) = owner_of(cluster, resource);
+            let part = self.by_key.entry(key.clone()).or_default();
             let script = format!("cloud/{}.sh", resource.script);
             part.files.insert(script);
             part.component.clone_from(&resource.script);
             part.members.insert(resource.name.clone());
-            part.is_deleted_by_script = !resource.delete.is_empty() && !resource.is_only_removed();
+            part.is_deleted_by_script = !resource.delete.is_empty() && !resource.is_only_deleted();
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
                 // Cloud-independent facts take precedence over fields of the cloud's table with the same name.
-                if matches!(key, Key::Pool(_)) && FACTS.contains(&name.as_str()) {
+                if matches!(key, EntityKey::Pool(_)) && FACTS.contains(&name.as_str()) {
                     continue;
                 }
-                let mut node = Node::from_json(field.want.clone());
+                let mut node = Node::from_json(field.desired.clone());
                 node.origin = field.origin.clone();
-                for (path, leaf) in leaves(&node) {
+                for (path, leaf) in leaf_fields(&node) {
                     let path = match path.as_str() {
                         "" => name.clone(),
                         path if path.starts_with('[') => format!("{name}{path}"),
                         path => format!("{name}.{path}"),
                     };
-                    part.leaves.insert(path.clone(), leaf);
-                    part.fields.insert(path, field.kind);
+                    part.fields.insert(path.clone(), leaf);
+                    part.field_kinds.insert(path, field.kind);
                 }
             }
         }
     }
 
-    fn releases(&mut self, plan: &Plan) {
+    fn add_releases(&mut self, plan: &Plan) {
         for release in &plan.releases {
             let part = self
-                .all
-                .entry(Key::Release(release.name.clone()))
+                .by_key
+                .entry(EntityKey::Release(release.name.clone()))
                 .or_default();
             part.chart = Some(release.chart);
             part.pools = release.pools.iter().cloned().collect();
-            part.files.insert(emit::values(release));
-            part.leaves = leaves(&release.values)
+            part.files.insert(emit::values_path(release));
+            part.fields = leaf_fields(&release.values)
                 .into_iter()
                 .map(|(path, leaf)| (format!("values.{path}"), leaf))
                 .collect();
@@ -292,42 +302,48 @@ impl Parts {
                 ("namespace", json!(release.namespace)),
             ] {
                 let inputs = Vec::new();
-                part.leaves.insert(path.to_owned(), Leaf { value, inputs });
+                part.fields
+                    .insert(path.to_owned(), FieldValue { value, inputs });
             }
         }
     }
 
-    fn objects(&mut self, cluster: &Cluster, plan: &Plan, wanted: &dyn Fn(&Key) -> bool) {
-        for (path, object) in emit::objects(plan) {
-            let key = Key::object(&object.identity);
+    fn add_objects(&mut self, cluster: &Cluster, plan: &Plan, wanted: &dyn Fn(&EntityKey) -> bool) {
+        for (path, object) in emit::objects_with_paths(plan) {
+            let key = EntityKey::for_object(&object.identity);
             if !wanted(&key) {
                 continue;
             }
-            let part = self.all.entry(key).or_default();
-            part.leaves = leaves(&object.node);
+            let part = self.by_key.entry(key).or_default();
+            part.fields = leaf_fields(&object.node);
             part.component.clone_from(&object.component);
             part.files.insert(path);
-            part.pools = pools_of(&part.leaves, cluster);
+            part.pools = selected_pools(&part.fields, cluster);
             // An object of the node provisioner affects only its own pool.
-            let of_pool = Key::Pool(object.identity.name.clone());
-            let maker = self.all.get(&of_pool).and_then(|pool| pool.maker);
+            let of_pool = EntityKey::Pool(object.identity.name.clone());
+            let maker = self
+                .by_key
+                .get(&of_pool)
+                .and_then(|pool| pool.node_provisioner);
             let makes = |maker: &NodeProvisioner| {
                 let mut kinds = maker.kinds.iter();
                 kinds.any(|(kind, _)| *kind == object.identity.kind)
             };
             if maker.is_some_and(makes)
-                && let Some(part) = self.all.get_mut(&Key::object(&object.identity))
+                && let Some(part) = self
+                    .by_key
+                    .get_mut(&EntityKey::for_object(&object.identity))
             {
                 part.pools = [object.identity.name.clone()].into();
             }
         }
-        self.configurations();
+        self.add_pools_of_config_maps();
     }
 
     /// Sets the pools that read a ConfigMap: those whose DaemonSet has its name.
-    fn configurations(&mut self) {
-        let of = |key: &Key, wanted: &str| match key {
-            Key::Object {
+    fn add_pools_of_config_maps(&mut self) {
+        let of = |key: &EntityKey, wanted: &str| match key {
+            EntityKey::Object {
                 kind,
                 namespace,
                 name,
@@ -335,33 +351,33 @@ impl Parts {
             } if kind == wanted => Some((namespace.clone(), name.clone())),
             _ => None,
         };
-        let sets = self.all.iter();
+        let sets = self.by_key.iter();
         let sets = sets.filter_map(|(key, part)| Some((of(key, "DaemonSet")?, part.pools.clone())));
         let sets: BTreeMap<_, _> = sets.collect();
-        for (key, part) in &mut self.all {
+        for (key, part) in &mut self.by_key {
             if let Some(pools) = of(key, "ConfigMap").and_then(|name| sets.get(&name)) {
                 part.pools.clone_from(pools);
             }
         }
     }
 
-    fn syncs(&mut self, plan: &Plan) {
-        for (path, object) in emit::told(plan) {
+    fn add_controller_objects(&mut self, plan: &Plan) {
+        for (path, object) in emit::controller_objects(plan) {
             let identity = &object.identity;
-            let mut fields = leaves(&object.node);
-            let release = released(&fields).filter(|it| self.all.contains_key(it));
+            let mut fields = leaf_fields(&object.node);
+            let release = deployed_release(&fields).filter(|it| self.by_key.contains_key(it));
             let is_release = release.is_some();
-            let key = Key::Sync(identity.kind.clone(), identity.name.clone());
-            let part = self.all.entry(release.unwrap_or(key)).or_default();
+            let key = EntityKey::ControllerObject(identity.kind.clone(), identity.name.clone());
+            let part = self.by_key.entry(release.unwrap_or(key)).or_default();
             part.files.insert(path);
             if is_release {
                 // The values are already part of the release.
                 fields.retain(|path, _| !VALUES.iter().any(|values| path.starts_with(values)));
                 let delivered = fields.into_iter();
                 let delivered = delivered.map(|(path, leaf)| (format!("{DELIVERY}{path}"), leaf));
-                part.leaves.extend(delivered);
+                part.fields.extend(delivered);
             } else {
-                part.leaves = fields;
+                part.fields = fields;
             }
         }
     }
@@ -374,16 +390,16 @@ const VALUES: &[&str] = &["spec.values.", "spec.source.helm.valuesObject."];
 pub(super) const DELIVERY: &str = "delivery.";
 
 /// The release that an object of Flux or Argo CD deploys.
-fn released(fields: &BTreeMap<String, Leaf>) -> Option<Key> {
+fn deployed_release(fields: &BTreeMap<String, FieldValue>) -> Option<EntityKey> {
     let named = fields
         .iter()
         .find(|(path, _)| path.ends_with(".releaseName"));
     let (_, leaf) = named?;
-    Some(Key::Release(leaf.value.as_str()?.to_owned()))
+    Some(EntityKey::Release(leaf.value.as_str()?.to_owned()))
 }
 
 /// The GPUs of all pools, by model.
-fn gpus(cluster: &Cluster) -> BTreeMap<String, (u64, u64)> {
+fn gpus_by_model(cluster: &Cluster) -> BTreeMap<String, (u64, u64)> {
     let mut gpus: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (pool, cards) in cluster.gpu_pools() {
         if let Some(nodes) = pool.nodes.get() {
@@ -396,26 +412,26 @@ fn gpus(cluster: &Cluster) -> BTreeMap<String, (u64, u64)> {
 }
 
 /// The entity that a resource belongs to, and the prefix of its fields there: a pool's script creates the pool.
-fn home(cluster: &Cluster, resource: &Resource) -> (Key, String) {
+fn owner_of(cluster: &Cluster, resource: &Resource) -> (EntityKey, String) {
     let pool = resource.script.strip_prefix("pool-");
     match pool.and_then(|name| cluster.pool(name)) {
         Some(pool) if pool.name.value == resource.name => {
-            (Key::Pool(pool.name.value.clone()), String::new())
+            (EntityKey::Pool(pool.name.value.clone()), String::new())
         }
         // Hosts of a pool have their own names.
         Some(pool) => (
-            Key::Pool(pool.name.value.clone()),
+            EntityKey::Pool(pool.name.value.clone()),
             format!("{} ", resource.name),
         ),
         None => (
-            Key::Resource(resource.kind.name, resource.name.clone()),
+            EntityKey::Resource(resource.kind.name, resource.name.clone()),
             String::new(),
         ),
     }
 }
 
 /// The pools that an object's pods are restricted to by their node selector or affinity.
-fn pools_of(leaves: &BTreeMap<String, Leaf>, cluster: &Cluster) -> BTreeSet<String> {
+fn selected_pools(leaves: &BTreeMap<String, FieldValue>, cluster: &Cluster) -> BTreeSet<String> {
     let label = format!("\"{POOL_LABEL}\"");
     let selects = |path: &str| path.ends_with(&format!("nodeSelector.{label}"));
     let selected = leaves.iter().filter(|(path, _)| selects(path));
@@ -432,15 +448,16 @@ fn pools_of(leaves: &BTreeMap<String, Leaf>, cluster: &Cluster) -> BTreeSet<Stri
     let existing = cluster.pools.iter().filter(|pool| pool.is_existing());
     let existing = existing.filter(|pool| {
         let mut labels = pool.selector.iter();
-        !pool.selector.is_empty() && labels.all(|label| picks(leaves, &label.key, &label.value))
+        !pool.selector.is_empty()
+            && labels.all(|label| selects_label(leaves, &label.key, &label.value))
     });
     let existing = existing.map(|pool| pool.name.value.clone());
     selected.chain(matched).chain(existing).collect()
 }
 
 /// Whether pods select nodes by exactly this label.
-fn picks(leaves: &BTreeMap<String, Leaf>, key: &str, value: &str) -> bool {
-    let selects = below("nodeSelector", key);
+fn selects_label(leaves: &BTreeMap<String, FieldValue>, key: &str, value: &str) -> bool {
+    let selects = child_path("nodeSelector", key);
     let matches = format!("[{key}].values");
     leaves.iter().any(|(path, leaf)| {
         (path.ends_with(&selects) && leaf.value == json!(value))

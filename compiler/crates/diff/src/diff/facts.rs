@@ -7,38 +7,47 @@ use gpuc_model::plan::PoolSummary;
 use gpuc_model::{Cluster, Pool};
 
 /// The text of a file.
-pub(super) const TEXT: &str = "text";
+pub(super) const FILE_TEXT: &str = "text";
 
 /// The number of nodes.
 pub(super) const NODES: &str = "nodes";
 /// The GPUs of a node.
-pub(super) const CARDS: &str = "GPUs per node";
+pub(super) const GPUS: &str = "GPUs per node";
 /// The sharing mode of the GPUs.
 pub(super) const SHARING: &str = "sharing";
 /// The MIG geometry.
-pub(super) const LAYOUT: &str = "MIG devices";
+pub(super) const MIG_LAYOUT: &str = "MIG devices";
 /// The installer and the version of the driver.
 pub(super) const DRIVER: &str = "driver";
 /// The component that advertises GPUs.
 pub(super) const PLUGIN: &str = "plugin";
 /// Prefix of the resources that a node advertises.
-pub(super) const OFFERS: &str = "advertised per node: ";
+pub(super) const ADVERTISED: &str = "advertised per node: ";
 /// The taints with the effects NoSchedule and NoExecute.
 pub(super) const TAINTS: &str = "scheduling taints";
 /// The machine type.
 pub(super) const MACHINE: &str = "machine";
 
 /// The provisioner of the nodes.
-pub(super) const MAKER: &str = "node provisioner";
+pub(super) const NODE_PROVISIONER: &str = "node provisioner";
 /// The labels that select existing nodes.
 pub(super) const SELECTOR: &str = "node selector";
 
 /// All facts, in order of importance to a user.
 pub(super) const FACTS: &[&str] = &[
-    MAKER, NODES, SELECTOR, MACHINE, CARDS, SHARING, LAYOUT, DRIVER, PLUGIN, TAINTS,
+    NODE_PROVISIONER,
+    NODES,
+    SELECTOR,
+    MACHINE,
+    GPUS,
+    SHARING,
+    MIG_LAYOUT,
+    DRIVER,
+    PLUGIN,
+    TAINTS,
 ];
 
-pub(super) fn facts(
+pub(super) fn pool_facts(
     cluster: &Cluster,
     pool: &Pool,
     summary: &PoolSummary,
@@ -47,10 +56,10 @@ pub(super) fn facts(
     let mut facts = vec![
         (NODES, nodes),
         (MACHINE, json!(summary.machine)),
-        (CARDS, json!(summary.gpus)),
+        (GPUS, json!(summary.gpus)),
         (SHARING, json!(summary.sharing)),
-        (LAYOUT, json!(summary.layout)),
-        (DRIVER, json!(driver(cluster, pool, summary))),
+        (MIG_LAYOUT, json!(summary.layout)),
+        (DRIVER, json!(driver_text(cluster, pool, summary))),
         (PLUGIN, json!(summary.plugin)),
         (TAINTS, json!(summary.taints)),
     ];
@@ -61,16 +70,16 @@ pub(super) fn facts(
     } else if cluster.cloud.facts().makes_machines {
         let maker = cluster.cloud.node_provisioner(cluster, pool);
         let maker = maker.map_or("the scripts", |maker| maker.name);
-        facts.push((MAKER, json!(maker)));
+        facts.push((NODE_PROVISIONER, json!(maker)));
     }
     facts
 }
 
 /// The installer and the version of the driver: writing the default version is not a change.
-fn driver(cluster: &Cluster, pool: &Pool, summary: &PoolSummary) -> String {
+fn driver_text(cluster: &Cluster, pool: &Pool, summary: &PoolSummary) -> String {
     let written = pool.driver_version.as_ref().map(|it| it.value.clone());
-    let of_cloud = || cluster.cloud.driver_version(pool);
-    let version = written.or_else(|| operator_driver_version(pool).or_else(of_cloud));
+    let cloud_version = || cluster.cloud.driver_version(pool);
+    let version = written.or_else(|| operator_driver_version(pool).or_else(cloud_version));
     match version {
         _ if summary.driver.is_empty() => String::new(),
         Some(version) => format!("{}, {version}", summary.driver),

@@ -11,7 +11,7 @@ use gpuc_syntax::yaml;
 
 /// A value and the locations in the input that it is derived from.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Leaf {
+pub(super) struct FieldValue {
     /// The value.
     pub value: Json,
     /// The locations in the input, taken from the nearest node that has any.
@@ -19,7 +19,7 @@ pub(super) struct Leaf {
 }
 
 /// The keys that identify items of a list: the first key that every item has is used.
-const NAMES: &[&str] = &[
+const IDENTIFYING_KEYS: &[&str] = &[
     "name",
     "alert",
     "record",
@@ -28,20 +28,20 @@ const NAMES: &[&str] = &[
     "containerPort",
     "port",
     "resource",
-    COVERED,
+    COVERED_RESOURCES,
 ];
 
 /// The resources covered by a quota group: no two groups of a queue cover the same.
-const COVERED: &str = "coveredResources";
+const COVERED_RESOURCES: &str = "coveredResources";
 
 /// Every leaf below a node. A list of scalars is one leaf, and so is an empty collection.
-pub(super) fn leaves(node: &Node) -> BTreeMap<String, Leaf> {
+pub(super) fn leaf_fields(node: &Node) -> BTreeMap<String, FieldValue> {
     let mut found = BTreeMap::new();
     collect(node, String::new(), &[], &mut found);
     found
 }
 
-fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<String, Leaf>) {
+fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<String, FieldValue>) {
     let inputs = match &node.origin {
         Origin::Inherited => above,
         origin => origin.inputs(),
@@ -49,19 +49,24 @@ fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<Strin
     match &node.value {
         Value::Mapping(entries) if !entries.is_empty() => {
             for entry in entries {
-                collect(&entry.value, below(&path, &entry.key), inputs, found);
+                collect(&entry.value, child_path(&path, &entry.key), inputs, found);
             }
         }
         Value::Sequence(items) if items.iter().any(is_mapping) => {
-            for (name, item) in named(items) {
+            for (name, item) in items_with_names(items) {
                 collect(item, format!("{path}[{name}]"), inputs, found);
             }
         }
         _ => {
-            if let Some(document) = node.text().and_then(document) {
-                return collect(&document, format!("{path}{INSIDE}"), inputs, found);
+            if let Some(document) = node.text().and_then(parse_embedded) {
+                return collect(
+                    &document,
+                    format!("{path}{EMBEDDED_SEPARATOR}"),
+                    inputs,
+                    found,
+                );
             }
-            let leaf = Leaf {
+            let leaf = FieldValue {
                 value: serde_json::to_value(node).expect("a tree has only what JSON has"),
                 inputs: inputs.to_vec(),
             };
@@ -71,7 +76,7 @@ fn collect(node: &Node, path: String, above: &[Span], found: &mut BTreeMap<Strin
 }
 
 /// Parses a text with an embedded document, such as a configuration in a ConfigMap or a dashboard.
-fn document(text: &str) -> Option<Node> {
+fn parse_embedded(text: &str) -> Option<Node> {
     if !text.contains('\n') {
         return None;
     }
@@ -81,10 +86,10 @@ fn document(text: &str) -> Option<Node> {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let id = sources.add("", text);
     let mut documents = yaml::parse(&sources, id, &mut report);
-    let is_one = documents.len() == 1 && !report.has_errors();
-    let mut root = documents.pop().filter(|_| is_one)?.root;
+    let is_single_document = documents.len() == 1 && !report.has_errors();
+    let mut root = documents.pop().filter(|_| is_single_document)?.root;
     let is_collection = matches!(root.value, Value::Mapping(_) | Value::Sequence(_));
-    root.forget();
+    root.clear_origins();
     is_collection.then_some(root)
 }
 
@@ -93,16 +98,16 @@ fn is_mapping(node: &Node) -> bool {
 }
 
 /// Separates the path of a text from the path in its embedded document.
-const INSIDE: &str = " » ";
+const EMBEDDED_SEPARATOR: &str = " » ";
 
 /// The path of a key below another. A key with dots or brackets is quoted.
-pub(super) fn below(path: &str, key: &str) -> String {
+pub(super) fn child_path(path: &str, key: &str) -> String {
     let key = if key.is_empty() || key.contains(['.', '[', ']', '"', '#']) {
         Json::from(key).to_string()
     } else {
         key.to_owned()
     };
-    if path.is_empty() || path.ends_with(INSIDE) {
+    if path.is_empty() || path.ends_with(EMBEDDED_SEPARATOR) {
         format!("{path}{key}")
     } else {
         format!("{path}.{key}")
@@ -110,9 +115,9 @@ pub(super) fn below(path: &str, key: &str) -> String {
 }
 
 /// Items by their identifying key, or else by index. The second item of a name is `name#2`.
-pub(super) fn named(items: &[Node]) -> Vec<(String, &Node)> {
-    let by = NAMES.iter().find_map(|key| {
-        let names = items.iter().map(|item| name(item, key));
+pub(super) fn items_with_names(items: &[Node]) -> Vec<(String, &Node)> {
+    let by = IDENTIFYING_KEYS.iter().find_map(|key| {
+        let names = items.iter().map(|item| item_name(item, key));
         names.collect::<Option<Vec<String>>>()
     });
     let names = by.unwrap_or_else(|| (0..items.len()).map(|index| index.to_string()).collect());
@@ -128,13 +133,15 @@ pub(super) fn named(items: &[Node]) -> Vec<(String, &Node)> {
     distinct.zip(items).collect()
 }
 
-fn name(item: &Node, key: &str) -> Option<String> {
+fn item_name(item: &Node, key: &str) -> Option<String> {
     let Entry { value, .. } = item.entry(key)?;
     let value = serde_json::to_value(value).ok()?;
     match value {
         Json::String(text) => Some(text),
         Json::Number(number) => Some(number.to_string()),
-        Json::Array(covered) if key == COVERED => Some(covered.first()?.as_str()?.to_owned()),
+        Json::Array(covered) if key == COVERED_RESOURCES => {
+            Some(covered.first()?.as_str()?.to_owned())
+        }
         _ => None,
     }
 }
@@ -146,7 +153,7 @@ mod tests {
     use super::*;
 
     fn paths(value: Json) -> Vec<String> {
-        leaves(&Node::from_json(value)).into_keys().collect()
+        leaf_fields(&Node::from_json(value)).into_keys().collect()
     }
 
     #[test]

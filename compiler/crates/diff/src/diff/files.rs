@@ -8,10 +8,10 @@ use similar::{DiffOp, TextDiff};
 use super::report::{Change, ClusterFate, FileChange, Hunk};
 
 /// Files by path, with their executable flag.
-pub(super) type Contents<'a> = BTreeMap<&'a str, (&'a str, bool)>;
+pub(super) type FileContents<'a> = BTreeMap<&'a str, (&'a str, bool)>;
 
 /// The files of a tree and its lock, which is not part of the tree.
-pub(super) fn contents<'a>(tree: Option<&'a Tree>, lock: Option<&'a str>) -> Contents<'a> {
+pub(super) fn tree_contents<'a>(tree: Option<&'a Tree>, lock: Option<&'a str>) -> FileContents<'a> {
     let files = tree.into_iter().flat_map(Tree::files);
     let files = files
         .map(|(path, file): (&str, &TreeFile)| (path, (file.contents.as_str(), file.executable)));
@@ -20,9 +20,9 @@ pub(super) fn contents<'a>(tree: Option<&'a Tree>, lock: Option<&'a str>) -> Con
 }
 
 /// The files that differ, each with the changes that explain it.
-pub(super) fn files(
-    before: &Contents<'_>,
-    after: &Contents<'_>,
+pub(super) fn changed_files(
+    before: &FileContents<'_>,
+    after: &FileContents<'_>,
     changes: &[Change],
 ) -> Vec<FileChange> {
     let paths: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
@@ -44,19 +44,20 @@ pub(super) fn files(
         };
         let text =
             |file: Option<&(&'_ str, bool)>| file.map_or(String::new(), |file| file.0.to_owned());
-        let runs = |file: Option<&(&str, bool)>| file.is_some_and(|file| file.1);
+        let is_executable = |file: Option<&(&str, bool)>| file.is_some_and(|file| file.1);
         Some(FileChange {
             path: path.to_owned(),
             fate,
             changes: accounts.get(path).cloned().unwrap_or_default(),
-            executable: (new.is_some() && runs(old) != runs(new)).then(|| runs(new)),
-            hunks: hunks(&text(old), &text(new)),
+            executable: (new.is_some() && is_executable(old) != is_executable(new))
+                .then(|| is_executable(new)),
+            hunks: diff_hunks(&text(old), &text(new)),
         })
     };
     paths.into_iter().filter_map(differs).collect()
 }
 
-fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+fn diff_hunks(old: &str, new: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(old, new);
     let (old, new): (Vec<&str>, Vec<&str>) = (lines(old), lines(new));
     let slice = |lines: &[&str], start: usize, length: usize| -> Vec<String> {
@@ -79,7 +80,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 /// Applies hunks to a file; `None` if a hunk does not match.
-pub fn apply(old: &str, hunks: &[Hunk]) -> Option<String> {
+pub fn apply_hunks(old: &str, hunks: &[Hunk]) -> Option<String> {
     let old = lines(old);
     let (mut text, mut next) = (String::new(), 0);
     for hunk in hunks {
@@ -103,7 +104,7 @@ mod tests {
     proptest! {
         #[test]
         fn applied_hunks_yield_the_new_text(old in "[ab\n]{0,30}", new in "[ab\n]{0,30}") {
-            prop_assert_eq!(apply(&old, &hunks(&old, &new)), Some(new));
+            prop_assert_eq!(apply_hunks(&old, &diff_hunks(&old, &new)), Some(new));
         }
     }
 }

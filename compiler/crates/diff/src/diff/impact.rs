@@ -66,7 +66,7 @@ impl Impact {
     ];
 
     /// The name on the command line and in JSON.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Deleted => "deleted",
             Self::Replaced => "replaced",
@@ -89,12 +89,12 @@ impl Impact {
     }
 
     /// Returns the impact of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|impact| impact.name() == name)
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|impact| impact.as_str() == name)
     }
 
     /// Description of the impact for a reviewer.
-    pub fn means(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Deleted => "a cluster, a pool or stored data is removed",
             Self::Replaced => "resources must be replaced",
@@ -117,7 +117,7 @@ impl Impact {
     }
 
     /// Whether running work may be lost.
-    pub fn disrupts(self) -> bool {
+    pub fn is_disruptive(self) -> bool {
         self <= Self::QuotaCut
     }
 }
@@ -130,10 +130,10 @@ mod tests {
     fn impacts_are_sorted_with_unique_names() {
         assert!(Impact::ALL.is_sorted());
         for impact in Impact::ALL {
-            assert_eq!(Impact::named(impact.name()), Some(impact));
+            assert_eq!(Impact::from_name(impact.as_str()), Some(impact));
             let json = serde_json::to_value(impact).unwrap();
-            assert_eq!(json, impact.name());
+            assert_eq!(json, impact.as_str());
         }
-        assert_eq!(Impact::named("gone"), None);
+        assert_eq!(Impact::from_name("gone"), None);
     }
 }

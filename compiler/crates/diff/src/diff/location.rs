@@ -4,28 +4,28 @@ use gpuc_model::Cluster;
 use gpuc_model::plan::{Credentials, Plan};
 use serde_json::{Value as Json, json};
 
-use super::entities::{Key, Parts};
-use super::fields::Leaf;
+use super::entities::{Entities, EntityKey};
+use super::fields::FieldValue;
 
 /// The cluster's name in the cloud.
-const CALLED: &str = "name in the cloud";
+const CLOUD_NAME: &str = "name in the cloud";
 
 /// The kubeconfig context: another context may refer to the same cluster.
 const CONTEXT: &str = "context";
 
 /// The cluster's name in Argo CD: another name may refer to the same cluster.
-const BROUGHT_TO: &str = "name in Argo CD";
+const ARGOCD_NAME: &str = "name in Argo CD";
 
 /// The version of a cluster that gpuc neither creates nor queries.
-pub(super) const VERSION: &str = "Kubernetes version (read only)";
+pub(super) const READ_ONLY_VERSION: &str = "Kubernetes version (read only)";
 
 /// The distribution of a self-managed cluster: the file may have been wrong about it.
 const DISTRIBUTION: &str = "Kubernetes distribution";
 
 /// The condition under which it is the same cluster despite this difference; empty if it never is.
-pub(super) fn unless(path: &str) -> &'static str {
+pub(super) fn same_cluster_condition(path: &str) -> &'static str {
     match path {
-        CONTEXT | "kubeconfig context" | BROUGHT_TO => {
+        CONTEXT | "kubeconfig context" | ARGOCD_NAME => {
             ", unless it is the same one under another name"
         }
         DISTRIBUTION => ", unless the file was wrong about the existing one",
@@ -33,21 +33,21 @@ pub(super) fn unless(path: &str) -> &'static str {
     }
 }
 
-impl Parts {
+impl Entities {
     /// Adds the location of the cluster and the preconditions of its scripts.
-    pub(super) fn place(&mut self, cluster: &Cluster, plan: &Plan) {
+    pub(super) fn add_location(&mut self, cluster: &Cluster, plan: &Plan) {
         let checks = plan.provisioning.identity.iter();
-        let conditions = checks.clone().filter(|check| !check.is_place);
-        self.conditions = conditions.map(|check| check.what.to_owned()).collect();
+        let conditions = checks.clone().filter(|check| !check.is_location);
+        self.conditions = conditions.map(|check| check.subject.to_owned()).collect();
         let mut leaves: Vec<(&str, Json)> = checks
-            .map(|check| (check.what, json!(check.want)))
+            .map(|check| (check.subject, json!(check.expected)))
             .collect();
         leaves.push(("place", json!(plan.summary.place)));
         if let Credentials::Context(context) = &plan.provisioning.credentials {
             leaves.push((CONTEXT, json!(context)));
         }
         if let Some(name) = cluster.cloud.remote_name(cluster) {
-            leaves.push((CALLED, json!(name)));
+            leaves.push((CLOUD_NAME, json!(name)));
         }
         leaves.extend(
             cluster
@@ -59,32 +59,32 @@ impl Parts {
             .config
             .gitops
             .as_ref()
-            .and_then(|it| it.brought_to())
+            .and_then(|it| it.destination_cluster())
         {
-            leaves.push((BROUGHT_TO, json!(name)));
+            leaves.push((ARGOCD_NAME, json!(name)));
         }
         let version = &plan.summary.kubernetes;
         let asks = plan
             .provisioning
             .identity
             .iter()
-            .any(|check| check.want == *version);
+            .any(|check| check.expected == *version);
         if !plan
             .provisioning
             .resources
             .iter()
-            .any(|it| it.script == super::classify::CLUSTER)
+            .any(|it| it.script == super::classify::CLUSTER_SCRIPT)
             && !asks
         {
-            leaves.push((VERSION, json!(version)));
+            leaves.push((READ_ONLY_VERSION, json!(version)));
         }
-        let part = self.all.entry(Key::Place).or_default();
-        let leaf = |value| Leaf {
+        let part = self.by_key.entry(EntityKey::Location).or_default();
+        let leaf = |value| FieldValue {
             value,
             inputs: Vec::new(),
         };
         let leaves = leaves.into_iter();
-        part.leaves = leaves
+        part.fields = leaves
             .map(|(path, value)| (path.to_owned(), leaf(value)))
             .collect();
     }

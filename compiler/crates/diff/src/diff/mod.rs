@@ -12,8 +12,8 @@ mod entities;
 mod facts;
 mod fields;
 mod files;
+mod grouping;
 mod impact;
-mod lines;
 mod location;
 pub mod render;
 mod report;
@@ -24,9 +24,9 @@ use gpuc_compile::compile::{Compilation, Options};
 use gpuc_model::plan::Delivery;
 use gpuc_syntax::source::Sources;
 
-pub use causes::Sides;
+pub use causes::ClusterSides;
 pub use classify::is_known;
-pub use files::apply;
+pub use files::apply_hunks;
 pub use impact::Impact;
 pub use report::{
     Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
@@ -37,9 +37,9 @@ pub use upgrade::Committed;
 
 use std::collections::BTreeSet;
 
-use crate::graph::mermaid_of;
-use classify::Setting;
-use entities::Parts;
+use crate::graph::cluster_mermaid;
+use classify::DiffContext;
+use entities::Entities;
 
 /// The version of the JSON format.
 pub const VERSION: u32 = 1;
@@ -58,55 +58,57 @@ pub struct Pair<'a> {
 }
 
 /// The cause of all changes if the cluster is new or removed.
-fn cluster_cause(pair: &Pair<'_>, sources: &Sources) -> Option<Cause> {
+fn whole_cluster_cause(pair: &Pair<'_>, sources: &Sources) -> Option<Cause> {
     match (pair.before, pair.after) {
-        (Some(old), None) => lines::of_cluster(old, true, sources),
-        (None, Some(new)) => lines::of_cluster(new, false, sources),
+        (Some(old), None) => grouping::cluster_cause(old, true, sources),
+        (None, Some(new)) => grouping::cluster_cause(new, false, sources),
         _ => None,
     }
 }
 
 /// Compares two states of a cluster; `None` if one of them has errors.
 pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<Diff> {
-    let (before, after) = parts(&pair)?;
-    let setting = Setting {
+    let (before, after) = entities_of_pair(&pair)?;
+    let setting = DiffContext {
         before: &before,
         after: &after,
-        prunes: match (pair.before, pair.after) {
+        prunes_removed: match (pair.before, pair.after) {
             // A GitOps controller prunes only what it deployed itself.
-            (Some(_), Some(_)) => !before.tool.is_empty() && before.is_brought_as(&after),
-            _ => !before.tool.is_empty() || !after.tool.is_empty(),
+            (Some(_), Some(_)) => !before.controller.is_empty() && before.is_deployed_like(&after),
+            _ => !before.controller.is_empty() || !after.controller.is_empty(),
         },
-        is_stale: false,
+        lacks_input: false,
     };
-    let found = changes::deltas(&before, &after);
+    let found = changes::find_deltas(&before, &after);
     let (edits, causes) = match (pair.before, pair.after) {
         (Some(old), Some(new)) => {
             let mut edits = edits::edits(&old.loaded, &new.loaded);
-            let sides = Sides {
+            let sides = ClusterSides {
                 before: old,
                 after: new,
                 options,
             };
             if pair.lock.is_some() {
-                edits.extend(causes::picks(&sides));
+                edits.extend(causes::edited_selections(&sides));
             }
-            let causes = causes::causes(&sides, &edits, (&before, &after), &found);
+            let causes = causes::attribute_causes(&sides, &edits, (&before, &after), &found);
             (edits, causes)
         }
         // All of it is added or removed with the cluster.
         _ => (Vec::new(), vec![vec![0]; found.len()]),
     };
-    let shown: Vec<Cause> = cluster_cause(&pair, sources)
+    let shown: Vec<Cause> = whole_cluster_cause(&pair, sources)
         .into_iter()
-        .chain(lines::places(&edits, sources, pair.lock))
+        .chain(grouping::edit_causes(&edits, sources, pair.lock))
         .collect();
-    let mut changes = lines::lines(&setting, &found, &causes, &shown, 1);
-    if let Some(name) = edits.iter().position(edits::Edit::is_of_file) {
-        lines::headers(&mut changes, &shown[name]);
+    let mut changes = grouping::group_changes(&setting, &found, &causes, &shown, 1);
+    if let Some(name) = edits.iter().position(edits::Edit::is_file_rename) {
+        grouping::explain_headers(&mut changes, &shown[name]);
     }
     let upgraded = match (pair.committed, pair.before) {
-        (Some(committed), Some(before)) => upgrade::upgrade(committed, before, changes.len() + 1),
+        (Some(committed), Some(before)) => {
+            upgrade::find_upgrade(committed, before, changes.len() + 1)
+        }
         _ => upgrade::Upgrade::default(),
     };
     // The caller that writes the tree sets the path of the input.
@@ -123,21 +125,21 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     let all: Vec<Change> = changes.iter().chain(&upgraded.changes).cloned().collect();
     let was = match pair.committed {
         Some(committed) => committed.contents(),
-        None => files::contents(trees[0], locks[0].as_deref()),
+        None => files::tree_contents(trees[0], locks[0].as_deref()),
     };
-    let is = files::contents(trees[1], locks[1].as_deref());
-    let rollout = if let Some((tree, built)) = built(&pair) {
+    let is = files::tree_contents(trees[1], locks[1].as_deref());
+    let rollout = if let Some((tree, built)) = committed_input(&pair) {
         // The running state is the last build, even if the input changed since.
-        let was = Parts::of(built)?;
-        let setting = Setting {
+        let was = Entities::from_compilation(built)?;
+        let setting = DiffContext {
             before: &was,
             after: &after,
-            prunes: !was.tool.is_empty() && was.is_brought_as(&after),
-            is_stale: false,
+            prunes_removed: !was.controller.is_empty() && was.is_deployed_like(&after),
+            lacks_input: false,
         };
-        let found = changes::deltas(&was, &after);
+        let found = changes::find_deltas(&was, &after);
         let no_causes = vec![Vec::new(); found.len()];
-        let since = lines::lines(&setting, &found, &no_causes, &[], 1);
+        let since = grouping::group_changes(&setting, &found, &no_causes, &[], 1);
         let steps = rollout::plan_steps(&rollout::Rollout {
             setting: &setting,
             before: Some(built),
@@ -150,7 +152,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let disruptive = upgraded
             .changes
             .iter()
-            .filter(|change| change.impact.disrupts() && change.fate == ClusterFate::Kept);
+            .filter(|change| change.impact.is_disruptive() && change.fate == ClusterFate::Kept);
         let both: Vec<Change> = changes.iter().chain(disruptive).cloned().collect();
         rollout::plan_steps(&rollout::Rollout {
             setting: &setting,
@@ -161,8 +163,8 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         })
     };
     Some(Diff {
-        cluster: name(pair.after.or(pair.before)).unwrap_or_default(),
-        formerly: (name(pair.before).zip(name(pair.after)))
+        cluster: cluster_name(pair.after.or(pair.before)).unwrap_or_default(),
+        formerly: (cluster_name(pair.before).zip(cluster_name(pair.after)))
             .and_then(|(old, new)| (old != new).then_some(old)),
         fate: match (pair.before, pair.after) {
             (None, _) => ClusterFate::Added,
@@ -170,25 +172,25 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
             _ => ClusterFate::Kept,
         },
         worst: all.iter().map(|change| change.impact).min(),
-        files: files::files(&was, &is, &all),
-        gpus: cards(&before, &after),
+        files: files::changed_files(&was, &is, &all),
+        gpus: gpu_changes(&before, &after),
         changes,
         upgrades: upgraded.changes,
-        upgraded: upgraded.because,
+        upgraded: upgraded.reasons,
         rollout,
         // The caller that reads the disk sets these.
         moved_from: None,
         unbuilt: Vec::new(),
-        picture: picture(pair.after, &all),
-        tool: after.tool,
+        picture: flowchart(pair.after, &all),
+        tool: after.controller,
     })
 }
 
 /// The entities of both sides; a compilation on both sides is processed once.
-fn parts(pair: &Pair<'_>) -> Option<(Parts, Parts)> {
+fn entities_of_pair(pair: &Pair<'_>) -> Option<(Entities, Entities)> {
     let parts = |side: Option<&Compilation>| match side {
-        Some(side) => Parts::of(side),
-        None => Some(Parts::default()),
+        Some(side) => Entities::from_compilation(side),
+        None => Some(Entities::default()),
     };
     let before = parts(pair.before)?;
     let is_same = |(old, new): (&Compilation, &Compilation)| std::ptr::eq(old, new);
@@ -200,24 +202,24 @@ fn parts(pair: &Pair<'_>) -> Option<(Parts, Parts)> {
     Some((before, after))
 }
 
-fn name(side: Option<&Compilation>) -> Option<String> {
+fn cluster_name(side: Option<&Compilation>) -> Option<String> {
     let config = side?.config.as_ref();
     config.map(|config| config.metadata.name.value.clone())
 }
 
 /// The commit and the input that the committed tree was built from, if the base's input differs.
-fn built<'a>(pair: &Pair<'a>) -> Option<(&'a str, &'a Compilation)> {
+fn committed_input<'a>(pair: &Pair<'a>) -> Option<(&'a str, &'a Compilation)> {
     pair.before.and(pair.after)?;
-    let (commit, built) = pair.committed?.made_of.as_ref()?;
+    let (commit, built) = pair.committed?.built_from.as_ref()?;
     built.plan.as_ref()?;
     Some((commit.as_str(), built))
 }
 
 /// The maximum length of a flowchart, in characters.
-const LARGEST_PICTURE: usize = 8_000;
+const MAX_FLOWCHART_LENGTH: usize = 8_000;
 
 /// A flowchart of the cluster after the change, if its pools or quotas change.
-fn picture(after: Option<&Compilation>, changes: &[Change]) -> Option<String> {
+fn flowchart(after: Option<&Compilation>, changes: &[Change]) -> Option<String> {
     let shows = |change: &Change| {
         change.kind == "pool" || matches!(change.impact, Impact::QuotaCut | Impact::QuotaRaised)
     };
@@ -226,19 +228,23 @@ fn picture(after: Option<&Compilation>, changes: &[Change]) -> Option<String> {
     }
     let after = after?;
     let (cluster, plan) = (after.cluster.as_ref()?, after.plan.as_ref()?);
-    Some(mermaid_of(cluster, &plan.summary, LARGEST_PICTURE))
+    Some(cluster_mermaid(
+        cluster,
+        &plan.summary,
+        MAX_FLOWCHART_LENGTH,
+    ))
 }
 
 /// Whether objects removed from the tree are pruned from the cluster.
-fn prunes(compilation: &Compilation) -> bool {
+fn prunes_removed(compilation: &Compilation) -> bool {
     let plan = compilation.plan.as_ref();
     plan.is_some_and(|plan| matches!(plan.delivery, Delivery::Gitops { .. }))
 }
 
 /// The GPU models whose number of GPUs changes.
-fn cards(before: &Parts, after: &Parts) -> Vec<Cards> {
+fn gpu_changes(before: &Entities, after: &Entities) -> Vec<Cards> {
     let models: BTreeSet<&String> = before.gpus.keys().chain(after.gpus.keys()).collect();
-    let count = |parts: &Parts, model: &String| {
+    let count = |parts: &Entities, model: &String| {
         let (min, max) = parts.gpus.get(model).copied().unwrap_or_default();
         Range { min, max }
     };

@@ -223,7 +223,7 @@ pub struct Step {
 impl Diffs {
     /// Keeps only changes with this impact or a worse one; nothing without a limit.
     #[must_use]
-    pub fn as_bad_as(mut self, limit: Option<Impact>) -> Self {
+    pub fn at_least(mut self, limit: Option<Impact>) -> Self {
         let is_bad = |impact: Impact| limit.is_some_and(|limit| impact <= limit);
         for diff in &mut self.clusters {
             diff.changes.retain(|change| is_bad(change.impact));
@@ -236,7 +236,7 @@ impl Diffs {
 
 impl Unbuilt {
     /// Describes how the file came to differ.
-    pub(super) fn how(&self) -> &str {
+    pub(super) fn cause_text(&self) -> &str {
         match &self.only {
             Some(only) => only,
             None if self.by_hand => "edited by hand",
@@ -247,7 +247,7 @@ impl Unbuilt {
 
 impl Diff {
     /// Instructions for a change that needs no particular order.
-    pub(super) fn unordered(&self) -> String {
+    pub(super) fn no_order_text(&self) -> String {
         let deploys = match self.tool {
             "" => "`./install.sh`".to_owned(),
             tool => format!("push and let {tool} sync it"),
@@ -260,7 +260,7 @@ impl Diff {
     }
 
     /// Describes the differences between the tree on disk and the build of the input, if any.
-    pub fn unbuilt_words(&self) -> Option<String> {
+    pub fn unbuilt_summary(&self) -> Option<String> {
         let is_quiet = |file: &&Unbuilt| file.only.is_some();
         let quiet: Vec<&Unbuilt> = self.unbuilt.iter().filter(is_quiet).collect();
         let by_hand = self
@@ -281,7 +281,7 @@ impl Diff {
             counts.push(format!(
                 "{name}{} ({})",
                 more.unwrap_or_default(),
-                one.how()
+                one.cause_text()
             ));
         }
         let touches = if quiet.len() == self.unbuilt.len() {
@@ -298,16 +298,16 @@ impl Diff {
     }
 
     /// The heading if no change has an impact.
-    pub(super) fn means_nothing(&self) -> &'static str {
+    pub(super) fn no_impact_heading(&self) -> &'static str {
         if self.files.is_empty() && self.moved_from.is_none() {
             "nothing differs"
         } else {
-            Impact::Nothing.means()
+            Impact::Nothing.description()
         }
     }
 
     /// Describes the differing files if none of them affects the cluster.
-    pub fn quiet_words(&self) -> Option<String> {
+    pub fn files_only_summary(&self) -> Option<String> {
         let is_quiet = self.changes.is_empty() && self.upgrades.is_empty();
         let [first, more @ ..] = self.files.as_slice() else {
             return None;
@@ -330,7 +330,7 @@ impl Diff {
     }
 
     /// Orders clusters by impact, worst first, and then by name.
-    pub fn worst_first(&self, other: &Self) -> Ordering {
+    pub fn cmp_worst_first(&self, other: &Self) -> Ordering {
         let rank = |diff: &Self| {
             let fate = match diff.fate {
                 ClusterFate::Removed => 0,
@@ -344,12 +344,12 @@ impl Diff {
     }
 
     /// Whether nothing differs and the tree matches the input.
-    pub fn is_silent(&self) -> bool {
+    pub fn is_unchanged_and_built(&self) -> bool {
         self.is_empty() && self.unbuilt.is_empty() && self.moved_from.is_none()
     }
 
     /// Describes a renamed or moved input file, if any.
-    pub(super) fn moved_words(&self) -> Option<String> {
+    pub(super) fn moved_summary(&self) -> Option<String> {
         let was = self.moved_from.as_ref()?;
         let only = if self.is_empty() { "only " } else { "" };
         Some(format!(
@@ -365,7 +365,7 @@ impl Diff {
 
 impl Range {
     /// Formats the range: `8` or `8-64`.
-    pub fn words(self) -> String {
+    pub fn to_text(self) -> String {
         if self.min == self.max {
             self.min.to_string()
         } else {

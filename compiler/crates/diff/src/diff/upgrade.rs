@@ -12,12 +12,12 @@ use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml;
 use serde_json::Value as Json;
 
-use super::changes::deltas;
-use super::classify::Setting;
-use super::entities::{Key, Parts};
-use super::fields::leaves;
-use super::files::Contents;
-use super::lines::lines;
+use super::changes::find_deltas;
+use super::classify::DiffContext;
+use super::entities::{Entities, EntityKey};
+use super::fields::leaf_fields;
+use super::files::FileContents;
+use super::grouping::group_changes;
 use super::report::Change;
 
 /// A committed tree.
@@ -29,22 +29,22 @@ pub struct Committed {
     /// The known files by path.
     pub files: BTreeMap<String, String>,
     /// The commit and the input that it was built from, if known and different from the base.
-    pub made_of: Option<(String, Compilation)>,
+    pub built_from: Option<(String, Compilation)>,
 }
 
 /// The changes of an upgrade, and their reasons.
 #[derive(Default)]
 pub(super) struct Upgrade {
     pub(super) changes: Vec<Change>,
-    pub(super) because: Vec<String>,
+    pub(super) reasons: Vec<String>,
 }
 
 impl Committed {
     /// The files including the lock.
-    pub(super) fn contents(&self) -> Contents<'_> {
-        let runs = |path: &str| self.lock.executable.contains(path);
+    pub(super) fn contents(&self) -> FileContents<'_> {
+        let is_executable = |path: &str| self.lock.executable.contains(path);
         let files = self.files.iter();
-        let files = files.map(|(path, text)| (path.as_str(), (text.as_str(), runs(path))));
+        let files = files.map(|(path, text)| (path.as_str(), (text.as_str(), is_executable(path))));
         files
             .chain([(LOCK_FILE, (self.lock_text.as_str(), false))])
             .collect()
@@ -52,7 +52,7 @@ impl Committed {
 }
 
 /// The differences between the committed tree and the tree that this gpuc builds from the same input.
-pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize) -> Upgrade {
+pub(super) fn find_upgrade(committed: &Committed, before: &Compilation, first: usize) -> Upgrade {
     let (Some((tree, lock)), Some(plan)) = (&before.output, &before.plan) else {
         return Upgrade::default();
     };
@@ -63,39 +63,44 @@ pub(super) fn upgrade(committed: &Committed, before: &Compilation, first: usize)
     if actual == *lock {
         return Upgrade::default();
     }
-    let was = of_files(&committed.contents(), &actual);
+    let was = entities_of_files(&committed.contents(), &actual);
     let texts = tree
         .files()
         .map(|(path, file)| (path, (file.contents.as_str(), file.executable)));
-    let mut is = of_files(&texts.collect(), lock);
+    let mut is = entities_of_files(&texts.collect(), lock);
     is.summary = plan.summary.clone();
     let mut was = was;
     was.summary = plan.summary.clone();
     // Unbuilt changes are reported by field if the input of the last build is known.
-    let made_of = committed.made_of.as_ref();
-    let built = made_of.and_then(|(_, built)| Some((Parts::of(built)?, Parts::of(before)?)));
+    let made_of = committed.built_from.as_ref();
+    let built = made_of.and_then(|(_, built)| {
+        Some((
+            Entities::from_compilation(built)?,
+            Entities::from_compilation(before)?,
+        ))
+    });
     let is_stale = committed.lock.input != lock.input && built.is_none();
     if let Some((mut old, new)) = built {
-        old.files(&actual);
-        let gone = |key: &Key| matches!(key, Key::File(path) if !actual.files.contains_key(path) && path != LOCK_FILE);
-        old.all.retain(|key, _| !gone(key));
+        old.add_files(&actual);
+        let gone = |key: &EntityKey| matches!(key, EntityKey::File(path) if !actual.files.contains_key(path) && path != LOCK_FILE);
+        old.by_key.retain(|key, _| !gone(key));
         (was, is) = (old, new);
     }
-    let setting = Setting {
+    let setting = DiffContext {
         before: &was,
         after: &is,
-        prunes: super::prunes(before),
-        is_stale,
+        prunes_removed: super::prunes_removed(before),
+        lacks_input: is_stale,
     };
-    let found = deltas(&was, &is);
+    let found = find_deltas(&was, &is);
     let causes = vec![Vec::new(); found.len()];
-    let mut because = moved(&committed.lock, &actual, lock);
+    let mut because = upgrade_reasons(&committed.lock, &actual, lock);
     because.extend(made_of.map(|(commit, _)| {
         format!("the committed tree was last built from the input in {commit}")
     }));
     Upgrade {
-        changes: lines(&setting, &found, &causes, &[], first),
-        because,
+        changes: group_changes(&setting, &found, &causes, &[], first),
+        reasons: because,
     }
 }
 
@@ -108,13 +113,13 @@ fn digests(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 }
 
 /// The reasons of an upgrade, a sentence each.
-fn moved(was: &Lock, actual: &Lock, is: &Lock) -> Vec<String> {
+fn upgrade_reasons(committed: &Lock, actual: &Lock, built: &Lock) -> Vec<String> {
     let mut moved = Vec::new();
-    if was.gpuc != is.gpuc {
-        moved.push(format!("gpuc {} → {}", was.gpuc, is.gpuc));
+    if committed.gpuc != built.gpuc {
+        moved.push(format!("gpuc {} → {}", committed.gpuc, built.gpuc));
     }
-    for (release, pin) in &is.pins.charts {
-        let old = was.pins.charts.get(release);
+    for (release, pin) in &built.pins.charts {
+        let old = committed.pins.charts.get(release);
         if let Some(old) = old.filter(|old| *old != pin) {
             moved.push(format!(
                 "chart {} of {release} {} → {}",
@@ -122,28 +127,28 @@ fn moved(was: &Lock, actual: &Lock, is: &Lock) -> Vec<String> {
             ));
         }
     }
-    let gone = was.pins.images.difference(&is.pins.images);
+    let gone = committed.pins.images.difference(&built.pins.images);
     for old in gone {
         let name = |image: &str| image.rsplit_once(':').map(|(name, _)| name.to_owned());
-        let new = is
+        let new = built
             .pins
             .images
-            .difference(&was.pins.images)
+            .difference(&committed.pins.images)
             .find(|new| name(new) == name(old));
         if let Some(new) = new {
             moved.push(format!("image {old} → {new}"));
         }
     }
-    for (pool, machine) in &is.pins.machines {
-        let old = was.pins.machines.get(pool);
+    for (pool, machine) in &built.pins.machines {
+        let old = committed.pins.machines.get(pool);
         if let Some(old) = old.filter(|old| *old != machine) {
             moved.push(format!("machine of {pool} {old} → {machine}"));
         }
     }
-    if was.files != actual.files {
+    if committed.files != actual.files {
         moved.push("files of the committed tree were edited by hand".to_owned());
     }
-    if was.input != is.input {
+    if committed.input != built.input {
         moved.push(
             "the committed tree was not built from the base's input: only one of the two was \
             changed"
@@ -160,8 +165,8 @@ fn moved(was: &Lock, actual: &Lock, is: &Lock) -> Vec<String> {
 }
 
 /// The entities of a tree of which only the files are known.
-fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
-    let mut parts = Parts::default();
+fn entities_of_files(files: &FileContents<'_>, lock: &Lock) -> Entities {
+    let mut parts = Entities::default();
     for (path, (text, _)) in files {
         if path
             .rsplit_once('.')
@@ -169,39 +174,42 @@ fn of_files(files: &Contents<'_>, lock: &Lock) -> Parts {
         {
             continue;
         }
-        let Some(root) = read(path, text) else {
+        let Some(root) = parse_file(path, text) else {
             continue;
         };
-        let Some(key) = key(path, &root, lock) else {
+        let Some(key) = entity_key(path, &root, lock) else {
             continue;
         };
-        let is_release = matches!(key, Key::Release(_));
-        let part = parts.all.entry(key).or_default();
+        let is_release = matches!(key, EntityKey::Release(_));
+        let part = parts.by_key.entry(key).or_default();
         part.files.insert((*path).to_owned());
         let folder = path.split('/').nth(1).unwrap_or_default();
         folder.clone_into(&mut part.component);
         if is_release {
-            let values = leaves(&root).into_iter();
-            part.leaves
+            let values = leaf_fields(&root).into_iter();
+            part.fields
                 .extend(values.map(|(path, leaf)| (format!("values.{path}"), leaf)));
         } else {
-            part.leaves = leaves(&root);
+            part.fields = leaf_fields(&root);
         }
     }
     for (release, pin) in &lock.pins.charts {
-        let part = parts.all.entry(Key::Release(release.clone())).or_default();
-        part.chart = gpuc_compile::charts::of(&pin.chart);
-        let version = super::fields::Leaf {
+        let part = parts
+            .by_key
+            .entry(EntityKey::Release(release.clone()))
+            .or_default();
+        part.chart = gpuc_compile::charts::chart_named(&pin.chart);
+        let version = super::fields::FieldValue {
             value: Json::from(pin.version.clone()),
             inputs: Vec::new(),
         };
-        part.leaves.insert("chart version".to_owned(), version);
+        part.fields.insert("chart version".to_owned(), version);
     }
-    parts.files(lock);
+    parts.add_files(lock);
     parts
 }
 
-fn read(path: &str, text: &str) -> Option<Node> {
+fn parse_file(path: &str, text: &str) -> Option<Node> {
     let mut sources = Sources::default();
     let id = sources.add(path, text);
     let documents = yaml::parse(&sources, id, &mut Report::default());
@@ -209,12 +217,12 @@ fn read(path: &str, text: &str) -> Option<Node> {
 }
 
 /// The entity that a file describes; `None` for files that are compared as text.
-fn key(path: &str, root: &Node, lock: &Lock) -> Option<Key> {
+fn entity_key(path: &str, root: &Node, lock: &Lock) -> Option<EntityKey> {
     let folders: Vec<&str> = path.split('/').collect();
     let text = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
     if let ["helm", release, "values.yaml"] = folders.as_slice() {
         let known = lock.pins.charts.contains_key(*release);
-        return known.then(|| Key::Release((*release).to_owned()));
+        return known.then(|| EntityKey::Release((*release).to_owned()));
     }
     let api_version = text(root, "apiVersion")?;
     let metadata = root.get("metadata")?;
@@ -225,8 +233,8 @@ fn key(path: &str, root: &Node, lock: &Lock) -> Option<Key> {
         api_version,
     };
     match folders.as_slice() {
-        ["manifests", ..] => Some(Key::object(&identity)),
-        ["flux" | "argocd", ..] => Some(Key::Sync(identity.kind, identity.name)),
+        ["manifests", ..] => Some(EntityKey::for_object(&identity)),
+        ["flux" | "argocd", ..] => Some(EntityKey::ControllerObject(identity.kind, identity.name)),
         _ => None,
     }
 }

@@ -6,11 +6,11 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
 
-use super::scene::range;
+use super::scene::format_range;
 use super::view::{PoolView, View};
-use super::{layout, svg, words};
+use super::{description, layout, svg};
 
-const NAME: &str = "page.html";
+const TEMPLATE_NAME: &str = "page.html";
 const TEMPLATE: &str = include_str!("page.html.j2");
 
 pub(super) fn html(views: &[View]) -> String {
@@ -20,7 +20,7 @@ pub(super) fn html(views: &[View]) -> String {
         several => format!("{} GPU clusters", several.len()),
     };
     let context = context! { title => title, sections => Serde(sections) };
-    let template = TEMPLATES.get_template(NAME);
+    let template = TEMPLATES.get_template(TEMPLATE_NAME);
     let rendered = template.and_then(|template| template.render(context));
     rendered.expect("the template is right, which a test shows")
 }
@@ -35,35 +35,35 @@ struct Section {
 
 fn section((index, view): (usize, &View)) -> Section {
     let id = format!("cluster-{}", index + 1);
-    let picture = layout::picture(std::slice::from_ref(view));
+    let picture = layout::draw_picture(std::slice::from_ref(view));
     let title = format!("GPU cluster {}", view.name);
     Section {
-        picture: svg::svg(&picture, &id, &title, &words::description(view)),
+        picture: svg::svg(&picture, &id, &title, &description::describe_view(view)),
         name: view.name.clone(),
-        rows: view.pools.iter().map(row).collect(),
+        rows: view.pools.iter().map(table_row).collect(),
         id,
     }
 }
 
-fn row(pool: &PoolView) -> Vec<String> {
+fn table_row(pool: &PoolView) -> Vec<String> {
     let (nodes, gpus) = (pool.node_count(), pool.gpu_count());
-    let offers = pool.offers.iter();
+    let offers = pool.advertised.iter();
     let offers: Vec<_> = offers
         .map(|it| format!("{} × {}", it.per_node, it.name))
         .collect();
     let runs: Vec<_> = pool.workloads.iter().map(|it| it.name.as_str()).collect();
     vec![
         pool.name.clone(),
-        std::iter::once(pool.words())
+        std::iter::once(pool.summary())
             .chain(pool.marks.iter().cloned())
             .collect::<Vec<_>>()
             .join(" · "),
-        range(nodes.0, nodes.1),
-        range(gpus.0, gpus.1),
+        format_range(nodes.0, nodes.1),
+        format_range(gpus.0, gpus.1),
         offers.join("\n"),
         pool.taints.join("\n"),
         runs.join("\n"),
-        pool.served.clone(),
+        pool.provided_by.clone(),
     ]
 }
 
@@ -75,10 +75,10 @@ static TEMPLATES: LazyLock<Environment> = LazyLock::new(|| {
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     // Line breaks of a cell are kept; other invisible characters are removed.
     environment.add_filter("text", |text: &str| {
-        let lines = text.lines().map(super::measure::clean);
-        svg::escaped(&lines.collect::<Vec<_>>().join("\n"))
+        let lines = text.lines().map(super::measure::to_single_line);
+        svg::escape(&lines.collect::<Vec<_>>().join("\n"))
     });
-    let added = environment.add_template(NAME, TEMPLATE);
+    let added = environment.add_template(TEMPLATE_NAME, TEMPLATE);
     added.expect("the template is right, which a test shows");
     environment
 });

@@ -1,6 +1,6 @@
 //! Text widths without a font: an upper bound, so that text that fits here fits in any font of the stack.
 
-use gpuc_syntax::shell::is_unseen;
+use gpuc_syntax::shell::is_invisible;
 
 /// The font stack. None of these fonts is wider than the table.
 pub const FONTS: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Ubuntu, 'DejaVu Sans', Helvetica, \
@@ -40,13 +40,13 @@ const BOLD: [u8; 95] = [
 ];
 
 /// The maximum width of a text.
-pub fn width(text: &str, font: Font) -> f64 {
-    let sum: f64 = text.chars().map(|it| advance(it, font.bold)).sum();
+pub fn text_width(text: &str, font: Font) -> f64 {
+    let sum: f64 = text.chars().map(|it| character_width(it, font.bold)).sum();
     sum * font.size
 }
 
 /// The width of a character relative to the font size. Beyond ASCII, a script is as wide as its widest characters.
-fn advance(character: char, bold: bool) -> f64 {
+fn character_width(character: char, bold: bool) -> f64 {
     let table = if bold { &BOLD } else { &REGULAR };
     let code = u32::from(character);
     let index = usize::try_from(code.wrapping_sub(32)).unwrap_or(usize::MAX);
@@ -69,10 +69,10 @@ fn advance(character: char, bold: bool) -> f64 {
 }
 
 /// The text in one line, without invisible characters and characters that XML forbids.
-pub fn clean(text: &str) -> String {
+pub fn to_single_line(text: &str) -> String {
     let seen = |character| match character {
         '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
-        it if is_unseen(it) => ' ',
+        it if is_invisible(it) => ' ',
         it => it,
     };
     let text: String = text.chars().map(seen).collect();
@@ -81,14 +81,14 @@ pub fn clean(text: &str) -> String {
 
 /// The text if it fits, else as much of it as fits followed by `…`.
 pub fn shorten(text: &str, font: Font, room: f64) -> String {
-    if width(text, font) <= room {
+    if text_width(text, font) <= room {
         return text.to_owned();
     }
-    let mut left = room - width("…", font);
+    let mut remaining = room - text_width("…", font);
     let mut shown = String::new();
     for character in text.chars() {
-        left -= advance(character, font.bold) * font.size;
-        if left < 0.0 {
+        remaining -= character_width(character, font.bold) * font.size;
+        if remaining < 0.0 {
             break;
         }
         shown.push(character);
@@ -117,7 +117,7 @@ mod tests {
                 "🦀🦀🦀🦀🦀🦀",
             ] {
                 assert!(
-                    width(&shorten(text, FONT, room), FONT) <= room + 0.001,
+                    text_width(&shorten(text, FONT, room), FONT) <= room + 0.001,
                     "{text} in {room}"
                 );
             }
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn invisible_characters_are_removed() {
-        assert_eq!(clean("a\u{202e}b\u{0}\n"), "a b");
-        assert_eq!(clean("\u{ffff}"), "\u{fffd}");
+        assert_eq!(to_single_line("a\u{202e}b\u{0}\n"), "a b");
+        assert_eq!(to_single_line("\u{ffff}"), "\u{fffd}");
     }
 
     #[test]
@@ -135,10 +135,10 @@ mod tests {
         let bold = Font { bold: true, ..FONT };
         for character in ' '..='~' {
             assert!(
-                advance(character, true) >= advance(character, false),
+                character_width(character, true) >= character_width(character, false),
                 "{character}"
             );
         }
-        assert!(width("Nodes", bold) > width("Nodes", FONT));
+        assert!(text_width("Nodes", bold) > text_width("Nodes", FONT));
     }
 }

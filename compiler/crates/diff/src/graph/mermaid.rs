@@ -6,36 +6,36 @@ use std::fmt::Write;
 use gpuc_model::Cluster;
 use gpuc_model::plan::Summary;
 
-use super::measure::clean;
+use super::measure::to_single_line;
 use super::palette::{Ink, Role, Theme};
-use super::scene::{grouped, range};
+use super::scene::{format_grouped, format_range};
 use super::view::{PoolView, View};
 
 /// The maximum length of a chart in characters: Mermaid rejects charts of more than 50,000 characters or 500 arrows.
 ///
 /// Source: mermaid 11.17.2 on npm, `maxTextSize:5e4` and `maxEdges:500` in `dist/mermaid.min.js`, 2026-11-22.
-pub const MERMAID_MOST: usize = 40_000;
+pub const MAX_MERMAID_LENGTH: usize = 40_000;
 
 /// The maximum number of arrows.
-const MOST_ARROWS: usize = 400;
+const MAX_ARROWS: usize = 400;
 
 /// The maximum length of a name in characters.
-const MOST_SHOWN: usize = 60;
+const MAX_NAME_LENGTH: usize = 60;
 
 /// A cluster as a flowchart of at most `most` characters; pools that exceed it are omitted.
-pub fn mermaid_of(cluster: &Cluster, summary: &Summary, most: usize) -> String {
-    mermaid(&[View::of(cluster, summary, &[])], most)
+pub fn cluster_mermaid(cluster: &Cluster, summary: &Summary, most: usize) -> String {
+    mermaid(&[View::from_cluster(cluster, summary, &[])], most)
 }
 
 /// Clusters as one flowchart of at most `most` characters, with a subgraph for each if there are several.
 pub fn mermaid(views: &[View], most: usize) -> String {
-    let most = most.min(MERMAID_MOST);
+    let most = most.min(MAX_MERMAID_LENGTH);
     let largest = views.iter().map(|view| view.pools.len()).max().unwrap_or(0);
     let (mut pools, mut clusters) = (largest, views.len());
     loop {
-        let text = chart(views, clusters, pools);
+        let text = build_flowchart(views, clusters, pools);
         // Nothing more can be omitted.
-        let fits = text.len() <= most && text.matches("-->").count() <= MOST_ARROWS;
+        let fits = text.len() <= most && text.matches("-->").count() <= MAX_ARROWS;
         if fits || (pools == 0 && clusters == 0) {
             return text;
         }
@@ -48,24 +48,27 @@ pub fn mermaid(views: &[View], most: usize) -> String {
 }
 
 /// The first clusters with the first pools of each.
-fn chart(views: &[View], clusters: usize, pools: usize) -> String {
+fn build_flowchart(views: &[View], clusters: usize, pools: usize) -> String {
     let names: Vec<_> = views
         .iter()
         .take(3)
         .map(|view| view.name.as_str())
         .collect();
-    let mut out = Chart::default();
+    let mut out = Flowchart::default();
     out.line("flowchart LR");
     out.line(&format!(
         "  accTitle: {}",
-        plain(&format!("GPU cluster {}", names.join(", ")))
+        plain_text(&format!("GPU cluster {}", names.join(", ")))
     ));
     out.line("  accDescr: Node pools, the resources that they advertise, and the teams with quota for them");
     for (index, view) in views.iter().take(clusters).enumerate() {
         if views.len() > 1 {
-            out.line(&format!("  subgraph c{index}[\"{}\"]", label(&view.name)));
+            out.line(&format!(
+                "  subgraph c{index}[\"{}\"]",
+                quoted_label(&view.name)
+            ));
         }
-        part(&mut out, view, index, pools);
+        add_cluster(&mut out, view, index, pools);
         if views.len() > 1 {
             out.line("  end");
         }
@@ -96,43 +99,47 @@ fn chart(views: &[View], clusters: usize, pools: usize) -> String {
 /// Classes by role. Fill, stroke and text colour are set together, so that they are readable in every theme.
 const CLASSES: [(&str, Role); 6] = [
     ("pool", Role::Node),
-    ("later", Role::Later),
+    ("later", Role::OptionalNode),
     ("offer", Role::Gpu),
-    ("slice", Role::Slice),
-    ("team", Role::Kept),
-    ("more", Role::Offer),
+    ("slice", Role::MigDevice),
+    ("team", Role::Guaranteed),
+    ("more", Role::Advertised),
 ];
 
 #[derive(Default)]
-struct Chart {
+struct Flowchart {
     text: String,
 }
 
-impl Chart {
+impl Flowchart {
     fn line(&mut self, line: &str) {
         writeln!(self.text, "{line}").expect("a String takes everything");
     }
 }
 
 /// One cluster.
-fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
+fn add_cluster(out: &mut Flowchart, view: &View, cluster: usize, pools: usize) {
     let mut teams: BTreeMap<String, usize> = BTreeMap::new();
     for (index, pool) in view.pools.iter().take(pools).enumerate() {
         let id = format!("c{cluster}p{index}");
         let class = if pool.min_nodes == 0 { "later" } else { "pool" };
         out.line(&format!("  {id}[\"{}\"]:::{class}", pool_label(pool)));
-        for (at, offer) in pool.offers.iter().enumerate() {
+        for (at, offer) in pool.advertised.iter().enumerate() {
             let offered = format!("{id}o{at}");
             let class = if offer.name.contains("/mig-") {
                 "slice"
             } else {
                 "offer"
             };
-            let text = [label(&offer.name), range(offer.min, offer.max)].join("<br/>");
+            let text = [
+                quoted_label(&offer.name),
+                format_range(offer.min, offer.max),
+            ]
+            .join("<br/>");
             out.line(&format!("  {offered}([\"{text}\"]):::{class}"));
-            let each = grouped(offer.per_node.into());
-            out.line(&format!("  {id} -->|\"{each} per node\"| {offered}"));
-            let promises = view.promises.iter();
+            let per_node = format_grouped(offer.per_node.into());
+            out.line(&format!("  {id} -->|\"{per_node} per node\"| {offered}"));
+            let promises = view.quota_totals.iter();
             let promises = promises.filter(|it| it.pool == pool.name && it.resource == offer.name);
             let promised = promises.flat_map(|promise| {
                 let alone = promise.teams.len() == 1;
@@ -143,16 +150,18 @@ fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
             for team in promised {
                 let next = teams.len();
                 let number = *teams.entry(team.name.clone()).or_insert(next);
-                let kept = if team.guaranteed == team.limit {
-                    format!("{} guaranteed", grouped(team.guaranteed))
+                let quota_text = if team.guaranteed == team.limit {
+                    format!("{} guaranteed", format_grouped(team.guaranteed))
                 } else {
                     format!(
                         "{} guaranteed, max {}",
-                        grouped(team.guaranteed),
-                        grouped(team.limit)
+                        format_grouped(team.guaranteed),
+                        format_grouped(team.limit)
                     )
                 };
-                out.line(&format!("  {offered} -->|\"{kept}\"| c{cluster}t{number}"));
+                out.line(&format!(
+                    "  {offered} -->|\"{quota_text}\"| c{cluster}t{number}"
+                ));
             }
         }
     }
@@ -168,15 +177,15 @@ fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
         let text = format!(
             "and {} more pools<br/>{} nodes, {} GPUs",
             rest.pools.len(),
-            range(nodes.0, nodes.1),
-            range(gpus.0, gpus.1)
+            format_range(nodes.0, nodes.1),
+            format_range(gpus.0, gpus.1)
         );
         out.line(&format!("  c{cluster}more[\"{text}\"]:::more"));
     }
     for (team, number) in &teams {
         out.line(&format!(
             "  c{cluster}t{number}(\"{}\"):::team",
-            label(team)
+            quoted_label(team)
         ));
     }
 }
@@ -184,22 +193,22 @@ fn part(out: &mut Chart, view: &View, cluster: usize, pools: usize) {
 fn pool_label(pool: &PoolView) -> String {
     let (few, many) = pool.node_count();
     let word = if many == 1 { "node" } else { "nodes" };
-    let nodes = format!("{} {word}", range(few, many));
+    let nodes = format!("{} {word}", format_range(few, many));
     let mut lines = vec![
-        label(&pool.name),
-        format!("{} · {nodes}", label(&pool.machine)),
+        quoted_label(&pool.name),
+        format!("{} · {nodes}", quoted_label(&pool.machine)),
     ];
     let words = [&pool.gpus, &pool.sharing].into_iter();
-    lines.extend(words.filter(|it| !it.is_empty()).map(|it| label(it)));
+    lines.extend(words.filter(|it| !it.is_empty()).map(|it| quoted_label(it)));
     lines.join("<br/>")
 }
 
 /// Escapes a name for a quoted label: characters with a meaning in Mermaid, Markdown or HTML become Mermaid entities,
 /// such as `#35;` for `#`.
-fn label(text: &str) -> String {
-    let text = clean(text);
-    let mut shown: String = text.chars().take(MOST_SHOWN).collect();
-    if text.chars().nth(MOST_SHOWN).is_some() {
+fn quoted_label(text: &str) -> String {
+    let text = to_single_line(text);
+    let mut shown: String = text.chars().take(MAX_NAME_LENGTH).collect();
+    if text.chars().nth(MAX_NAME_LENGTH).is_some() {
         shown.push('…');
     }
     // Mermaid rejects an empty label.
@@ -229,8 +238,8 @@ fn label(text: &str) -> String {
 }
 
 /// Sanitizes a text for a line outside of quotes.
-fn plain(text: &str) -> String {
-    let text = clean(text);
+fn plain_text(text: &str) -> String {
+    let text = to_single_line(text);
     let keeps = |it: char| it.is_alphanumeric() || " -.,_".contains(it);
     let shown = text.chars().take(200);
     shown.map(|it| if keeps(it) { it } else { ' ' }).collect()

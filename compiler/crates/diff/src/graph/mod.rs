@@ -3,6 +3,7 @@
 //! [`View`] is the content, [`layout`] arranges it as rectangles with text, and [`svg()`] and [`html()`] render it.
 //! [`mermaid()`] renders a smaller picture for Markdown.
 
+mod description;
 mod html;
 pub mod layout;
 pub mod measure;
@@ -11,10 +12,12 @@ pub mod palette;
 pub mod scene;
 mod svg;
 mod view;
-mod words;
 
-pub use mermaid::{MERMAID_MOST, mermaid, mermaid_of};
-pub use view::{Card, Cards, Cut, OfferView, Placed, PoolView, Slice, StepView, TeamView, View};
+pub use mermaid::{MAX_MERMAID_LENGTH, cluster_mermaid, mermaid};
+pub use view::{
+    AdvertisedView, GpuRun, MigDevice, NodeGpus, Partitioning, PlacedWorkload, PoolView, StepView,
+    TeamView, View,
+};
 
 /// Clusters as one self-contained SVG.
 pub fn svg(views: &[View]) -> String {
@@ -23,10 +26,10 @@ pub fn svg(views: &[View]) -> String {
         .take(20)
         .map(|view| view.name.as_str())
         .collect();
-    let descriptions = views.iter().take(20).map(words::description);
+    let descriptions = views.iter().take(20).map(description::describe_view);
     let descriptions: Vec<_> = descriptions.collect();
     svg::svg(
-        &layout::picture(views),
+        &layout::draw_picture(views),
         "gpuc",
         &format!("GPU cluster {}", names.join(", ")),
         &descriptions.join(" "),

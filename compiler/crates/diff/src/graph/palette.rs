@@ -45,27 +45,27 @@ pub enum Theme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The whole picture.
-    Page,
+    Background,
     /// A panel on it.
-    Card,
+    Panel,
     /// A part of a panel: a machine.
     Inset,
     /// A full GPU.
     Gpu,
     /// A MIG device.
-    Slice,
+    MigDevice,
     /// A time-slicing replica.
-    Turn,
+    TimeSlice,
     /// An MPS replica.
-    Share,
+    MpsReplica,
     /// An unused part of a GPU.
-    Free,
+    Unused,
     /// A node of the minimum, or the capacity of such nodes.
     Node,
     /// A node that the autoscaler may add, or the capacity of such nodes.
-    Later,
+    OptionalNode,
     /// An advertised resource.
-    Offer,
+    Advertised,
     /// A taint.
     Taint,
     /// A workload.
@@ -73,7 +73,7 @@ pub enum Role {
     /// The quota limit of a team.
     Limit,
     /// The guaranteed quota of a team.
-    Kept,
+    Guaranteed,
     /// Kubernetes objects.
     Objects,
     /// A Helm release.
@@ -90,17 +90,17 @@ pub enum Ink {
 }
 
 /// One row of the palette: fill and stroke in light, fill and stroke in dark.
-type Row = (Role, &'static str, [u32; 4]);
+type RoleColours = (Role, &'static str, [u32; 4]);
 
 /// Every role with its class. Fills are backgrounds of text; strokes outline the shape.
-const ROLES: [Row; 17] = [
+const ROLES: [RoleColours; 17] = [
     (
-        Role::Page,
+        Role::Background,
         "page",
         [0xf5_f7fa, 0xf5_f7fa, 0x10_151b, 0x10_151b],
     ),
     (
-        Role::Card,
+        Role::Panel,
         "card",
         [0xff_ffff, 0xd9_dfe7, 0x19_2029, 0x2f_3947],
     ),
@@ -115,22 +115,22 @@ const ROLES: [Row; 17] = [
         [0xcf_eadf, 0x2b_8562, 0x1c_4637, 0x4f_b98f],
     ),
     (
-        Role::Slice,
+        Role::MigDevice,
         "slice",
         [0xdf_e0fa, 0x62_66c9, 0x33_3669, 0x90_94f2],
     ),
     (
-        Role::Turn,
+        Role::TimeSlice,
         "turn",
         [0xfb_e5bd, 0x9c_6b10, 0x4c_3b13, 0xd8_a743],
     ),
     (
-        Role::Share,
+        Role::MpsReplica,
         "share",
         [0xf8_dcec, 0xb2_4a88, 0x50_2a43, 0xd9_82b6],
     ),
     (
-        Role::Free,
+        Role::Unused,
         "free",
         [0xff_ffff, 0x7c_8796, 0x19_2029, 0x82_8fa0],
     ),
@@ -140,12 +140,12 @@ const ROLES: [Row; 17] = [
         [0xcb_d8e8, 0x54_7193, 0x31_435b, 0x8d_a9cb],
     ),
     (
-        Role::Later,
+        Role::OptionalNode,
         "later",
         [0xff_ffff, 0x54_7193, 0x19_2029, 0x8d_a9cb],
     ),
     (
-        Role::Offer,
+        Role::Advertised,
         "offer",
         [0xe9_eef4, 0x72_7f90, 0x29_323e, 0x85_92a4],
     ),
@@ -165,7 +165,7 @@ const ROLES: [Row; 17] = [
         [0xe8_f3de, 0x5f_8c39, 0x24_3319, 0x8f_bd64],
     ),
     (
-        Role::Kept,
+        Role::Guaranteed,
         "kept",
         [0xb4_d794, 0x5f_8c39, 0x40_6128, 0x8f_bd64],
     ),
@@ -196,7 +196,7 @@ impl Role {
         ROLES.iter().map(|(role, ..)| *role)
     }
 
-    fn row(self) -> &'static Row {
+    fn colours(self) -> &'static RoleColours {
         let mut rows = ROLES.iter();
         let row = rows.find(|(role, ..)| *role == self);
         row.unwrap_or(&ROLES[0])
@@ -204,12 +204,12 @@ impl Role {
 
     /// The class in the style sheet.
     pub fn class(self) -> &'static str {
-        self.row().1
+        self.colours().1
     }
 
     /// The fill colour.
     pub fn fill(self, theme: Theme) -> Colour {
-        let colours = self.row().2;
+        let colours = self.colours().2;
         Colour(if theme == Theme::Light {
             colours[0]
         } else {
@@ -219,7 +219,7 @@ impl Role {
 
     /// The stroke colour.
     pub fn stroke(self, theme: Theme) -> Colour {
-        let colours = self.row().2;
+        let colours = self.colours().2;
         Colour(if theme == Theme::Light {
             colours[1]
         } else {
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn text_is_readable_on_its_background() {
         // Secondary text is on panels and next to shapes; primary text is anywhere.
-        let plain = [Role::Page, Role::Card, Role::Inset];
+        let plain = [Role::Background, Role::Panel, Role::Inset];
         for theme in [Theme::Light, Theme::Dark] {
             let strong = Role::all().map(|role| (Ink::Strong, role));
             let soft = plain.into_iter().map(|role| (Ink::Soft, role));
@@ -298,10 +298,10 @@ mod tests {
     #[test]
     fn shapes_contrast_with_their_background() {
         for theme in [Theme::Light, Theme::Dark] {
-            let shapes =
-                Role::all().filter(|it| !matches!(it, Role::Page | Role::Card | Role::Inset));
+            let shapes = Role::all()
+                .filter(|it| !matches!(it, Role::Background | Role::Panel | Role::Inset));
             for role in shapes {
-                for ground in [Role::Card, Role::Inset] {
+                for ground in [Role::Panel, Role::Inset] {
                     let contrast = role.stroke(theme).contrast(ground.fill(theme));
                     assert!(
                         contrast >= 3.0,

@@ -23,7 +23,7 @@ pub struct Rect {
 impl Rect {
     /// The rectangle, translated.
     #[must_use]
-    pub fn moved(self, x: f64, y: f64) -> Self {
+    pub fn translated(self, x: f64, y: f64) -> Self {
         Self {
             x: self.x + x,
             y: self.y + y,
@@ -32,7 +32,7 @@ impl Rect {
     }
 
     /// Whether the other is inside, including edges.
-    pub fn holds(&self, other: &Self) -> bool {
+    pub fn contains(&self, other: &Self) -> bool {
         const SLACK: f64 = 0.01;
         other.x >= self.x - SLACK
             && other.y >= self.y - SLACK
@@ -75,15 +75,15 @@ pub struct Text {
     /// The colour.
     pub ink: Ink,
     /// The displayed text.
-    pub shown: String,
+    pub content: String,
     /// The full text, if the displayed one is shortened.
-    pub full: Option<String>,
+    pub full_text: Option<String>,
 }
 
 impl Text {
     /// A text, shortened to the available width.
     pub fn new(text: &str, font: Font, ink: Ink, room: f64) -> Self {
-        let text = measure::clean(text);
+        let text = measure::to_single_line(text);
         let shown = measure::shorten(&text, font, room);
         Self {
             x: 0.0,
@@ -91,14 +91,14 @@ impl Text {
             anchor: Anchor::Start,
             font,
             ink,
-            full: (shown != text).then_some(text),
-            shown,
+            full_text: (shown != text).then_some(text),
+            content: shown,
         }
     }
 
     /// Positions the text by its baseline.
     #[must_use]
-    pub fn at(self, x: f64, y: f64, anchor: Anchor) -> Self {
+    pub fn positioned(self, x: f64, y: f64, anchor: Anchor) -> Self {
         Self {
             x,
             y,
@@ -109,7 +109,7 @@ impl Text {
 
     /// The maximum width.
     pub fn width(&self) -> f64 {
-        measure::width(&self.shown, self.font)
+        measure::text_width(&self.content, self.font)
     }
 
     /// The bounding rectangle.
@@ -180,10 +180,10 @@ impl Frame {
     }
 
     /// A visible frame with a role.
-    pub fn of(role: Role, w: f64, h: f64) -> Self {
+    pub fn with_role(role: Role, w: f64, h: f64) -> Self {
         Self {
             role: Some(role),
-            dashed: matches!(role, Role::Later | Role::Free),
+            dashed: matches!(role, Role::OptionalNode | Role::Unused),
             round: 3.0,
             ..Self::group(w, h)
         }
@@ -199,19 +199,19 @@ impl Frame {
     #[must_use]
     pub fn title(self, title: &str) -> Self {
         Self {
-            title: Some(measure::clean(title)),
+            title: Some(measure::to_single_line(title)),
             ..self
         }
     }
 
     /// Adds a nested frame.
-    pub fn put(&mut self, mut frame: Self, x: f64, y: f64) {
-        frame.rect = frame.rect.moved(x, y);
+    pub fn add_frame(&mut self, mut frame: Self, x: f64, y: f64) {
+        frame.rect = frame.rect.translated(x, y);
         self.frames.push(frame);
     }
 
     /// Adds a text.
-    pub fn write(&mut self, text: Text) {
+    pub fn add_text(&mut self, text: Text) {
         self.texts.push(text);
     }
 
@@ -227,26 +227,26 @@ impl Frame {
 }
 
 /// Converts a count to a length. Counts here are far below the limits of a picture.
-pub(super) fn count(number: usize) -> f64 {
+pub(super) fn length_of_count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// Converts a large count to a length.
-pub(super) fn amount(number: u64) -> f64 {
+pub(super) fn length_of_amount(number: u64) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// `4`, or `2–4`.
-pub(super) fn range(least: u64, most: u64) -> String {
+pub(super) fn format_range(least: u64, most: u64) -> String {
     if least == most {
-        grouped(most)
+        format_grouped(most)
     } else {
-        format!("{}–{}", grouped(least), grouped(most))
+        format!("{}–{}", format_grouped(least), format_grouped(most))
     }
 }
 
 /// A number with thousands separators, from five digits on.
-pub(super) fn grouped(number: u64) -> String {
+pub(super) fn format_grouped(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() < 5 {
         return digits;
@@ -267,9 +267,9 @@ mod tests {
 
     #[test]
     fn numbers_have_thousands_separators() {
-        assert_eq!(range(4, 4), "4");
-        assert_eq!(range(0, 24_000), "0–24,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(format_range(4, 4), "4");
+        assert_eq!(format_range(0, 24_000), "0–24,000");
+        assert_eq!(format_grouped(1_234_567), "1,234,567");
     }
 
     #[test]
@@ -280,8 +280,8 @@ mod tests {
             w: 10.0,
             h: 10.0,
         };
-        assert!(!one.overlaps(&one.moved(10.0, 0.0)));
-        assert!(one.overlaps(&one.moved(9.0, 9.0)));
-        assert!(one.holds(&one) && !one.holds(&one.moved(1.0, 0.0)));
+        assert!(!one.overlaps(&one.translated(10.0, 0.0)));
+        assert!(one.overlaps(&one.translated(9.0, 9.0)));
+        assert!(one.contains(&one) && !one.contains(&one.translated(1.0, 0.0)));
     }
 }

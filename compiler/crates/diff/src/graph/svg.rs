@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::measure::{FONTS, clean};
+use super::measure::{FONTS, to_single_line};
 use super::palette::style;
 use super::scene::{Anchor, Frame, Line, Text};
 
@@ -15,12 +15,12 @@ pub(super) fn svg(picture: &Frame, id: &str, title: &str, description: &str) -> 
          aria-labelledby=\"{id}-title {id}-desc\" font-family=\"{FONTS}\">\n\
          <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n\
          <style>\n{}\n{SHAPES}\n</style>\n",
-        escaped(&clean(title)),
-        escaped(&clean(description)),
+        escape(&to_single_line(title)),
+        escape(&to_single_line(description)),
         style()
     );
     out.push_str(&head);
-    frame(picture, 0, &mut out);
+    write_frame(picture, 0, &mut out);
     out.push_str("</svg>\n");
     out
 }
@@ -29,7 +29,7 @@ pub(super) fn svg(picture: &Frame, id: &str, title: &str, description: &str) -> 
 const SHAPES: &str = ".gpuc-dash{stroke-dasharray:4 3}.gpuc-bold{font-weight:700}\
                       .gpuc-mid{text-anchor:middle}.gpuc-end{text-anchor:end}";
 
-fn frame(frame: &Frame, depth: usize, out: &mut String) {
+fn write_frame(frame: &Frame, depth: usize, out: &mut String) {
     let (x, y) = (px(frame.rect.x), px(frame.rect.y));
     let place = if x == "0" && y == "0" {
         String::new()
@@ -39,7 +39,7 @@ fn frame(frame: &Frame, depth: usize, out: &mut String) {
     let indent = " ".repeat(depth);
     put(out, &format!("{indent}<g{place}>"));
     if let Some(title) = &frame.title {
-        put(out, &format!("<title>{}</title>", escaped(title)));
+        put(out, &format!("<title>{}</title>", escape(title)));
     }
     if let Some(role) = frame.role {
         let dash = if frame.dashed { " gpuc-dash" } else { "" };
@@ -55,8 +55,8 @@ fn frame(frame: &Frame, depth: usize, out: &mut String) {
         );
         put(out, &text);
     }
-    frame.lines.iter().for_each(|it| line(it, out));
-    frame.texts.iter().for_each(|it| text(it, out));
+    frame.lines.iter().for_each(|it| write_line(it, out));
+    frame.texts.iter().for_each(|it| write_text(it, out));
     if frame.frames.is_empty() {
         put(out, "</g>\n");
         return;
@@ -65,11 +65,11 @@ fn frame(frame: &Frame, depth: usize, out: &mut String) {
     frame
         .frames
         .iter()
-        .for_each(|it| crate::graph::svg::frame(it, depth + 1, out));
+        .for_each(|it| crate::graph::svg::write_frame(it, depth + 1, out));
     put(out, &format!("{indent}</g>\n"));
 }
 
-fn line(line: &Line, out: &mut String) {
+fn write_line(line: &Line, out: &mut String) {
     let ((x1, y1), (x2, y2)) = (line.from, line.to);
     let middle = px(f64::midpoint(x1, x2));
     let path = format!(
@@ -84,24 +84,22 @@ fn line(line: &Line, out: &mut String) {
     put(out, &path);
 }
 
-fn text(text: &Text, out: &mut String) {
+fn write_text(text: &Text, out: &mut String) {
     let bold = if text.font.bold { " gpuc-bold" } else { "" };
     let anchor = match text.anchor {
         Anchor::Start => "",
         Anchor::Middle => " gpuc-mid",
         Anchor::End => " gpuc-end",
     };
-    let full = text.full.as_ref();
-    let full = full.map_or(String::new(), |it| {
-        format!("<title>{}</title>", escaped(it))
-    });
+    let full = text.full_text.as_ref();
+    let full = full.map_or(String::new(), |it| format!("<title>{}</title>", escape(it)));
     let text = format!(
         "<text class=\"gpuc-{}{bold}{anchor}\" x=\"{}\" y=\"{}\" font-size=\"{}\">{full}{}</text>",
         text.ink.class(),
         px(text.x),
         px(text.y),
         px(text.font.size),
-        escaped(&text.shown)
+        escape(&text.content)
     );
     put(out, &text);
 }
@@ -122,7 +120,7 @@ fn px(length: f64) -> String {
 }
 
 /// Escapes text for XML and HTML.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -149,7 +147,7 @@ mod tests {
     #[test]
     fn markup_in_names_is_escaped() {
         assert_eq!(
-            escaped("<a href='x'>&\""),
+            escape("<a href='x'>&\""),
             "&lt;a href=&#39;x&#39;&gt;&amp;&quot;"
         );
     }

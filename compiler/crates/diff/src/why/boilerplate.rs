@@ -3,11 +3,11 @@
 use super::path::{Path, Step};
 
 /// The first lines of a script.
-pub(super) const HEAD: &str =
+pub(super) const SCRIPT_HEAD: &str =
     "every script starts with its description and its source, and stops at the first error";
 
 /// The first line of a file of data.
-pub(super) const COMMENT: &str =
+pub(super) const HEADER_COMMENT: &str =
     "every generated file names its source, so that users edit the source instead";
 
 /// A kustomization.

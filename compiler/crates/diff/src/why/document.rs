@@ -7,100 +7,104 @@ use gpuc_syntax::node::{Node, Value};
 use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml;
 
-use super::embedded::{Embedded, deep, embedded};
+use super::embedded::{Embedded, find_embedded, replace_embedded};
 use super::path::{Path, Step, is_leaf, walk};
 
 /// A generated file for queries.
 #[derive(Debug)]
-pub struct Page {
+pub struct IndexedDocument {
     sources: Sources,
     root: Option<Node>,
     /// The first line of each field, in order.
     starts: Vec<(usize, Path)>,
-    inner: OnceLock<(Vec<Embedded>, Option<Node>)>,
+    embedded: OnceLock<(Vec<Embedded>, Option<Node>)>,
 }
 
-impl Page {
+impl IndexedDocument {
     /// Creates a page from a path and contents.
     pub fn new(path: &str, contents: &str) -> Self {
         let mut sources = Sources::default();
         let id = sources.add(path, contents);
         let mut root = None;
         if [".yaml", ".json"].iter().any(|end| path.ends_with(end)) {
-            let documents = yaml::documents(&sources, id, &mut Report::default());
+            let documents = yaml::parse_allow_empty(&sources, id, &mut Report::default());
             root = documents.into_iter().next().map(|document| document.root);
         }
-        Self::of(sources, root)
+        Self::from_sources(sources, root)
     }
 
     /// Creates a page from an embedded text, if it is one valid document.
-    pub(super) fn inside(text: &str) -> Option<Self> {
+    pub(super) fn from_embedded(text: &str) -> Option<Self> {
         let mut sources = Sources::default();
         let id = sources.add("", text);
         let mut report = Report::default();
-        let mut documents = yaml::documents(&sources, id, &mut report).into_iter();
+        let mut documents = yaml::parse_allow_empty(&sources, id, &mut report).into_iter();
         let root = documents.next()?.root;
-        let is_one = documents.next().is_none() && report.diagnostics().is_empty();
-        is_one.then(|| Self::of(sources, Some(root)))
+        let is_single_document = documents.next().is_none() && report.diagnostics().is_empty();
+        is_single_document.then(|| Self::from_sources(sources, Some(root)))
     }
 
-    fn of(sources: Sources, root: Option<Node>) -> Self {
+    fn from_sources(sources: Sources, root: Option<Node>) -> Self {
         let mut page = Self {
             sources,
             root,
             starts: Vec::new(),
-            inner: OnceLock::new(),
+            embedded: OnceLock::new(),
         };
-        page.starts = page.starts();
+        page.starts = page.field_starts();
         page
     }
 
     /// The embedded documents, and the whole document with them in place of their texts.
-    fn inner(&self) -> &(Vec<Embedded>, Option<Node>) {
-        self.inner.get_or_init(|| {
+    fn embedded(&self) -> &(Vec<Embedded>, Option<Node>) {
+        self.embedded.get_or_init(|| {
             let Some(root) = self.root() else {
                 return (Vec::new(), None);
             };
-            let found = embedded(
+            let found = find_embedded(
                 root,
                 |byte| self.line_at(byte),
                 |line| self.line(line).to_owned(),
             );
-            let whole = deep(root, &found);
+            let whole = replace_embedded(root, &found);
             (found, Some(whole))
         })
     }
 
     /// The document with embedded documents in place of their texts.
-    pub(super) fn deep(&self) -> Option<&Node> {
-        self.inner().1.as_ref()
+    pub(super) fn with_embedded(&self) -> Option<&Node> {
+        self.embedded().1.as_ref()
     }
 
     /// A part of the document, or of an embedded document.
     pub fn find(&self, path: &Path) -> Option<&Node> {
         let here = self.root().and_then(|root| path.find(root));
-        here.or_else(|| path.find(self.deep()?))
+        here.or_else(|| path.find(self.with_embedded()?))
     }
 
     /// The path of the text that contains an embedded part; the part itself otherwise.
-    pub(super) fn outer(&self, path: &Path) -> Path {
-        match self.holder(path) {
+    pub(super) fn enclosing_path(&self, path: &Path) -> Path {
+        match self.containing_document(path) {
             Some((one, _)) => one.path.clone(),
             None => path.clone(),
         }
     }
 
     /// The embedded document that contains a part, and the path in it.
-    fn holder(&self, path: &Path) -> Option<(&Embedded, Path)> {
-        let holds = |one: &&Embedded| path.is_below(&one.path) && *path != one.path;
-        let one = self.inner().0.iter().find(holds)?;
+    fn containing_document(&self, path: &Path) -> Option<(&Embedded, Path)> {
+        let contains_path = |one: &&Embedded| path.is_below(&one.path) && *path != one.path;
+        let one = self.embedded().0.iter().find(contains_path)?;
         Some((one, Path(path.0[one.path.0.len()..].to_vec())))
     }
 
     /// The leaves below a field; leaves of embedded documents only if the field is in one.
-    pub(super) fn leaves(&self, path: &Path) -> Vec<Path> {
+    pub(super) fn leaf_paths(&self, path: &Path) -> Vec<Path> {
         let is_here = self.root().is_some_and(|root| path.find(root).is_some());
-        let root = if is_here { self.root() } else { self.deep() };
+        let root = if is_here {
+            self.root()
+        } else {
+            self.with_embedded()
+        };
         let mut leaves = Vec::new();
         if let Some(node) = root.and_then(|root| path.find(root)) {
             walk(node, &mut |below, node| {
@@ -112,18 +116,18 @@ impl Page {
         leaves
     }
 
-    fn starts(&self) -> Vec<(usize, Path)> {
+    fn field_starts(&self) -> Vec<(usize, Path)> {
         let mut starts = Vec::new();
         let Some(root) = self.root() else {
             return starts;
         };
         walk(root, &mut |path, node| {
             let key = node.entries().iter().map(|entry| {
-                let path = path.then(Step::Key(entry.key.clone()));
+                let path = path.child(Step::Key(entry.key.clone()));
                 (entry.key_span, path)
             });
             let items = node.items().iter().enumerate();
-            let items = items.map(|(index, item)| (item.span(), path.then(Step::Index(index))));
+            let items = items.map(|(index, item)| (item.span(), path.child(Step::Index(index))));
             for (span, path) in key.chain(items) {
                 starts.extend(self.line_at(span.start).map(|line| (line, path)));
             }
@@ -155,9 +159,9 @@ impl Page {
 
     /// The first and the last line of a field, including its key.
     pub fn lines_of(&self, path: &Path) -> Option<(usize, usize)> {
-        if let Some((one, rest)) = self.holder(path) {
-            let (first, last) = one.page.lines_of(&rest)?;
-            return Some((one.outside(first), one.outside(last)));
+        if let Some((one, rest)) = self.containing_document(path) {
+            let (first, last) = one.document.lines_of(&rest)?;
+            return Some((one.outer_line(first), one.outer_line(last)));
         }
         let root = self.root()?;
         let node = path.find(root)?;
@@ -175,14 +179,14 @@ impl Page {
 
     /// The field at a line: the last one that begins there, or else the one that continues there.
     pub fn field_at(&self, line: usize) -> Option<Path> {
-        self.begun(line).map(|(_, path)| path)
+        self.last_field_before(line).map(|(_, path)| path)
     }
 
     /// The fields that begin on a line, parents first.
-    pub(super) fn fields_on(&self, line: usize) -> Vec<Path> {
-        for one in &self.inner().0 {
-            if let Some(inside) = one.inside(line) {
-                let rest = one.page.fields_on(inside).into_iter();
+    pub(super) fn fields_starting_on(&self, line: usize) -> Vec<Path> {
+        for one in &self.embedded().0 {
+            if let Some(inside) = one.inner_line(line) {
+                let rest = one.document.fields_starting_on(inside).into_iter();
                 let whole = rest.map(|rest| Path([one.path.0.as_slice(), &rest.0].concat()));
                 return whole.collect();
             }
@@ -192,12 +196,14 @@ impl Page {
     }
 
     /// The last field that begins on a line or before it, with its line.
-    fn begun(&self, line: usize) -> Option<(usize, Path)> {
-        for one in &self.inner().0 {
-            let begun = one.inside(line).and_then(|inside| one.page.begun(inside));
+    fn last_field_before(&self, line: usize) -> Option<(usize, Path)> {
+        for one in &self.embedded().0 {
+            let begun = one
+                .inner_line(line)
+                .and_then(|inside| one.document.last_field_before(inside));
             if let Some((first, rest)) = begun {
                 let whole = Path([one.path.0.as_slice(), &rest.0].concat());
-                return Some((one.outside(first), whole));
+                return Some((one.outer_line(first), whole));
             }
         }
         let before = self.starts.partition_point(|(first, _)| *first <= line);
@@ -233,8 +239,8 @@ mod tests {
     #[test]
     fn lines_and_fields_map_to_each_other() {
         let text = "# made\nspec:\n  a:\n  - name: x\n    text: |\n      one\n      two\n  b: 1\n";
-        let page = Page::new("a.yaml", text);
-        let lines = |path: &str| page.lines_of(&Path::read(path).unwrap());
+        let page = IndexedDocument::new("a.yaml", text);
+        let lines = |path: &str| page.lines_of(&Path::parse(path).unwrap());
         assert_eq!(lines("spec.a[0].text"), Some((5, 7)));
         assert_eq!(lines("spec.a"), Some((3, 7)));
         assert_eq!(lines("spec.c"), None);
@@ -250,21 +256,27 @@ mod tests {
     fn embedded_documents_have_fields_and_lines() {
         let text = "data:\n  a.yaml: |\n    # why\n    x:\n      y: 1\n    z: [2]\n  b.sh: |\n    set -e\n    echo: \
             x\n  c: 1\n";
-        let page = Page::new("a.yaml", text);
-        let path = Path::read(r#"data["a.yaml"].x.y"#).unwrap();
+        let page = IndexedDocument::new("a.yaml", text);
+        let path = Path::parse(r#"data["a.yaml"].x.y"#).unwrap();
         assert_eq!(page.lines_of(&path), Some((5, 5)));
-        assert_eq!(page.fields_on(5), std::slice::from_ref(&path));
-        assert_eq!(page.outer(&path), Path::read(r#"data["a.yaml"]"#).unwrap());
+        assert_eq!(page.fields_starting_on(5), std::slice::from_ref(&path));
+        assert_eq!(
+            page.enclosing_path(&path),
+            Path::parse(r#"data["a.yaml"]"#).unwrap()
+        );
         assert!(page.find(&path).is_some());
-        assert_eq!(page.fields_on(3), [], "a comment is not a field");
-        let script = Path::read(r#"data["b.sh"]"#).unwrap();
+        assert_eq!(page.fields_starting_on(3), [], "a comment is not a field");
+        let script = Path::parse(r#"data["b.sh"]"#).unwrap();
         assert_eq!(page.field_at(9), Some(script.clone()));
-        assert_eq!(page.leaves(&script), [script]);
-        assert_eq!(page.fields_on(10), [Path::read("data.c").unwrap()]);
+        assert_eq!(page.leaf_paths(&script), [script]);
+        assert_eq!(
+            page.fields_starting_on(10),
+            [Path::parse("data.c").unwrap()]
+        );
         // A quoted text is on one line, but has fields.
-        let page = Page::new("a.yaml", r#"{"a": "x:\n  y: 1\n", "b": 1}"#);
-        let path = Path::read("a.x.y").unwrap();
+        let page = IndexedDocument::new("a.yaml", r#"{"a": "x:\n  y: 1\n", "b": 1}"#);
+        let path = Path::parse("a.x.y").unwrap();
         assert_eq!(page.lines_of(&path), Some((1, 1)));
-        assert_eq!(page.leaves(&Path::read("a.x").unwrap()), [path]);
+        assert_eq!(page.leaf_paths(&Path::parse("a.x").unwrap()), [path]);
     }
 }

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::node::{Node, Value};
 
-use super::document::Page;
-use super::path::{Path, at, walk};
+use super::document::IndexedDocument;
+use super::path::{Path, find_mut, walk};
 
 /// A text value that is a document itself.
 #[derive(Debug)]
@@ -11,61 +11,65 @@ pub(super) struct Embedded {
     /// The path of the text in the outer document.
     pub(super) path: Path,
     /// The embedded document.
-    pub(super) page: Page,
+    pub(super) document: IndexedDocument,
     /// The outer line of the text's first line; `None` unless the text is a block with the same lines.
-    first: Option<usize>,
+    first_line: Option<usize>,
     /// The outer line on which the text begins.
-    begins: usize,
+    start_line: usize,
 }
 
 impl Embedded {
     /// The outer line of a line of the text.
-    pub(super) fn outside(&self, line: usize) -> usize {
-        self.first.map_or(self.begins, |first| first + line - 1)
+    pub(super) fn outer_line(&self, line: usize) -> usize {
+        self.first_line
+            .map_or(self.start_line, |first| first + line - 1)
     }
 
     /// The line of the text at an outer line.
-    pub(super) fn inside(&self, line: usize) -> Option<usize> {
-        let inside = line.checked_sub(self.first?)? + 1;
-        (inside <= self.page.line_count()).then_some(inside)
+    pub(super) fn inner_line(&self, line: usize) -> Option<usize> {
+        let inside = line.checked_sub(self.first_line?)? + 1;
+        (inside <= self.document.line_count()).then_some(inside)
     }
 }
 
 /// The documents embedded in the texts of a file. `line_at` returns the line of a byte of the file.
-pub(super) fn embedded(
+pub(super) fn find_embedded(
     root: &Node,
     line_at: impl Fn(u32) -> Option<usize>,
     line: impl Fn(usize) -> String,
 ) -> Vec<Embedded> {
     let mut found = Vec::new();
     walk(root, &mut |path, node| {
-        let Some(page) = node.text().and_then(document) else {
+        let Some(page) = node.text().and_then(parse_document) else {
             return;
         };
         let begins = line_at(node.span().start).unwrap_or(1);
         // The lines of a quoted text differ from the lines of the file.
-        let stands = |first: &usize| {
+        let has_same_lines = |first: &usize| {
             let lines = 1..=page.line_count();
             lines
                 .map(|number| (number, first + number - 1))
                 .all(|(inside, outside)| page.line(inside).trim() == line(outside).trim())
         };
-        let first = [begins, begins + 1].into_iter().find(stands);
+        let first = [begins, begins + 1].into_iter().find(has_same_lines);
         found.push(Embedded {
             path: path.clone(),
-            page,
-            first,
-            begins,
+            document: page,
+            first_line: first,
+            start_line: begins,
         });
     });
     found
 }
 
 /// The document with its texts replaced by their embedded documents.
-pub(super) fn deep(root: &Node, embedded: &[Embedded]) -> Node {
+pub(super) fn replace_embedded(root: &Node, embedded: &[Embedded]) -> Node {
     let mut deep = root.clone();
     for one in embedded {
-        if let (Some(node), Some(inner)) = (at(&mut deep, &one.path.0), one.page.deep()) {
+        if let (Some(node), Some(inner)) = (
+            find_mut(&mut deep, &one.path.0),
+            one.document.with_embedded(),
+        ) {
             node.value = inner.value.clone();
         }
     }
@@ -73,11 +77,11 @@ pub(super) fn deep(root: &Node, embedded: &[Embedded]) -> Node {
 }
 
 /// Parses a multi-line text as a document, unless it only looks like one.
-pub(super) fn document(text: &str) -> Option<Page> {
+pub(super) fn parse_document(text: &str) -> Option<IndexedDocument> {
     if !text.trim().contains('\n') {
         return None;
     }
-    let page = Page::inside(text)?;
+    let page = IndexedDocument::from_embedded(text)?;
     let is_document = match &page.root()?.value {
         Value::Mapping(entries) => {
             let is_word = |key: &str| !key.is_empty() && !key.contains(char::is_whitespace);

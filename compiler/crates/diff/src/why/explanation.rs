@@ -2,18 +2,20 @@
 
 use gpuc_syntax::source::Span;
 
-use super::experiment::{Cause, Trial, causes, named, short, shown, touches};
-use super::{Asked, At, Index, Kind, Path, Reason};
+use super::experiment::{
+    Cause, Experiment, causes, named_causes, overlaps, short_text, short_value,
+};
+use super::{Index, Kind, Path, QueryTarget, Reason, ResolvedQuery};
 
 /// An explanation of a part of a tree.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Explanation {
     /// The cluster.
     pub cluster: String,
     /// The file, by its path in the cluster's directory.
     pub file: String,
     /// The part of the file.
-    pub at: At,
+    pub target: QueryTarget,
     /// The first and the last line of the part.
     pub lines: (usize, usize),
     /// The value, in one short line; `None` for a whole file.
@@ -23,14 +25,14 @@ pub struct Answer {
     /// The reasons, nearest first.
     pub reasons: Vec<Reason>,
     /// The parts of a whole file; empty otherwise.
-    pub rows: Vec<Row>,
+    pub parts: Vec<ExplainedPart>,
 }
 
 /// A part of a file.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ExplainedPart {
     /// The part.
-    pub at: At,
+    pub target: QueryTarget,
     /// The first and the last line.
     pub lines: (usize, usize),
     /// The value, in one short line.
@@ -42,45 +44,54 @@ pub struct Row {
 }
 
 /// Answers a query.
-pub fn answer(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Answer {
-    let Asked { file, page, at, .. } = asked;
-    let mut answer = Answer {
+pub fn explain(index: &Index<'_>, asked: &ResolvedQuery, trials: &[Experiment]) -> Explanation {
+    let ResolvedQuery {
+        file,
+        document: page,
+        target: at,
+        ..
+    } = asked;
+    let mut answer = Explanation {
         cluster: index.cluster().to_owned(),
         file: file.clone(),
-        at: at.clone(),
+        target: at.clone(),
         lines: (1, page.line_count().max(1)),
         value: None,
         causes: Vec::new(),
         reasons: index.reasons(file, page, at),
-        rows: Vec::new(),
+        parts: Vec::new(),
     };
     match at {
-        At::Whole => {
-            answer.rows = rows(index, asked, trials);
-            answer.causes = common(&mut answer.rows);
-            let reasons = answer.rows.iter().flat_map(|row| row.reasons.clone());
-            answer.reasons = distinct(reasons);
+        QueryTarget::File => {
+            answer.parts = explain_parts(index, asked, trials);
+            answer.causes = extract_common_causes(&mut answer.parts);
+            let reasons = answer.parts.iter().flat_map(|row| row.reasons.clone());
+            answer.reasons = merge_reasons(reasons);
         }
-        At::Line(line) => {
+        QueryTarget::Line(line) => {
             answer.lines = (*line, *line);
-            answer.value = Some(short(page.line(*line)));
+            answer.value = Some(short_text(page.line(*line)));
             let parts = [at.clone()];
             answer.causes = causes(trials, file, page, &parts).remove(0);
         }
-        At::Field(path) => {
+        QueryTarget::Field(path) => {
             answer.lines = page.lines_of(path).unwrap_or(answer.lines);
-            answer.value = page.find(path).map(shown);
-            let parts: Vec<_> = page.leaves(path).into_iter().map(At::Field).collect();
+            answer.value = page.find(path).map(short_value);
+            let parts: Vec<_> = page
+                .leaf_paths(path)
+                .into_iter()
+                .map(QueryTarget::Field)
+                .collect();
             let reasons = parts.iter().flat_map(|at| index.reasons(file, page, at));
-            answer.reasons = distinct(reasons);
+            answer.reasons = merge_reasons(reasons);
             // Of several parts, the affected one is named.
-            let name = |at: &At| match at {
-                At::Field(leaf) if leaf != path => {
+            let name = |at: &QueryTarget| match at {
+                QueryTarget::Field(leaf) if leaf != path => {
                     format!("`{}`", Path(leaf.0[path.0.len()..].to_vec()))
                 }
                 _ => "it".to_owned(),
             };
-            let found = named(trials, file, page, &parts, &name);
+            let found = named_causes(trials, file, page, &parts, &name);
             let found = found.into_iter().flatten();
             for cause in found {
                 if answer.causes.iter().all(|known| known.leaf != cause.leaf) {
@@ -93,16 +104,16 @@ pub fn answer(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Answer {
 }
 
 /// Removes duplicate reasons, and merges their input locations.
-fn distinct(reasons: impl Iterator<Item = Reason>) -> Vec<Reason> {
+fn merge_reasons(reasons: impl Iterator<Item = Reason>) -> Vec<Reason> {
     let mut distinct: Vec<Reason> = Vec::new();
     for reason in reasons {
-        let same = |known: &&mut Reason| {
+        let has_same_text = |known: &&mut Reason| {
             known.kind == reason.kind
-                && known.what == reason.what
+                && known.text == reason.text
                 && known.source == reason.source
-                && known.of == reason.of
+                && known.scope == reason.scope
         };
-        match distinct.iter_mut().find(same) {
+        match distinct.iter_mut().find(has_same_text) {
             Some(known) => {
                 for span in reason.inputs {
                     if !known.inputs.contains(&span) {
@@ -114,16 +125,16 @@ fn distinct(reasons: impl Iterator<Item = Reason>) -> Vec<Reason> {
         }
     }
     // Reasons for more than the queried part come last.
-    distinct.sort_by_key(|reason| reason.of.is_some());
+    distinct.sort_by_key(|reason| reason.scope.is_some());
     distinct
 }
 
 /// Extracts the causes that all parts have in common.
-fn common(rows: &mut [Row]) -> Vec<Cause> {
+fn extract_common_causes(rows: &mut [ExplainedPart]) -> Vec<Cause> {
     let Some((first, others)) = rows.split_first() else {
         return Vec::new();
     };
-    let is_in = |row: &Row, cause: &Cause| {
+    let is_in = |row: &ExplainedPart, cause: &Cause| {
         let mut causes = row.causes.iter();
         causes.any(|other| other.leaf.path == cause.leaf.path)
     };
@@ -143,25 +154,33 @@ fn common(rows: &mut [Row]) -> Vec<Cause> {
 }
 
 /// The parts of a whole file; adjacent lines with the same explanation are merged.
-fn rows(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Vec<Row> {
-    let Asked { file, page, .. } = asked;
+fn explain_parts(
+    index: &Index<'_>,
+    asked: &ResolvedQuery,
+    trials: &[Experiment],
+) -> Vec<ExplainedPart> {
+    let ResolvedQuery {
+        file,
+        document: page,
+        ..
+    } = asked;
     let parts = index.parts(file, page);
     let places: Vec<_> = parts.iter().map(|(at, _)| at.clone()).collect();
     let causes = causes(trials, file, page, &places);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ExplainedPart> = Vec::new();
     for ((at, reasons), causes) in parts.into_iter().zip(causes) {
         let (lines, value) = match &at {
-            At::Line(line) => ((*line, *line), short(page.line(*line))),
-            At::Field(path) => {
+            QueryTarget::Line(line) => ((*line, *line), short_text(page.line(*line))),
+            QueryTarget::Field(path) => {
                 let node = page.find(path);
                 (
                     page.lines_of(path).unwrap_or((1, 1)),
-                    node.map(shown).unwrap_or_default(),
+                    node.map(short_value).unwrap_or_default(),
                 )
             }
-            At::Whole => ((1, 1), String::new()),
+            QueryTarget::File => ((1, 1), String::new()),
         };
-        let is_line = matches!(at, At::Line(_));
+        let is_line = matches!(at, QueryTarget::Line(_));
         let leaves = |causes: &[Cause]| -> Vec<_> {
             causes.iter().map(|cause| cause.leaf.path.clone()).collect()
         };
@@ -169,8 +188,8 @@ fn rows(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Vec<Row> {
             is_line && row.reasons == reasons && leaves(&row.causes) == leaves(&causes)
         }) {
             Some(row) => row.lines.1 = lines.1,
-            None => rows.push(Row {
-                at,
+            None => rows.push(ExplainedPart {
+                target: at,
                 lines,
                 value,
                 causes,
@@ -181,20 +200,20 @@ fn rows(index: &Index<'_>, asked: &Asked, trials: &[Trial]) -> Vec<Row> {
     rows
 }
 
-impl Answer {
+impl Explanation {
     /// Whether it has an input or a known reason.
     pub fn is_known(&self) -> bool {
         !self.causes.is_empty() || is_known(&self.reasons)
     }
 
     /// Whether it has an input location that overlaps this one.
-    pub fn names(&self, span: Span) -> bool {
+    pub fn mentions_span(&self, span: Span) -> bool {
         let causes = self.causes.iter().map(|cause| cause.leaf.span);
         let reasons = self
             .reasons
             .iter()
             .flat_map(|reason| reason.inputs.iter().copied());
-        causes.chain(reasons).any(|place| touches(place, span))
+        causes.chain(reasons).any(|place| overlaps(place, span))
     }
 }
 
@@ -203,5 +222,5 @@ fn is_known(reasons: &[Reason]) -> bool {
     let says = |reason: &Reason| !reason.inputs.is_empty() || reason.kind != Kind::Written;
     reasons
         .iter()
-        .any(|reason| says(reason) && !reason.what.is_empty())
+        .any(|reason| says(reason) && !reason.text.is_empty())
 }

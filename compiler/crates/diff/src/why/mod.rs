@@ -17,25 +17,27 @@ pub mod render;
 use std::collections::BTreeMap;
 
 use gpuc_compile::compile::Compilation;
-use gpuc_compile::emit::{Part, Shown, shown};
+use gpuc_compile::emit::{FileContent, Segment, index_files};
 use gpuc_compile::lock::LOCK_FILE;
 use gpuc_model::plan::{Object, Plan};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-pub use document::Page;
-use experiment::touches;
-pub use experiment::{Cause, Leaf, Leaves, Trial, causes, leaves, suspects, try_one};
-pub use explanation::{Answer, Row, answer};
+pub use document::IndexedDocument;
+use experiment::overlaps;
+pub use experiment::{
+    Cause, Experiment, InputLeaf, InputLeaves, causes, find_suspects, input_leaves, run_experiments,
+};
+pub use explanation::{ExplainedPart, Explanation, explain};
 pub use path::{Path, Step};
-pub use query::{Asked, Question, Unknown, find, is_built};
+pub use query::{Query, QueryError, ResolvedQuery, is_built, resolve};
 pub use reason::{Kind, Reason};
 
 /// The queried part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum QueryTarget {
     /// The whole file.
-    Whole,
+    File,
     /// A field of its document, with everything below it.
     Field(Path),
     /// A line, counted from 1.
@@ -46,8 +48,8 @@ pub enum At {
 pub struct Index<'c> {
     compilation: &'c Compilation,
     plan: &'c Plan,
-    shown: BTreeMap<String, Shown<'c>>,
-    lines: BTreeMap<String, Vec<Part<'c>>>,
+    contents: BTreeMap<String, FileContent<'c>>,
+    segments: BTreeMap<String, Vec<Segment<'c>>>,
     lock: String,
 }
 
@@ -56,16 +58,16 @@ impl<'c> Index<'c> {
     pub fn new(compilation: &'c Compilation) -> Option<Self> {
         let plan = compilation.plan.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
-        let shown = shown(plan, compilation.loaded.file.as_deref());
+        let shown = index_files(plan, compilation.loaded.file.as_deref());
         let scripts = shown.iter().filter_map(|(path, shown)| match shown {
-            Shown::Script(parts) => Some((path.clone(), parts.lines())),
+            FileContent::Script(parts) => Some((path.clone(), parts.line_purposes())),
             _ => None,
         });
         Some(Self {
             compilation,
             plan,
-            lines: scripts.collect(),
-            shown,
+            segments: scripts.collect(),
+            contents: shown,
             lock: lock.to_json(),
         })
     }
@@ -88,78 +90,80 @@ impl<'c> Index<'c> {
 
     /// The path of every file, in order.
     pub fn files(&self) -> impl Iterator<Item = &str> {
-        let files = self.shown.keys().map(String::as_str);
+        let files = self.contents.keys().map(String::as_str);
         files.chain([LOCK_FILE])
     }
 
     /// A file for queries.
-    pub fn page(&self, file: &str) -> Option<Page> {
+    pub fn document(&self, file: &str) -> Option<IndexedDocument> {
         if file == LOCK_FILE {
-            return Some(Page::new(file, &self.lock));
+            return Some(IndexedDocument::new(file, &self.lock));
         }
         let (tree, _) = self.compilation.output.as_ref()?;
-        Some(Page::new(file, &tree.get(file)?.contents))
+        Some(IndexedDocument::new(file, &tree.get(file)?.contents))
     }
 
     /// Every generated object, with its file.
     pub fn objects(&self) -> impl Iterator<Item = (&str, &'c Object)> {
-        self.shown.iter().filter_map(|(path, shown)| match shown {
-            Shown::Object(object) => Some((path.as_str(), *object)),
-            _ => None,
-        })
+        self.contents
+            .iter()
+            .filter_map(|(path, shown)| match shown {
+                FileContent::Object(object) => Some((path.as_str(), *object)),
+                _ => None,
+            })
     }
 
     /// The recorded reasons for a part of a file, without experiments. Nested parts are not included.
-    pub fn reasons(&self, file: &str, page: &Page, at: &At) -> Vec<Reason> {
-        if let At::Line(line) = at {
-            return self.of_line(file, page, *line);
+    pub fn reasons(&self, file: &str, page: &IndexedDocument, at: &QueryTarget) -> Vec<Reason> {
+        if let QueryTarget::Line(line) = at {
+            return self.reasons_of_line(file, page, *line);
         }
         let path = match at {
             // The plan records origins for a text as a whole.
-            At::Field(path) => page.outer(path),
+            QueryTarget::Field(path) => page.enclosing_path(path),
             _ => Path::default(),
         };
         if file == LOCK_FILE {
-            return vec![Reason::fixed(boilerplate::lock(&path))];
+            return vec![Reason::boilerplate(boilerplate::lock(&path))];
         }
-        let Some(shown) = self.shown.get(file) else {
+        let Some(shown) = self.contents.get(file) else {
             return Vec::new();
         };
-        let reasons = reason::of_field(shown, &self.plan.releases, &path);
+        let reasons = reason::reasons_of_field(shown, &self.plan.releases, &path);
         if reasons.is_empty() {
-            of_text(shown)
+            reasons_of_text(shown)
         } else {
             reasons
         }
     }
 
     /// The reasons for a line of a file.
-    fn of_line(&self, file: &str, page: &Page, line: usize) -> Vec<Reason> {
-        if let Some(part) = self.part(file, line) {
-            return reason::of_part(&part);
+    fn reasons_of_line(&self, file: &str, page: &IndexedDocument, line: usize) -> Vec<Reason> {
+        if let Some(part) = self.segment_at(file, line) {
+            return reason::reasons_of_segment(&part);
         }
         let comment = page.line(line).starts_with("# Generated by gpuc ");
         if comment {
-            return vec![Reason::fixed(boilerplate::COMMENT)];
+            return vec![Reason::boilerplate(boilerplate::HEADER_COMMENT)];
         }
         match page.field_at(line) {
-            Some(path) => self.reasons(file, page, &At::Field(path)),
-            None => self.reasons(file, page, &At::Whole),
+            Some(path) => self.reasons(file, page, &QueryTarget::Field(path)),
+            None => self.reasons(file, page, &QueryTarget::File),
         }
     }
 
     /// The part of a script that a line belongs to.
-    fn part(&self, file: &str, line: usize) -> Option<Part<'c>> {
-        self.lines.get(file)?.get(line.checked_sub(1)?).copied()
+    fn segment_at(&self, file: &str, line: usize) -> Option<Segment<'c>> {
+        self.segments.get(file)?.get(line.checked_sub(1)?).copied()
     }
 
     /// The parts of a file with their own explanation: the leaves of a document, or else lines.
-    pub fn parts(&self, file: &str, page: &Page) -> Vec<(At, Vec<Reason>)> {
+    pub fn parts(&self, file: &str, page: &IndexedDocument) -> Vec<(QueryTarget, Vec<Reason>)> {
         let mut parts = Vec::new();
         if let Some(root) = page.root() {
             path::walk(root, &mut |path, node| {
                 if path::is_leaf(node) {
-                    let at = At::Field(path.clone());
+                    let at = QueryTarget::Field(path.clone());
                     let reasons = self.reasons(file, page, &at);
                     parts.push((at, reasons));
                 }
@@ -167,7 +171,7 @@ impl<'c> Index<'c> {
             return parts;
         }
         for line in 1..=page.line_count() {
-            let at = At::Line(line);
+            let at = QueryTarget::Line(line);
             let reasons = self.reasons(file, page, &at);
             parts.push((at, reasons));
         }
@@ -175,11 +179,11 @@ impl<'c> Index<'c> {
     }
 
     /// The path in the document of each location of the input.
-    pub fn places(&self) -> BTreeMap<Span, Path> {
+    pub fn paths_by_span(&self) -> BTreeMap<Span, Path> {
         let mut places = BTreeMap::new();
         path::walk(self.input(), &mut |path, node| {
             for entry in node.entries() {
-                places.insert(entry.key_span, path.then(Step::Key(entry.key.clone())));
+                places.insert(entry.key_span, path.child(Step::Key(entry.key.clone())));
             }
             places.insert(node.span(), path.clone());
         });
@@ -188,13 +192,13 @@ impl<'c> Index<'c> {
 }
 
 /// The purpose of a file that is not a document.
-fn of_text(shown: &Shown<'_>) -> Vec<Reason> {
+fn reasons_of_text(shown: &FileContent<'_>) -> Vec<Reason> {
     let fixed = match shown {
-        Shown::Library => boilerplate::LIBRARY.to_owned(),
-        Shown::Definitions(kind) => boilerplate::definitions(kind.name),
-        Shown::Readme => boilerplate::README.to_owned(),
-        Shown::Script(_) => boilerplate::HEAD.to_owned(),
+        FileContent::Library => boilerplate::LIBRARY.to_owned(),
+        FileContent::Definitions(kind) => boilerplate::definitions(kind.name),
+        FileContent::Readme => boilerplate::README.to_owned(),
+        FileContent::Script(_) => boilerplate::SCRIPT_HEAD.to_owned(),
         _ => return Vec::new(),
     };
-    vec![Reason::fixed(fixed)]
+    vec![Reason::boilerplate(fixed)]
 }

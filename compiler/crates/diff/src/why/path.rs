@@ -19,12 +19,12 @@ pub struct Path(pub Vec<Step>);
 
 impl Path {
     /// Parses `spec.containers[0]["a.b/c"]`, with or without a leading dot. The error describes the mistake.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
         let mut rest = text.strip_prefix('.').unwrap_or(text);
         while !rest.is_empty() {
             if let Some(inside) = rest.strip_prefix('[') {
-                let (step, after) = bracket(inside)?;
+                let (step, after) = parse_bracket(inside)?;
                 steps.push(step);
                 rest = after;
             } else {
@@ -48,7 +48,7 @@ impl Path {
 
     /// The path with another segment.
     #[must_use]
-    pub fn then(&self, step: Step) -> Self {
+    pub fn child(&self, step: Step) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
@@ -56,14 +56,14 @@ impl Path {
 
     /// The part of a document at this path.
     pub fn find<'n>(&self, root: &'n Node) -> Option<&'n Node> {
-        self.0.iter().try_fold(root, step)
+        self.0.iter().try_fold(root, child_of)
     }
 
     /// The number of segments that exist, and the part that they lead to.
-    pub fn reach<'n>(&self, root: &'n Node) -> (usize, &'n Node) {
+    pub fn find_longest<'n>(&self, root: &'n Node) -> (usize, &'n Node) {
         let mut node = root;
         for (count, of) in self.0.iter().enumerate() {
-            match step(node, of) {
+            match child_of(node, of) {
                 Some(below) => node = below,
                 None => return (count, node),
             }
@@ -86,7 +86,7 @@ impl Path {
     }
 }
 
-fn step<'n>(node: &'n Node, step: &Step) -> Option<&'n Node> {
+fn child_of<'n>(node: &'n Node, step: &Step) -> Option<&'n Node> {
     match step {
         Step::Key(key) => node.get(key),
         Step::Index(index) => node.items().get(*index),
@@ -94,7 +94,7 @@ fn step<'n>(node: &'n Node, step: &Step) -> Option<&'n Node> {
 }
 
 /// Parses the text after an opening bracket; returns the rest after the closing one.
-fn bracket(text: &str) -> Result<(Step, &str), String> {
+fn parse_bracket(text: &str) -> Result<(Step, &str), String> {
     if text.starts_with('"') {
         let mut read = serde_json::Deserializer::from_str(text).into_iter::<String>();
         let key = read.next().and_then(Result::ok);
@@ -132,35 +132,35 @@ impl fmt::Display for Path {
 
 /// Visits every part of a document, parents first.
 pub(super) fn walk<'n>(root: &'n Node, see: &mut impl FnMut(&Path, &'n Node)) {
-    fn below<'n>(path: &mut Path, node: &'n Node, see: &mut impl FnMut(&Path, &'n Node)) {
+    fn walk_below<'n>(path: &mut Path, node: &'n Node, see: &mut impl FnMut(&Path, &'n Node)) {
         see(path, node);
         match &node.value {
             Value::Scalar(_) => {}
             Value::Sequence(items) => {
                 for (index, item) in items.iter().enumerate() {
                     path.0.push(Step::Index(index));
-                    below(path, item, see);
+                    walk_below(path, item, see);
                     path.0.pop();
                 }
             }
             Value::Mapping(entries) => {
                 for entry in entries {
                     path.0.push(Step::Key(entry.key.clone()));
-                    below(path, &entry.value, see);
+                    walk_below(path, &entry.value, see);
                     path.0.pop();
                 }
             }
         }
     }
-    below(&mut Path::default(), root, see);
+    walk_below(&mut Path::default(), root, see);
 }
 
 /// A mutable part of a document.
-pub(super) fn at<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
-    path.iter().try_fold(root, below)
+pub(super) fn find_mut<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, child_mut)
 }
 
-fn below<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
+fn child_mut<'n>(node: &'n mut Node, step: &Step) -> Option<&'n mut Node> {
     match (&mut node.value, step) {
         (Value::Mapping(entries), Step::Key(key)) => {
             let entry = entries.iter_mut().find(|entry| entry.key == *key);
@@ -191,9 +191,9 @@ mod tests {
             r#"[""].a"#,
             r#"["a\"]b"][2]"#,
         ] {
-            assert_eq!(Path::read(text).unwrap().to_string(), text);
+            assert_eq!(Path::parse(text).unwrap().to_string(), text);
         }
-        let same = |a, b| assert_eq!(Path::read(a).unwrap(), Path::read(b).unwrap());
+        let same = |a, b| assert_eq!(Path::parse(a).unwrap(), Path::parse(b).unwrap());
         same(".spec.a", "spec.a");
         same("labels[a.b/c]", r#"labels["a.b/c"]"#);
         same("labels['a.b/c']", r#"labels["a.b/c"]"#);
@@ -203,7 +203,7 @@ mod tests {
             ("a[0", "closed"),
             ("a[\"b]", "does not end"),
         ] {
-            let error = Path::read(text).unwrap_err();
+            let error = Path::parse(text).unwrap_err();
             assert!(error.contains(wrong), "{text}: {error}");
         }
     }

@@ -1,87 +1,87 @@
 //! Queries: a file and a location in it, or an object.
 
 use gpuc_compile::lock::LOCK_FILE;
-use gpuc_syntax::diag::words;
+use gpuc_syntax::diag::phrases;
 
 use super::path::{Path, Step, is_leaf, walk};
-use super::{At, Index, Page};
+use super::{Index, IndexedDocument, QueryTarget};
 
 /// A parsed query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct Query {
     /// The file or object.
-    pub what: String,
+    pub subject: String,
     /// The location in it.
-    pub at: At,
+    pub target: QueryTarget,
 }
 
 /// A resolved query.
-pub struct Asked {
+pub struct ResolvedQuery {
     /// The number of the index that contains it.
     pub index: usize,
     /// The file, by its path in the cluster's directory.
     pub file: String,
     /// The file's contents.
-    pub page: Page,
+    pub document: IndexedDocument,
     /// The location in it.
-    pub at: At,
+    pub target: QueryTarget,
 }
 
 /// An error: the queried part does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
+pub struct QueryError {
     /// The error message.
     pub message: String,
     /// A suggestion.
     pub help: Option<String>,
 }
 
-impl Question {
+impl Query {
     /// Parses `FILE`, `FILE#PATH`, `FILE:LINE`, `FILE:LINE:COLUMN`, `KIND/NAME` or `KIND/NAMESPACE/NAME#PATH`.
     /// `is_file` returns whether a file of that name exists, which may contain a `#`.
-    pub fn read(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Self, Unknown> {
+    pub fn parse(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Self, QueryError> {
         let places = text.match_indices('#').map(|(at, _)| at);
         let named = places.clone().find(|at| is_file(&text[..*at]));
-        let is_named = is_file(text) || lined(text).is_some_and(|(what, _)| is_file(what));
+        let is_named = is_file(text) || split_line(text).is_some_and(|(what, _)| is_file(what));
         let place = named.or_else(|| places.clone().next().filter(|_| !is_named));
         if let Some((what, path)) = place.map(|at| (&text[..at], &text[at + 1..])) {
-            let path = Path::read(path).map_err(|wrong| Unknown {
+            let path = Path::parse(path).map_err(|wrong| QueryError {
                 message: format!("invalid field path `{path}`: {wrong}"),
                 help: Some("write a path such as `spec.containers[0].name`".to_owned()),
             })?;
             let at = if path.0.is_empty() {
-                At::Whole
+                QueryTarget::File
             } else {
-                At::Field(path)
+                QueryTarget::Field(path)
             };
-            return Ok(Self::of(what, at));
+            return Ok(Self::new(what, at));
         }
         if let Some((what, line)) = text.rsplit_once(':')
             && line
                 .parse::<i128>()
                 .is_ok_and(|line| usize::try_from(line).is_err())
         {
-            return Err(Unknown {
+            return Err(QueryError {
                 message: format!("invalid line number `{line}`: lines start at 1"),
                 help: Some(format!("write a line such as `{what}:1`")),
             });
         }
-        Ok(match lined(text) {
-            Some((what, line)) => Self::of(what, At::Line(line)),
-            None => Self::of(text, At::Whole),
+        Ok(match split_line(text) {
+            Some((what, line)) => Self::new(what, QueryTarget::Line(line)),
+            None => Self::new(text, QueryTarget::File),
         })
     }
 
-    fn of(what: &str, at: At) -> Self {
+    fn new(what: &str, at: QueryTarget) -> Self {
         Self {
-            what: what.to_owned(),
-            at,
+            subject: what.to_owned(),
+            target: at,
         }
     }
 }
 
 /// A file and a line in it, with or without a column.
-fn lined(text: &str) -> Option<(&str, usize)> {
+fn split_line(text: &str) -> Option<(&str, usize)> {
     let number = |text: &'_ str| -> Option<usize> { text.parse().ok() };
     let (what, last) = text.rsplit_once(':')?;
     let last = number(last)?;
@@ -92,55 +92,61 @@ fn lined(text: &str) -> Option<(&str, usize)> {
 }
 
 /// Whether a file of that name is generated. `out` is the directory of the trees, as typed by the user.
-pub fn is_built(question: &Question, indexes: &[Index<'_>], out: &str) -> bool {
-    let what = question.what.trim_start_matches("./");
-    !files(what, indexes, out).is_empty()
+pub fn is_built(question: &Query, indexes: &[Index<'_>], out: &str) -> bool {
+    let what = question.subject.trim_start_matches("./");
+    !matching_files(what, indexes, out).is_empty()
 }
 
 /// Resolves a query. `out` is the directory of the trees, as typed by the user.
-pub fn find(question: &Question, indexes: &[Index<'_>], out: &str) -> Result<Asked, Unknown> {
-    let what = question.what.trim_start_matches("./");
-    let found = match files(what, indexes, out) {
-        none if none.is_empty() => objects(what, indexes),
+pub fn resolve(
+    question: &Query,
+    indexes: &[Index<'_>],
+    out: &str,
+) -> Result<ResolvedQuery, QueryError> {
+    let what = question.subject.trim_start_matches("./");
+    let found = match matching_files(what, indexes, out) {
+        none if none.is_empty() => matching_objects(what, indexes),
         found => found,
     };
     let (index, file) = match found.as_slice() {
         [] => {
-            let input = indexes.iter().find_map(|index| input(what, index));
-            let folder = || folder(what, indexes, out);
-            let unknown = || unknown(what, indexes);
+            let input = indexes
+                .iter()
+                .find_map(|index| input_file_error(what, index));
+            let folder = || directory_error(what, indexes, out);
+            let unknown = || unknown_error(what, indexes);
             return Err(input.or_else(folder).unwrap_or_else(unknown));
         }
         [(index, file)] => (*index, file.clone()),
         several => {
             let full = several
                 .iter()
-                .map(|(index, file)| full(&indexes[*index], file));
+                .map(|(index, file)| full_path(&indexes[*index], file));
             let full: Vec<_> = full.collect();
-            return Err(Unknown {
-                message: format!("`{what}` is ambiguous: {}", words::some(&full, 4)),
+            return Err(QueryError {
+                message: format!("`{what}` is ambiguous: {}", phrases::quoted_list(&full, 4)),
                 help: Some("specify one of them".to_owned()),
             });
         }
     };
-    let page = indexes[index].page(&file);
-    let page = page.ok_or_else(|| unknown(what, indexes))?;
-    let at = checked(&file, &page, &question.at)?;
-    Ok(Asked {
+    let page = indexes[index].document(&file);
+    let page = page.ok_or_else(|| unknown_error(what, indexes))?;
+    let at = check_target(&file, &page, &question.target)?;
+    Ok(ResolvedQuery {
         index,
         file,
-        page,
-        at,
+        document: page,
+        target: at,
     })
 }
 
 /// The path of a file below the directory of all trees.
-fn full(index: &Index<'_>, file: &str) -> String {
+fn full_path(index: &Index<'_>, file: &str) -> String {
     format!("{}/{file}", index.cluster())
 }
 
 /// The files with that path, relative to the directory of the trees, of the cluster, or of a parent directory.
-fn files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
+fn matching_files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
     let out = out.trim_start_matches("./").trim_end_matches('/');
     let below = what
         .strip_prefix(out)
@@ -150,7 +156,7 @@ fn files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
     let mut inside = Vec::new();
     for (number, index) in indexes.iter().enumerate() {
         for file in index.files() {
-            let full = full(index, file);
+            let full = full_path(index, file);
             if below == Some(full.as_str()) || what == full || what.ends_with(&format!("/{full}")) {
                 whole.push((number, file.to_owned()));
             } else if what == file {
@@ -162,7 +168,7 @@ fn files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
 }
 
 /// The files of the objects with that kind and name.
-fn objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
+fn matching_objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
     let parts: Vec<&str> = what.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {
         [kind, name] => (kind, None, name),
@@ -173,10 +179,10 @@ fn objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
     for (number, index) in indexes.iter().enumerate() {
         for (file, object) in index.objects() {
             let identity = &object.identity;
-            let is_it = identity.kind.eq_ignore_ascii_case(kind)
+            let is_match = identity.kind.eq_ignore_ascii_case(kind)
                 && identity.name == **name
                 && (namespace.is_none() || identity.namespace.as_deref() == namespace);
-            if is_it {
+            if is_match {
                 found.push((number, file.to_owned()));
             }
         }
@@ -185,20 +191,20 @@ fn objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
 }
 
 /// The error for a query of the input file itself.
-fn input(what: &str, index: &Index<'_>) -> Option<Unknown> {
+fn input_file_error(what: &str, index: &Index<'_>) -> Option<QueryError> {
     let file = index.compilation.loaded.file.as_deref()?;
-    let is_it = !what.is_empty() && (file == what || what.ends_with(&format!("/{file}")));
-    is_it.then(|| Unknown {
+    let is_input_file = !what.is_empty() && (file == what || what.ends_with(&format!("/{file}")));
+    is_input_file.then(|| QueryError {
         message: format!("`{what}` is an input of gpuc, not a generated file"),
         help: Some(format!(
             "specify a file of the generated tree, such as `{}`; `gpuc diff` shows the impact of a change of the input",
-            full(index, index.files().next().unwrap_or(LOCK_FILE))
+            full_path(index, index.files().next().unwrap_or(LOCK_FILE))
         )),
     })
 }
 
 /// The error for a query of a directory.
-fn folder(what: &str, indexes: &[Index<'_>], out: &str) -> Option<Unknown> {
+fn directory_error(what: &str, indexes: &[Index<'_>], out: &str) -> Option<QueryError> {
     let out = out.trim_start_matches("./").trim_end_matches('/');
     let what = what.trim_end_matches('/');
     let below = what.strip_prefix(out).filter(|_| !out.is_empty());
@@ -206,28 +212,31 @@ fn folder(what: &str, indexes: &[Index<'_>], out: &str) -> Option<Unknown> {
     let mut inside = Vec::new();
     for index in indexes {
         for file in index.files() {
-            let full = full(index, file);
-            let holds = |folder: &str| {
+            let full = full_path(index, file);
+            let is_parent = |folder: &str| {
                 let rest = full.strip_prefix(folder);
                 folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
             };
-            if below.is_some_and(holds) || (!what.is_empty() && holds(what)) {
+            if below.is_some_and(is_parent) || (!what.is_empty() && is_parent(what)) {
                 inside.push(full);
             }
         }
     }
-    (!inside.is_empty()).then(|| Unknown {
+    (!inside.is_empty()).then(|| QueryError {
         message: format!("`{what}` is a directory"),
-        help: Some(format!("specify a file in it: {}", words::some(&inside, 3))),
+        help: Some(format!(
+            "specify a file in it: {}",
+            phrases::quoted_list(&inside, 3)
+        )),
     })
 }
 
 /// The error for an unknown file or object, with the closest match; typos are most likely in the last path segment.
-fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
+fn unknown_error(what: &str, indexes: &[Index<'_>]) -> QueryError {
     let mut names = Vec::new();
     for index in indexes {
         for file in index.files() {
-            names.push(full(index, file));
+            names.push(full_path(index, file));
             names.push(file.to_owned());
         }
         for (_, object) in index.objects() {
@@ -240,11 +249,11 @@ fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
     }
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let texts = || names.iter().map(String::as_str);
-    let near = words::nearest(what, texts())
+    let near = phrases::closest_match(what, texts())
         .map(str::to_owned)
         .or_else(|| {
             let lasts: Vec<_> = names.iter().map(|name| last(name)).collect();
-            let near = words::nearest(&last(what), lasts.iter().map(String::as_str));
+            let near = phrases::closest_match(&last(what), lasts.iter().map(String::as_str));
             let near = near
                 .map(str::to_owned)
                 .or_else(|| lasts.contains(&last(what)).then(|| last(what)))?;
@@ -261,30 +270,34 @@ fn unknown(what: &str, indexes: &[Index<'_>]) -> Unknown {
     } else {
         format!("unknown generated file or object `{what}`")
     };
-    Unknown {
+    QueryError {
         message,
         help: Some(help),
     }
 }
 
 /// Checks that the file has the location.
-fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
+fn check_target(
+    file: &str,
+    page: &IndexedDocument,
+    at: &QueryTarget,
+) -> Result<QueryTarget, QueryError> {
     match at {
-        At::Whole => Ok(At::Whole),
-        At::Line(line) => {
+        QueryTarget::File => Ok(QueryTarget::File),
+        QueryTarget::Line(line) => {
             let count = page.line_count();
             if (1..=count).contains(line) {
-                return Ok(At::Line(*line));
+                return Ok(QueryTarget::Line(*line));
             }
-            Err(Unknown {
+            Err(QueryError {
                 message: format!("`{file}` has no line {line}"),
                 help: Some(format!("specify a line from 1 to {count}")),
             })
         }
-        At::Field(path) => match page.deep() {
+        QueryTarget::Field(path) => match page.with_embedded() {
             Some(_) if page.find(path).is_some() => Ok(at.clone()),
-            Some(_) => Err(no_field(file, page, path)),
-            None => Err(Unknown {
+            Some(_) => Err(unknown_field_error(file, page, path)),
+            None => Err(QueryError {
                 message: format!("`{file}` has no fields, only lines"),
                 help: Some(format!("specify a line: `{file}:1`")),
             }),
@@ -292,10 +305,10 @@ fn checked(file: &str, page: &Page, at: &At) -> Result<At, Unknown> {
     }
 }
 
-fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
+fn unknown_field_error(file: &str, page: &IndexedDocument, path: &Path) -> QueryError {
     let mut help = None;
-    if let Some(root) = page.deep() {
-        let (count, reached) = path.reach(root);
+    if let Some(root) = page.with_embedded() {
+        let (count, reached) = path.find_longest(root);
         let above = Path(path.0[..count].to_vec());
         let keys: Vec<_> = reached
             .entries()
@@ -304,7 +317,7 @@ fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
             .collect();
         help = match path.0.get(count) {
             Some(Step::Key(key)) => {
-                let near = words::nearest(key, keys.iter().copied());
+                let near = phrases::closest_match(key, keys.iter().copied());
                 near.map(|near| {
                     let rest = path.0[count + 1..].iter().cloned();
                     let steps = above.0.iter().cloned().chain([Step::Key(near.to_owned())]);
@@ -313,11 +326,11 @@ fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
                     let meant = if exists {
                         whole
                     } else {
-                        above.then(Step::Key(near.to_owned()))
+                        above.child(Step::Key(near.to_owned()))
                     };
                     format!("did you mean `{meant}`?")
                 })
-                .or_else(|| elsewhere(root, key))
+                .or_else(|| suggest_elsewhere(root, key))
             }
             _ => None,
         };
@@ -330,18 +343,18 @@ fn no_field(file: &str, page: &Page, path: &Path) -> Unknown {
             Some(match (keys.as_slice(), reached.items().len()) {
                 ([], 0) => format!("{of} has no fields"),
                 ([], items) => format!("{of} has items 0 to {}", items - 1),
-                (keys, _) => format!("{of} has {}", words::some(keys, 8)),
+                (keys, _) => format!("{of} has {}", phrases::quoted_list(keys, 8)),
             })
         });
     }
-    Unknown {
+    QueryError {
         message: format!("`{file}` has no field `{path}`"),
         help,
     }
 }
 
 /// Suggests leaves of that name, or else the first section, anywhere in the document.
-fn elsewhere(root: &gpuc_syntax::node::Node, key: &str) -> Option<String> {
+fn suggest_elsewhere(root: &gpuc_syntax::node::Node, key: &str) -> Option<String> {
     let mut found: Vec<Path> = Vec::new();
     walk(root, &mut |path, node| {
         if path.0.last() == Some(&Step::Key(key.to_owned())) && (is_leaf(node) || found.is_empty())
@@ -350,7 +363,7 @@ fn elsewhere(root: &gpuc_syntax::node::Node, key: &str) -> Option<String> {
         }
     });
     let paths: Vec<_> = found.iter().map(ToString::to_string).collect();
-    (!paths.is_empty()).then(|| format!("did you mean {}?", words::some(&paths, 3)))
+    (!paths.is_empty()).then(|| format!("did you mean {}?", phrases::quoted_list(&paths, 3)))
 }
 
 #[cfg(test)]
@@ -359,20 +372,23 @@ mod tests {
 
     #[test]
     fn queries_are_files_with_locations() {
-        let read = |text| Question::read(text, &|_| false).unwrap();
-        let field = |path| At::Field(Path::read(path).unwrap());
+        let read = |text| Query::parse(text, &|_| false).unwrap();
+        let field = |path| QueryTarget::Field(Path::parse(path).unwrap());
         assert_eq!(
             read("a/b.yaml#.spec.a"),
-            Question::of("a/b.yaml", field("spec.a"))
+            Query::new("a/b.yaml", field("spec.a"))
         );
-        assert_eq!(read("a/b.sh:12"), Question::of("a/b.sh", At::Line(12)));
-        assert_eq!(read("a/b.yaml#"), Question::of("a/b.yaml", At::Whole));
+        assert_eq!(
+            read("a/b.sh:12"),
+            Query::new("a/b.sh", QueryTarget::Line(12))
+        );
+        assert_eq!(read("a/b.yaml#"), Query::new("a/b.yaml", QueryTarget::File));
         assert_eq!(
             read("Role/a/system:x"),
-            Question::of("Role/a/system:x", At::Whole)
+            Query::new("Role/a/system:x", QueryTarget::File)
         );
         assert_eq!(read("a/b.sh:12:7"), read("a/b.sh:12"));
-        let wrong = |text: &str| Question::read(text, &|_| false).unwrap_err().message;
+        let wrong = |text: &str| Query::parse(text, &|_| false).unwrap_err().message;
         assert!(wrong("a#b..c").contains("two dots"));
         for line in ["-1", "99999999999999999999999"] {
             assert!(
@@ -381,12 +397,15 @@ mod tests {
             );
         }
         // A file name may contain a `#`.
-        let read = |text| Question::read(text, &|file| file == "a#1/b.yaml").unwrap();
-        assert_eq!(read("a#1/b.yaml#x"), Question::of("a#1/b.yaml", field("x")));
+        let read = |text| Query::parse(text, &|file| file == "a#1/b.yaml").unwrap();
+        assert_eq!(read("a#1/b.yaml#x"), Query::new("a#1/b.yaml", field("x")));
         assert_eq!(
             read("a#1/b.yaml:3"),
-            Question::of("a#1/b.yaml", At::Line(3))
+            Query::new("a#1/b.yaml", QueryTarget::Line(3))
         );
-        assert_eq!(read("a#1/b.yaml"), Question::of("a#1/b.yaml", At::Whole));
+        assert_eq!(
+            read("a#1/b.yaml"),
+            Query::new("a#1/b.yaml", QueryTarget::File)
+        );
     }
 }

@@ -4,33 +4,33 @@ use gpuc_syntax::node::{Entry, Node};
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, read, text};
+use super::scalar::{ParsedValue, get_non_null, get_text, parse_value};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
+    match ctx.type_name {
         "ConfigMap" => {
-            keys(ctx, &["data", "binaryData"]);
-            base64(ctx, "binaryData");
-            twice(ctx);
+            check_keys(ctx, &["data", "binaryData"]);
+            check_base64(ctx, "binaryData");
+            check_duplicate_keys(ctx);
         }
         "Secret" => {
-            keys(ctx, &["data", "stringData"]);
-            base64(ctx, "data");
-            kinds(ctx);
+            check_keys(ctx, &["data", "stringData"]);
+            check_base64(ctx, "data");
+            check_secret_type(ctx);
         }
         _ => {}
     }
 }
 
-fn entries<'n>(node: &'n Node, list: &str) -> &'n [Entry] {
+fn entries_below<'n>(node: &'n Node, list: &str) -> &'n [Entry] {
     node.get(list).map_or(&[], Node::entries)
 }
 
 /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsConfigMapKey`.
-fn keys(ctx: &mut ObjectContext<'_, '_>, lists: &[&'static str]) {
+fn check_keys(ctx: &mut ObjectContext<'_, '_>, lists: &[&'static str]) {
     const LONGEST: usize = 253;
     for list in lists {
-        for entry in entries(ctx.node, list) {
+        for entry in entries_below(ctx.node, list) {
             let key = entry.key.as_str();
             let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
             let is_good = (1..=LONGEST).contains(&key.len())
@@ -40,28 +40,28 @@ fn keys(ctx: &mut ObjectContext<'_, '_>, lists: &[&'static str]) {
             if is_good || key.contains("{{") || key.contains('$') {
                 continue;
             }
-            ctx.refuse(
+            ctx.report(
                 [Step::from(*list), Step::from(key)],
                 |_| format!("`{key}` of `{list}` is not a valid Kubernetes name"),
                 "write letters, digits, `-`, `_` and `.`",
             );
-            if let Some(found) = ctx.found.last_mut() {
-                found.of_key = true;
+            if let Some(found) = ctx.violations.last_mut() {
+                found.is_key = true;
             }
         }
     }
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateConfigMap`.
-fn twice(ctx: &mut ObjectContext<'_, '_>) {
-    for entry in entries(ctx.node, "data") {
+fn check_duplicate_keys(ctx: &mut ObjectContext<'_, '_>) {
+    for entry in entries_below(ctx.node, "data") {
         let key = entry.key.as_str();
         if ctx
             .node
             .get("binaryData")
             .is_some_and(|it| it.get(key).is_some())
         {
-            ctx.refuse(
+            ctx.report(
                 [Step::from("data"), Step::from(key)],
                 |path| format!("`{path}` is also in `binaryData`"),
                 "remove one of the two",
@@ -71,27 +71,27 @@ fn twice(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Placeholders that other programs replace before the object is applied: SOPS, and the Argo CD Vault Plugin.
-const FILLED: &[&str] = &["ENC[", "<"];
+const PLACEHOLDER_PREFIXES: &[&str] = &["ENC[", "<"];
 
 /// Binary data must be valid base64.
 ///
 /// Source: Go's `encoding/json`, which the API server reads objects with: `[]byte` is `base64.StdEncoding`, of which
 /// skips line breaks (from memory).
-fn base64(ctx: &mut ObjectContext<'_, '_>, list: &'static str) {
+fn check_base64(ctx: &mut ObjectContext<'_, '_>, list: &'static str) {
     let other = if list == "data" { "stringData" } else { "data" };
-    for entry in entries(ctx.node, list) {
-        let Read::Text(value) = read(&entry.value) else {
+    for entry in entries_below(ctx.node, list) {
+        let ParsedValue::Text(value) = parse_value(&entry.value) else {
             continue;
         };
-        let is_filled = FILLED
+        let is_placeholder = PLACEHOLDER_PREFIXES
             .iter()
             .any(|mark| value.trim_start().starts_with(mark));
-        if is_filled || is_base64(value) {
+        if is_placeholder || is_base64(value) {
             continue;
         }
         let key = entry.key.as_str();
         // The contents of a Secret are never shown.
-        ctx.refuse(
+        ctx.report(
             [Step::from(list), Step::from(key)],
             |path| format!("`{path}` is not valid base64"),
             format!("write it as it is below `{other}`, or as `base64 -w0` prints it"),
@@ -109,26 +109,32 @@ fn is_base64(text: &str) -> bool {
 /// The required keys of a Secret, by type.
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateSecret`.
-const TYPES: &[(&str, &[&str])] = &[
+const REQUIRED_SECRET_KEYS: &[(&str, &[&str])] = &[
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
     ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
     ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
 ];
 
-fn kinds(ctx: &mut ObjectContext<'_, '_>) {
-    let kind = text(ctx.node, "type");
-    let Some((kind, needed)) = TYPES.iter().find(|it| Some(it.0) == kind) else {
+fn check_secret_type(ctx: &mut ObjectContext<'_, '_>) {
+    let kind = get_text(ctx.node, "type");
+    let Some((kind, needed)) = REQUIRED_SECRET_KEYS.iter().find(|it| Some(it.0) == kind) else {
         return;
     };
     let lists = ["data", "stringData"];
-    let is_there = lists.iter().any(|list| !entries(ctx.node, list).is_empty());
-    let is_whole = is_there && ctx.is_whole;
+    let has_data = lists
+        .iter()
+        .any(|list| !entries_below(ctx.node, list).is_empty());
+    let is_whole = has_data && ctx.is_complete;
     for key in needed.iter().filter(|_| is_whole) {
         let node = ctx.node;
-        let has = |list: &str| node.get(list).and_then(|it| get(it, key)).is_some();
+        let has = |list: &str| {
+            node.get(list)
+                .and_then(|it| get_non_null(it, key))
+                .is_some()
+        };
         if !lists.into_iter().any(has) {
-            ctx.refuse(
+            ctx.report(
                 [Step::from("type")],
                 |path| format!("`{path}` is `{kind}`, but the key `{key}` is missing"),
                 format!("write `{key}`, or `type: Opaque`"),

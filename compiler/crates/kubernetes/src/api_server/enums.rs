@@ -1,12 +1,12 @@
 //! Fields with enumerated values.
 
-use gpuc_syntax::diag::words::{all, nearest};
+use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction};
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, read};
-use super::types::{defined_by, fields};
+use super::scalar::{ParsedValue, get_non_null, parse_value};
+use super::types::{defining_project, fields_of_type};
 
 /// The values of each such field, by type and field.
 ///
@@ -14,9 +14,9 @@ use super::types::{defined_by, fields};
 /// (`NotSupported`), and the descriptions of the fields, against which `needs_upstream::api_types` checks this. Values
 /// that only newer versions or feature gates allow are included.
 pub static ENUMS: &[(&str, &str, &[&str])] = &[
-    ("AppArmorProfile", "type", PROFILES),
-    ("Container", "imagePullPolicy", PULL),
-    ("Container", "restartPolicy", RESTART),
+    ("AppArmorProfile", "type", PROFILE_TYPES),
+    ("Container", "imagePullPolicy", PULL_POLICIES),
+    ("Container", "restartPolicy", RESTART_POLICIES),
     (
         "Container",
         "terminationMessagePolicy",
@@ -33,7 +33,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "concurrencyPolicy",
         &["Allow", "Forbid", "Replace"],
     ),
-    ("DaemonSetUpdateStrategy", "type", UPDATES),
+    ("DaemonSetUpdateStrategy", "type", UPDATE_STRATEGIES),
     ("DeploymentStrategy", "type", &["Recreate", "RollingUpdate"]),
     ("HPAScalingPolicy", "type", &["Pods", "Percent"]),
     (
@@ -60,7 +60,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
             "BlockDevice",
         ],
     ),
-    ("ImageVolumeSource", "pullPolicy", PULL),
+    ("ImageVolumeSource", "pullPolicy", PULL_POLICIES),
     ("JobSpec", "completionMode", &["NonIndexed", "Indexed"]),
     (
         "JobSpec",
@@ -100,13 +100,13 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "operator",
         &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
     ),
-    ("PersistentVolumeClaimSpec", "accessModes", MODES),
+    ("PersistentVolumeClaimSpec", "accessModes", ACCESS_MODES),
     (
         "PersistentVolumeClaimSpec",
         "volumeMode",
         &["Filesystem", "Block"],
     ),
-    ("PersistentVolumeSpec", "accessModes", MODES),
+    ("PersistentVolumeSpec", "accessModes", ACCESS_MODES),
     (
         "PersistentVolumeSpec",
         "persistentVolumeReclaimPolicy",
@@ -158,21 +158,25 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "preemptionPolicy",
         &["PreemptLowerPriority", "Never"],
     ),
-    ("PodSpec", "restartPolicy", RESTART),
+    ("PodSpec", "restartPolicy", RESTART_POLICIES),
     (
         "PriorityClass",
         "preemptionPolicy",
         &["PreemptLowerPriority", "Never"],
     ),
-    ("ResourceQuotaSpec", "scopes", SCOPES),
+    ("ResourceQuotaSpec", "scopes", QUOTA_SCOPES),
     ("RoleRef", "kind", &["Role", "ClusterRole"]),
     (
         "ScopedResourceSelectorRequirement",
         "operator",
         &["In", "NotIn", "Exists", "DoesNotExist"],
     ),
-    ("ScopedResourceSelectorRequirement", "scopeName", SCOPES),
-    ("SeccompProfile", "type", PROFILES),
+    (
+        "ScopedResourceSelectorRequirement",
+        "scopeName",
+        QUOTA_SCOPES,
+    ),
+    ("SeccompProfile", "type", PROFILE_TYPES),
     ("SecurityContext", "procMount", &["Default", "Unmasked"]),
     ("ServicePort", "protocol", PROTOCOLS),
     (
@@ -211,7 +215,7 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         "podManagementPolicy",
         &["OrderedReady", "Parallel"],
     ),
-    ("StatefulSetUpdateStrategy", "type", UPDATES),
+    ("StatefulSetUpdateStrategy", "type", UPDATE_STRATEGIES),
     ("StorageClass", "reclaimPolicy", &["Delete", "Retain"]),
     (
         "StorageClass",
@@ -225,8 +229,16 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
         &["NoSchedule", "PreferNoSchedule", "NoExecute"],
     ),
     ("Toleration", "operator", &["Exists", "Equal", "Lt", "Gt"]),
-    ("TopologySpreadConstraint", "nodeAffinityPolicy", HONOR),
-    ("TopologySpreadConstraint", "nodeTaintsPolicy", HONOR),
+    (
+        "TopologySpreadConstraint",
+        "nodeAffinityPolicy",
+        NODE_INCLUSION_POLICIES,
+    ),
+    (
+        "TopologySpreadConstraint",
+        "nodeTaintsPolicy",
+        NODE_INCLUSION_POLICIES,
+    ),
     (
         "TopologySpreadConstraint",
         "whenUnsatisfiable",
@@ -244,18 +256,18 @@ pub static ENUMS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-const HONOR: &[&str] = &["Honor", "Ignore"];
-const MODES: &[&str] = &[
+const NODE_INCLUSION_POLICIES: &[&str] = &["Honor", "Ignore"];
+const ACCESS_MODES: &[&str] = &[
     "ReadWriteOnce",
     "ReadOnlyMany",
     "ReadWriteMany",
     "ReadWriteOncePod",
 ];
-const PROFILES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
+const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
-const PULL: &[&str] = &["Always", "IfNotPresent", "Never"];
-const RESTART: &[&str] = &["Always", "OnFailure", "Never"];
-const SCOPES: &[&str] = &[
+const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
+const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+const QUOTA_SCOPES: &[&str] = &[
     "BestEffort",
     "CrossNamespacePodAffinity",
     "NotBestEffort",
@@ -264,7 +276,7 @@ const SCOPES: &[&str] = &[
     "Terminating",
     "VolumeAttributesClass",
 ];
-const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
+const UPDATE_STRATEGIES: &[&str] = &["RollingUpdate", "OnDelete"];
 
 /// Values that operators require, but that are not in their CRDs.
 ///
@@ -273,7 +285,7 @@ const UPDATES: &[&str] = &["RollingUpdate", "OnDelete"];
 /// kubeflow/trainer@658725bd `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, the rule of `managedBy`;
 /// kubeflow/trainer@09d1f30a `pkg/webhooks/trainjob_webhook.go`, `ValidateCreate`, which refuses runtimes of kinds that
 /// it does not register, and `pkg/runtime/core/registry.go` for these (from memory).
-const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
+const OPERATOR_ENUMS: &[(&str, &str, &[&str])] = &[
     (
         "kubeflow.org/v1/PyTorchJob.spec.pytorchReplicaSpecs",
         "restartPolicy",
@@ -313,52 +325,59 @@ const OF_OPERATORS: &[(&str, &str, &[&str])] = &[
 ];
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
-    for (_, field, words) in ENUMS.iter().chain(OF_OPERATORS).filter(|it| it.0 == name) {
+    let name = ctx.type_name;
+    for (_, field, words) in ENUMS.iter().chain(OPERATOR_ENUMS).filter(|it| it.0 == name) {
         // A LimitRange can be for extended resources, which have a domain.
-        let is_theirs =
-            |value: &Node| matches!(read(value), Read::Text(kind) if kind.contains('/'));
-        if name == "LimitRangeItem" && get(ctx.node, field).is_some_and(is_theirs) {
+        let is_qualified = |value: &Node| matches!(parse_value(value), ParsedValue::Text(kind) if kind.contains('/'));
+        if name == "LimitRangeItem" && get_non_null(ctx.node, field).is_some_and(is_qualified) {
             continue;
         }
-        each(ctx, field, words);
+        check_field(ctx, field, words);
     }
-    for field in fields(name).iter().filter(|it| !it.limits.words.is_empty()) {
-        let before = ctx.found.len();
-        each(ctx, field.name, &field.limits.words);
-        for found in &mut ctx.found[before..] {
-            found.unknown_to = defined_by(name);
+    for field in fields_of_type(name)
+        .iter()
+        .filter(|it| !it.constraints.allowed_values.is_empty())
+    {
+        let reported_before = ctx.violations.len();
+        check_field(ctx, field.name, &field.constraints.allowed_values);
+        for found in &mut ctx.violations[reported_before..] {
+            found.unknown_to_project = defining_project(name);
         }
     }
 }
 
-fn each(ctx: &mut ObjectContext<'_, '_>, field: &'static str, words: &[&str]) {
-    let Some(value) = get(ctx.node, field) else {
+fn check_field(ctx: &mut ObjectContext<'_, '_>, field: &'static str, words: &[&str]) {
+    let Some(value) = get_non_null(ctx.node, field) else {
         return;
     };
-    one(ctx, vec![Step::from(field)], value, words);
+    check_value(ctx, vec![Step::from(field)], value, words);
     for (index, item) in value.items().iter().enumerate() {
-        one(ctx, vec![Step::from(field), Step::Item(index)], item, words);
+        check_value(ctx, vec![Step::from(field), Step::Item(index)], item, words);
     }
 }
 
-fn one(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) {
+fn check_value(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, value: &Node, words: &[&str]) {
     // An empty value selects the default.
-    let Read::Text(text) = read(value) else {
+    let ParsedValue::Text(text) = parse_value(value) else {
         return;
     };
     if text.is_empty() || words.contains(&text) {
         return;
     }
     // Nearly all short words are similar: one with another first letter is not suggested.
-    let begins = |word: &str| word.chars().next().map(|it| it.to_ascii_lowercase());
-    let near = nearest(text, words.iter().copied())
-        .filter(|near| near.len() > 4 || begins(near) == begins(text));
-    let help = match near {
+    let first_letter = |word: &str| word.chars().next().map(|it| it.to_ascii_lowercase());
+    let closest = closest_match(text, words.iter().copied())
+        .filter(|near| near.len() > 4 || first_letter(near) == first_letter(text));
+    let help = match closest {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("write {}", all(words, "or")),
+        None => format!("write {}", quoted_conjunction(words, "or")),
     };
-    let message = |path: &str| format!("`{path}` is `{text}`, but must be {}", all(words, "or"));
-    ctx.refuse(below, message, help);
-    ctx.meant(near.map(str::to_owned));
+    let message = |path: &str| {
+        format!(
+            "`{path}` is `{text}`, but must be {}",
+            quoted_conjunction(words, "or")
+        )
+    };
+    ctx.report(below, message, help);
+    ctx.suggest(closest.map(str::to_owned));
 }

@@ -8,42 +8,50 @@ use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, read};
-use super::types::{Expression, Given, Type, defined_by, expressions, fields, is_custom};
+use super::scalar::{ParsedValue, get_non_null, parse_value};
+use super::types::{
+    CelRule, DefaultValue, ValueType, cel_rules, defining_project, fields_of_type, is_custom_type,
+};
 
 /// Evaluates the rules of an object and its fields.
 ///
 /// Source: kubernetes `staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go` (from
 /// memory): they are evaluated on objects with valid types and values, with defaults.
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
-    if !is_custom(name) {
+    let name = ctx.type_name;
+    if !is_custom_type(name) {
         return;
     }
     // Partial objects can be incomplete, except list items.
-    let is_there = ctx.is_whole || ctx.path.iter().any(|it| matches!(it, Step::Item(_)));
-    if ctx.above.is_empty() && is_there {
-        let holds = Type::Object(name);
-        ask(ctx, expressions(name), &[], &holds, ctx.node);
+    let is_present = ctx.is_complete || ctx.path.iter().any(|it| matches!(it, Step::Item(_)));
+    if ctx.ancestors.is_empty() && is_present {
+        let holds = ValueType::Object(name);
+        evaluate_rules(ctx, cel_rules(name), &[], &holds, ctx.node);
     }
-    for field in fields(name) {
-        let own = expressions(&format!("{name}.{}", field.name));
-        let of_items = expressions(&format!("{name}.{}[]", field.name));
+    for field in fields_of_type(name) {
+        let own = cel_rules(&format!("{name}.{}", field.name));
+        let of_items = cel_rules(&format!("{name}.{}[]", field.name));
         if own.is_empty() && of_items.is_empty() {
             continue;
         }
-        let Some(value) = get(ctx.node, field.name) else {
+        let Some(value) = get_non_null(ctx.node, field.name) else {
             continue;
         };
         let below = Step::from(field.name);
-        if is_there || read(value) != Read::Mapping {
-            ask(ctx, own, std::slice::from_ref(&below), &field.holds, value);
+        if is_present || parse_value(value) != ParsedValue::Mapping {
+            evaluate_rules(
+                ctx,
+                own,
+                std::slice::from_ref(&below),
+                &field.value_type,
+                value,
+            );
         }
-        let Type::List(item) = &field.holds else {
+        let ValueType::List(item) = &field.value_type else {
             continue;
         };
         for (index, node) in value.items().iter().enumerate() {
-            ask(
+            evaluate_rules(
                 ctx,
                 of_items,
                 &[below.clone(), Step::from(index)],
@@ -55,39 +63,39 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Reports the violated rules of a value.
-fn ask(
+fn evaluate_rules(
     ctx: &mut ObjectContext<'_, '_>,
-    rules: &[Expression],
+    rules: &[CelRule],
     below: &[Step],
-    holds: &Type,
+    holds: &ValueType,
     node: &Node,
 ) {
     let parent_path: Vec<_> = ctx.path.iter().chain(below).cloned().collect();
     // Skip the rules if the object's shape is invalid.
     let is_refused = |below: &[Step]| {
         let path: Vec<_> = parent_path.iter().chain(below).cloned().collect();
-        ctx.found.iter().any(|it| it.path.starts_with(&path))
+        ctx.violations.iter().any(|it| it.path.starts_with(&path))
     };
     let mut violations = Vec::new();
     for rule in rules {
         // For a whole object, report the field that the rule mentions.
         let named = if parent_path.is_empty() {
-            named(rule.text, node)
+            first_referenced_path(rule.text, node)
         } else {
             Vec::new()
         };
         if is_refused(&named) {
             continue;
         }
-        let Some(value) = value_for(rule.text, holds, node) else {
+        let Some(value) = rule_input(rule.text, holds, node) else {
             continue;
         };
-        let missing = match rule.holds(value) {
-            Holds::Yes | Holds::Unknown => continue,
-            Holds::No => None,
+        let missing = match rule.evaluate(value) {
+            RuleResult::Satisfied | RuleResult::Unknown => continue,
+            RuleResult::Violated => None,
             // A name that the API server generates is not missing.
-            Holds::Lacks(_) if !ctx.is_whole || parent_path.is_empty() => continue,
-            Holds::Lacks(key) => Some(key),
+            RuleResult::MissingKey(_) if !ctx.is_complete || parent_path.is_empty() => continue,
+            RuleResult::MissingKey(key) => Some(key),
         };
         violations.push((named, rule.message, missing));
     }
@@ -96,115 +104,118 @@ fn ask(
             Some(key) => format!("write its `{key}`, which the rule requires"),
             None => "change it so that the rule is fulfilled".to_owned(),
         };
-        let project = defined_by(ctx.name);
+        let project = defining_project(ctx.type_name);
         let definition = project.unwrap_or("its definition").to_owned();
-        ctx.refuse(
+        ctx.report(
             below.iter().cloned().chain(named),
             |path| format!("{definition} rejects `{path}`: {message}"),
             help,
         );
-        if let Some(found) = ctx.found.last_mut() {
-            found.rule_of = project;
+        if let Some(found) = ctx.violations.last_mut() {
+            found.rule_owner = project;
         }
     }
 }
 
 /// The first field in a rule: for `self.metadata.name.matches(…)` the name.
-fn named(rule: &str, root: &Node) -> Vec<Step> {
+fn first_referenced_path(rule: &str, root: &Node) -> Vec<Step> {
     let Some((_, chain)) = rule.split_once("self.") else {
         return Vec::new();
     };
     let end = chain.find(|c: char| !c.is_ascii_alphanumeric() && c != '.');
     let mut node = root;
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     for key in chain[..end.unwrap_or(chain.len())].split('.') {
         let Some(next) = node.get(key) else { break };
-        way.push(Step::from(key));
+        path.push(Step::from(key));
         node = next;
     }
-    way
+    path
 }
 
 /// A value for evaluation; `None` if the rule uses values that are filled in later.
-fn value_for(rule: &str, holds: &Type, node: &Node) -> Option<Cel> {
+fn rule_input(rule: &str, holds: &ValueType, node: &Node) -> Option<Cel> {
     match holds {
-        Type::Object(name) if read(node) == Read::Mapping => object(
+        ValueType::Object(name) if parse_value(node) == ParsedValue::Mapping => cel_object(
             name,
             node.entries().iter().filter_map(|entry| {
-                let is_asked = rule.contains(&format!("self.{}", entry.key));
-                is_asked.then_some((entry.key.as_str(), &entry.value))
+                let is_referenced = rule.contains(&format!("self.{}", entry.key));
+                is_referenced.then_some((entry.key.as_str(), &entry.value))
             }),
         ),
-        _ => value(holds, node),
+        _ => cel_value(holds, node),
     }
 }
 
-fn object<'n>(name: &str, entries: impl Iterator<Item = (&'n str, &'n Node)>) -> Option<Cel> {
-    let mut object = empty();
+fn cel_object<'n>(name: &str, entries: impl Iterator<Item = (&'n str, &'n Node)>) -> Option<Cel> {
+    let mut object = empty_map();
     let all = Arc::make_mut(&mut object.map);
-    let fields = fields(name);
-    for (key, node) in entries.filter(|(_, node)| read(node) != Read::Nothing) {
+    let fields = fields_of_type(name);
+    for (key, node) in entries.filter(|(_, node)| parse_value(node) != ParsedValue::Null) {
         let field = fields.iter().find(|it| it.name == key);
-        let holds = field.map_or(&Type::Any, |it| &it.holds);
-        all.insert(Key::from(key), value(holds, node)?);
+        let holds = field.map_or(&ValueType::Any, |it| &it.value_type);
+        all.insert(Key::from(key), cel_value(holds, node)?);
     }
     for field in fields {
-        if let Some(given) = field.given
+        if let Some(given) = field.default
             && !all.contains_key(&Key::from(field.name))
         {
-            all.insert(Key::from(field.name), given_value(&field.holds, given)?);
+            all.insert(
+                Key::from(field.name),
+                cel_default(&field.value_type, given)?,
+            );
         }
     }
     Some(Cel::Map(object))
 }
 
-fn empty() -> Map {
+fn empty_map() -> Map {
     Map {
         map: Arc::default(),
     }
 }
 
 /// Adds the defaults that the API server sets.
-fn given_value(holds: &Type, given: Given) -> Option<Cel> {
+fn cel_default(holds: &ValueType, given: DefaultValue) -> Option<Cel> {
     match (given, holds) {
-        (Given::Object, Type::Object(name)) => object(name, std::iter::empty()),
-        (Given::Object, _) => Some(Cel::Map(empty())),
-        (Given::Text(text), _) => Some(Cel::from(text)),
-        (Given::Whole(number), _) => Some(Cel::Int(number)),
-        (Given::Switch(on), _) => Some(Cel::Bool(on)),
+        (DefaultValue::Object, ValueType::Object(name)) => cel_object(name, std::iter::empty()),
+        (DefaultValue::Object, _) => Some(Cel::Map(empty_map())),
+        (DefaultValue::Text(text), _) => Some(Cel::from(text)),
+        (DefaultValue::Integer(number), _) => Some(Cel::Int(number)),
+        (DefaultValue::Bool(on), _) => Some(Cel::Bool(on)),
     }
 }
 
-fn value(holds: &Type, node: &Node) -> Option<Cel> {
-    Some(match (read(node), holds) {
-        (Read::Open, _) => return None,
-        (Read::Nothing, _) => Cel::Null,
-        (Read::Switch(on), _) => Cel::Bool(on),
-        (Read::Whole(number), _) => Cel::Int(i64::try_from(number).ok()?),
-        (Read::Number(number), _) => Cel::Float(number),
-        (Read::Text(text), _) => Cel::from(text),
-        (Read::List, holds) => {
+fn cel_value(holds: &ValueType, node: &Node) -> Option<Cel> {
+    Some(match (parse_value(node), holds) {
+        (ParsedValue::Templated, _) => return None,
+        (ParsedValue::Null, _) => Cel::Null,
+        (ParsedValue::Bool(on), _) => Cel::Bool(on),
+        (ParsedValue::Integer(number), _) => Cel::Int(i64::try_from(number).ok()?),
+        (ParsedValue::Float(number), _) => Cel::Float(number),
+        (ParsedValue::Text(text), _) => Cel::from(text),
+        (ParsedValue::List, holds) => {
             let item = match holds {
-                Type::List(item) => item,
-                _ => &Type::Any,
+                ValueType::List(item) => item,
+                _ => &ValueType::Any,
             };
-            let items = node.items().iter().map(|it| value(item, it));
+            let items = node.items().iter().map(|it| cel_value(item, it));
             Cel::from(items.collect::<Option<Vec<_>>>()?)
         }
-        (Read::Mapping, holds) => {
+        (ParsedValue::Mapping, holds) => {
             let entries = node.entries().iter();
             let entries = entries.map(|it| (it.key.as_str(), &it.value));
             match holds {
-                Type::Object(name) => object(name, entries)?,
-                Type::Map(each) => {
-                    let mut map = empty();
+                ValueType::Object(name) => cel_object(name, entries)?,
+                ValueType::Map(each) => {
+                    let mut map = empty_map();
                     for (key, node) in entries {
                         let all = Arc::make_mut(&mut map.map);
-                        all.insert(Key::from(key), value(each, node)?);
+                        all.insert(Key::from(key), cel_value(each, node)?);
                     }
                     Cel::Map(map)
                 }
-                _ => object("", entries)?,
+                _ => cel_object("", entries)?,
             }
         }
     })
@@ -212,27 +223,27 @@ fn value(holds: &Type, node: &Node) -> Option<Cel> {
 
 /// Whether a rule holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Holds {
-    Yes,
-    No,
+enum RuleResult {
+    Satisfied,
+    Violated,
     /// The rule uses a missing key, which the API server rejects as well.
-    Lacks(String),
+    MissingKey(String),
     /// The rule could not be evaluated.
     Unknown,
 }
 
-impl Expression {
-    fn holds(&self, value: Cel) -> Holds {
+impl CelRule {
+    fn evaluate(&self, value: Cel) -> RuleResult {
         let Ok(program) = Program::compile(self.text) else {
-            return Holds::Unknown;
+            return RuleResult::Unknown;
         };
         let mut context = Context::default();
         context.add_variable_from_value("self", value);
         match program.execute(&context) {
-            Ok(Cel::Bool(true)) => Holds::Yes,
-            Ok(Cel::Bool(false)) => Holds::No,
-            Err(ExecutionError::NoSuchKey(key)) => Holds::Lacks(key.to_string()),
-            Ok(_) | Err(_) => Holds::Unknown,
+            Ok(Cel::Bool(true)) => RuleResult::Satisfied,
+            Ok(Cel::Bool(false)) => RuleResult::Violated,
+            Err(ExecutionError::NoSuchKey(key)) => RuleResult::MissingKey(key.to_string()),
+            Ok(_) | Err(_) => RuleResult::Unknown,
         }
     }
 }
@@ -242,8 +253,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::api_server::types::places;
-    use crate::api_server::{Extent, Refused};
+    use crate::api_server::types::cel_rule_locations;
+    use crate::api_server::{Completeness, Violation};
     use gpuc_syntax::diag::Report;
     use gpuc_syntax::source::Sources;
     use gpuc_syntax::yaml;
@@ -399,14 +410,14 @@ mod tests {
     ];
 
     /// The type of the value at the location of rules.
-    fn holds_at(place: &'static str) -> Type {
+    fn holds_at(place: &'static str) -> ValueType {
         let bare = place.trim_end_matches("[]");
         let (around, last) = bare.rsplit_once('.').unwrap();
-        let Some(field) = fields(around).iter().find(|it| it.name == last) else {
-            return Type::Object(place);
+        let Some(field) = fields_of_type(around).iter().find(|it| it.name == last) else {
+            return ValueType::Object(place);
         };
-        match &field.holds {
-            Type::List(item) if place != bare => (**item).clone(),
+        match &field.value_type {
+            ValueType::List(item) if place != bare => (**item).clone(),
             holds => holds.clone(),
         }
     }
@@ -414,18 +425,23 @@ mod tests {
     #[test]
     fn rules_accept_valid_and_reject_invalid_values() {
         let mut tested = BTreeSet::new();
-        for place in places() {
+        for place in cel_rule_locations() {
             let holds = holds_at(place);
-            for rule in expressions(place) {
+            for rule in cel_rules(place) {
                 let mut cases = CASES.iter();
                 let case = cases.find(|it| place.ends_with(it.0) && it.1 == rule.message);
                 let (_, _, good, bad) = case.unwrap_or_else(|| panic!("{place}: {rule:?}"));
                 let evaluate =
-                    |yaml: &str| rule.holds(value_for(rule.text, &holds, &node(yaml)).unwrap());
-                assert_eq!(evaluate(good), Holds::Yes, "{place}: {}", rule.text);
+                    |yaml: &str| rule.evaluate(rule_input(rule.text, &holds, &node(yaml)).unwrap());
+                assert_eq!(
+                    evaluate(good),
+                    RuleResult::Satisfied,
+                    "{place}: {}",
+                    rule.text
+                );
                 let result = evaluate(bad);
                 assert!(
-                    matches!(result, Holds::No | Holds::Lacks(_)),
+                    matches!(result, RuleResult::Violated | RuleResult::MissingKey(_)),
                     "{place}: {result:?}"
                 );
                 tested.insert(rule.message);
@@ -435,13 +451,13 @@ mod tests {
         assert_eq!(tested, cases);
     }
 
-    fn look(api_version: &str, kind: &str, extent: Extent, yaml: &str) -> Vec<Refused> {
-        crate::api_server::look(api_version, kind, &node(yaml), extent)
+    fn look(api_version: &str, kind: &str, extent: Completeness, yaml: &str) -> Vec<Violation> {
+        crate::api_server::validate_object(api_version, kind, &node(yaml), extent)
     }
 
     #[test]
     fn violations_have_the_path_of_the_field() {
-        let words = |found: Vec<Refused>| {
+        let words = |found: Vec<Violation>| {
             let found = found.into_iter();
             found
                 .map(|it| format!("{} | {}", it.message, it.help))
@@ -456,20 +472,23 @@ mod tests {
                 &yaml,
             ))
         };
-        let kueue = defined_by("kueue.x-k8s.io/v1beta2/ResourceFlavor").unwrap();
+        let kueue = defining_project("kueue.x-k8s.io/v1beta2/ResourceFlavor").unwrap();
         let labels = format!(
             "{kueue} rejects `spec`: at least one nodeLabel is required when topology is set | write its `nodeLabels`, \
              which the rule requires"
         );
-        assert_eq!(flavor(Extent::Whole, "{topologyName: racks}"), [labels]);
+        assert_eq!(
+            flavor(Completeness::Complete, "{topologyName: racks}"),
+            [labels]
+        );
         // Labels can be set elsewhere; a list is complete.
-        assert!(flavor(Extent::Part, "{topologyName: racks}").is_empty());
+        assert!(flavor(Completeness::Partial, "{topologyName: racks}").is_empty());
         let tolerations = "{tolerations: [{operator: Equal}]}";
-        assert_eq!(flavor(Extent::Part, tolerations).len(), 1);
+        assert_eq!(flavor(Completeness::Partial, tolerations).len(), 1);
         // A value that is filled in later can be anything.
         assert!(
             flavor(
-                Extent::Whole,
+                Completeness::Complete,
                 "{tolerations: [{key: '{{ .a }}', value: b, operator: Exists}]}"
             )
             .len()
@@ -477,7 +496,11 @@ mod tests {
         );
         // Shape errors are reported once.
         assert_eq!(
-            flavor(Extent::Whole, "{nodeTaints: [{key: a, effect: Never}]}").len(),
+            flavor(
+                Completeness::Complete,
+                "{nodeTaints: [{key: a, effect: Never}]}"
+            )
+            .len(),
             1
         );
         let job = |name: &str| {
@@ -485,7 +508,7 @@ mod tests {
             let found = look(
                 "trainer.kubeflow.org/v1alpha1",
                 "TrainJob",
-                Extent::Whole,
+                Completeness::Complete,
                 &yaml,
             );
             found.into_iter().map(|it| it.path).collect::<Vec<_>>()

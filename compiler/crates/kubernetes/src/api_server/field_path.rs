@@ -25,7 +25,7 @@ impl From<usize> for Step {
 }
 
 /// The innermost node on a path that has a source location.
-pub fn place(node: &Node, path: &[Step], of_key: bool) -> Option<Span> {
+pub fn locate_path(node: &Node, path: &[Step], is_key: bool) -> Option<Span> {
     let mut node = node;
     let mut found = None;
     for (index, step) in path.iter().enumerate() {
@@ -42,12 +42,12 @@ pub fn place(node: &Node, path: &[Step], of_key: bool) -> Option<Span> {
             }
         };
         let is_last = index + 1 == path.len();
-        let both = if of_key && is_last {
+        let candidates = if is_key && is_last {
             [next.span(), key]
         } else {
             [key, next.span()]
         };
-        for span in both.into_iter().filter(|span| span.is_written()) {
+        for span in candidates.into_iter().filter(|span| span.is_written()) {
             found = Some(span);
         }
         node = next;
@@ -56,7 +56,7 @@ pub fn place(node: &Node, path: &[Step], of_key: bool) -> Option<Span> {
 }
 
 /// A path as text: `spec.containers[0].image`.
-pub fn words(path: &[Step]) -> String {
+pub fn format_path(path: &[Step]) -> String {
     let mut words = String::new();
     for step in path {
         match step {

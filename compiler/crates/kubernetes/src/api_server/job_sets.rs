@@ -1,36 +1,36 @@
 //! Validation by the webhooks of `JobSet`, `LeaderWorkerSet` and Volcano.
 
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
-use super::counts::share;
 use super::field_path::Step;
-use super::names::{Form, one};
-use super::scalar::{Read, get, items, read, text, whole};
+use super::names::{NameSyntax, check_name};
+use super::ranges::int_or_percent;
+use super::scalar::{ParsedValue, get_integer, get_non_null, get_text, indexed_items, parse_value};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
+    let name = ctx.type_name;
     // The template of a TrainingRuntime is a JobSet template.
     if name.ends_with("/JobSet.spec") || name.ends_with("TrainingRuntime.spec.template.spec") {
-        let known = jobs(ctx);
-        targets(ctx, &known);
-        made_names(ctx);
+        let known = check_replicated_jobs(ctx);
+        check_target_jobs(ctx, &known);
+        check_generated_names(ctx);
     } else if name == "batch.volcano.sh/v1alpha1/Job.spec" {
-        least(ctx);
+        check_min_available(ctx);
     } else if name.ends_with("/JobSet.spec.network") || name.ends_with("template.spec.network") {
-        if let Some(subdomain) = text(ctx.node, "subdomain") {
-            one(
+        if let Some(subdomain) = get_text(ctx.node, "subdomain") {
+            check_name(
                 ctx,
                 vec![Step::from("subdomain")],
                 subdomain,
-                Form::Subdomain,
+                NameSyntax::Subdomain,
             );
         }
     } else if name.ends_with("/LeaderWorkerSet.spec.leaderWorkerTemplate") {
-        groups(ctx);
+        check_subgroup_size(ctx);
     } else if name.ends_with("/LeaderWorkerSet.spec.rolloutStrategy.rollingUpdateConfiguration") {
-        standstill(ctx);
+        check_rolling_update(ctx);
     }
 }
 
@@ -38,26 +38,26 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 ///
 /// Source: kubernetes-sigs/jobset `pkg/webhooks/jobset_webhook.go`, `ValidateCreate` (from memory); the names of
 /// `replicatedJobs` are the keys of the list in its definition.
-fn jobs<'n>(ctx: &mut ObjectContext<'_, 'n>) -> Vec<&'n str> {
+fn check_replicated_jobs<'n>(ctx: &mut ObjectContext<'_, 'n>) -> Vec<&'n str> {
     let mut known: Vec<&str> = Vec::new();
-    for (index, job) in items(ctx.node, "replicatedJobs") {
-        let Some(name) = text(job, "name") else {
+    for (index, job) in indexed_items(ctx.node, "replicatedJobs") {
+        let Some(name) = get_text(job, "name") else {
             return Vec::new();
         };
         let way = [Step::from("replicatedJobs"), Step::from(index)];
-        for (at, other) in items(job, "dependsOn") {
-            let Some(other) = text(other, "name").filter(|it| !known.contains(it)) else {
+        for (at, other) in indexed_items(job, "dependsOn") {
+            let Some(other) = get_text(other, "name").filter(|it| !known.contains(it)) else {
                 continue;
             };
             let below = [Step::from("dependsOn"), Step::from(at), Step::from("name")];
-            ctx.refuse(
+            ctx.report(
                 way.clone().into_iter().chain(below),
                 |path| format!("`{path}` is `{other}`, but no previous job has this name"),
                 "use the name of a previous job",
             );
         }
         if known.contains(&name) {
-            ctx.refuse(
+            ctx.report(
                 way.into_iter().chain([Step::from("name")]),
                 |path| format!("`{path}` is `{name}`, which is already used"),
                 "write another name",
@@ -69,13 +69,13 @@ fn jobs<'n>(ctx: &mut ObjectContext<'_, 'n>) -> Vec<&'n str> {
 }
 
 /// Referenced jobs must exist.
-fn targets(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
-    if !ctx.is_whole || known.is_empty() {
+fn check_target_jobs(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
+    if !ctx.is_complete || known.is_empty() {
         return;
     }
     let list = |way: Vec<Step>, holder: &Node| {
-        let names = items(holder, "targetReplicatedJobs").filter_map(|(index, it)| {
-            let Read::Text(name) = read(it) else {
+        let names = indexed_items(holder, "targetReplicatedJobs").filter_map(|(index, it)| {
+            let ParsedValue::Text(name) = parse_value(it) else {
                 return None;
             };
             let below = [Step::from("targetReplicatedJobs"), Step::from(index)];
@@ -89,7 +89,7 @@ fn targets(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
         named.extend(list(vec!["successPolicy".into()], policy));
     }
     if let Some(policy) = ctx.node.get("failurePolicy") {
-        for (index, rule) in items(policy, "rules") {
+        for (index, rule) in indexed_items(policy, "rules") {
             named.extend(list(
                 vec!["failurePolicy".into(), "rules".into(), index.into()],
                 rule,
@@ -97,7 +97,7 @@ fn targets(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
         }
     }
     let coordinator = ctx.node.get("coordinator");
-    if let Some(name) = coordinator.and_then(|it| text(it, "replicatedJob")) {
+    if let Some(name) = coordinator.and_then(|it| get_text(it, "replicatedJob")) {
         let way = ["coordinator", "replicatedJob"].map(Step::from);
         named.push((way.to_vec(), name.to_owned()));
     }
@@ -105,70 +105,72 @@ fn targets(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
         if known.contains(&name.as_str()) {
             continue;
         }
-        let near = nearest(&name, known.iter().copied());
-        let help = match near {
+        let closest = closest_match(&name, known.iter().copied());
+        let help = match closest {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "write the name of one of `replicatedJobs`".to_owned(),
         };
-        ctx.refuse(
+        ctx.report(
             way,
             |path| format!("`{path}` is `{name}`, but the set has no job with this name"),
             help,
         );
-        ctx.meant(near.map(str::to_owned));
+        ctx.suggest(closest.map(str::to_owned));
     }
 }
 
 /// The maximum length of a label value.
-const LONGEST: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 
 /// Names of Jobs and pods are derived from the names of the set and its jobs, and must be DNS labels.
 ///
 /// Source: kubernetes-sigs/jobset@01078527 `pkg/webhooks/jobset_webhook.go`, `ValidateCreate`.
-fn made_names(ctx: &mut ObjectContext<'_, '_>) {
+fn check_generated_names(ctx: &mut ObjectContext<'_, '_>) {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     // Objects of a runtime have the name of the TrainJob that uses it.
-    let set = ctx.above.iter().rev();
+    let set = ctx.ancestors.iter().rev();
     let set = set.clone().find(|it| it.0.ends_with("/JobSet"));
-    let set = set.and_then(|it| text(it.1.get("metadata")?, "name"));
-    let mut wrong = Vec::new();
-    for (index, job) in items(ctx.node, "replicatedJobs") {
-        let Some(name) = text(job, "name") else {
+    let set = set.and_then(|it| get_text(it.1.get("metadata")?, "name"));
+    let mut invalid_names = Vec::new();
+    for (index, job) in indexed_items(ctx.node, "replicatedJobs") {
+        let Some(name) = get_text(job, "name") else {
             continue;
         };
         let way: Vec<_> = ["replicatedJobs".into(), index.into(), "name".into()].into();
         if !name.chars().all(is_letter) {
             let lower = name.to_lowercase().replace(['_', '.'], "-");
             let meant = Some(lower).filter(|it| it.chars().all(is_letter));
-            wrong.push((way, name, None, meant));
+            invalid_names.push((way, name, None, meant));
             continue;
         }
-        let replicas = match get(job, "replicas").map(read) {
+        let replicas = match get_non_null(job, "replicas").map(parse_value) {
             None => 1,
-            Some(Read::Whole(replicas)) => replicas,
+            Some(ParsedValue::Integer(replicas)) => replicas,
             Some(_) => continue,
         };
         let Some(set) = set else { continue };
         let mut longest_name = format!("{set}-{name}-{}", replicas.max(1) - 1);
         let spec = job.get("template").and_then(|it| it.get("spec"));
         let is_indexed = spec.is_some_and(|it| {
-            it.get("completionMode").is_none() || text(it, "completionMode") == Some("Indexed")
+            it.get("completionMode").is_none() || get_text(it, "completionMode") == Some("Indexed")
         });
-        let pods = spec.and_then(|it| whole(it, "completions"));
+        let pods = spec.and_then(|it| get_integer(it, "completions"));
         if let Some(pods) = pods.filter(|_| is_indexed) {
             longest_name = format!("{longest_name}-{}-abcde", pods.max(1) - 1);
         }
-        if longest_name.len() > LONGEST {
-            wrong.push((way, name, Some(longest_name.len()), None));
+        if longest_name.len() > MAX_LABEL_LENGTH {
+            invalid_names.push((way, name, Some(longest_name.len()), None));
         }
     }
-    for (way, name, length, meant) in wrong {
+    for (way, name, length, meant) in invalid_names {
         let help = match (&meant, length) {
             (Some(meant), _) => format!("write `{meant}`"),
-            (None, Some(_)) => format!("write a shorter name: a label has at most {LONGEST}"),
+            (None, Some(_)) => {
+                format!("write a shorter name: a label has at most {MAX_LABEL_LENGTH}")
+            }
             (None, None) => "use lower-case letters, digits and `-`".to_owned(),
         };
-        ctx.refuse(
+        ctx.report(
             way,
             |path| match length {
                 Some(length) => format!(
@@ -184,28 +186,28 @@ fn made_names(ctx: &mut ObjectContext<'_, '_>) {
 /// `minAvailable` must not exceed the number of pods of a job or task.
 ///
 /// Source: volcano-sh/volcano@00d06366 `pkg/webhooks/admission/jobs/validate/admit_job.go`, `validateJobCreate`.
-fn least(ctx: &mut ObjectContext<'_, '_>) {
+fn check_min_available(ctx: &mut ObjectContext<'_, '_>) {
     let mut all = Some(0_i128);
-    for (index, task) in items(ctx.node, "tasks") {
-        let replicas = whole(task, "replicas");
+    for (index, task) in indexed_items(ctx.node, "tasks") {
+        let replicas = get_integer(task, "replicas");
         all = all.zip(replicas).map(|(all, own)| all + own);
-        let (Some(replicas), Some(least)) = (replicas, whole(task, "minAvailable")) else {
+        let (Some(replicas), Some(least)) = (replicas, get_integer(task, "minAvailable")) else {
             continue;
         };
         if least > replicas {
-            ctx.refuse(
+            ctx.report(
                 ["tasks".into(), index.into(), "minAvailable".into()],
                 |path| format!("`{path}` is {least}, but the task has {replicas} pods"),
                 format!("write at most {replicas}"),
             );
         }
     }
-    let least = whole(ctx.node, "minAvailable");
+    let least = get_integer(ctx.node, "minAvailable");
     if let (Some(all), Some(least)) = (all, least)
         && all > 0
         && least > all
     {
-        ctx.refuse(
+        ctx.report(
             [Step::from("minAvailable")],
             |path| format!("`{path}` is {least}, but the tasks have {all} pods in total"),
             format!("write at most {all}"),
@@ -215,23 +217,25 @@ fn least(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go`, `generalValidate` and
 /// `validateUpdateSubGroupPolicy` (from memory).
-fn groups(ctx: &mut ObjectContext<'_, '_>) {
+fn check_subgroup_size(ctx: &mut ObjectContext<'_, '_>) {
     let policy = ctx.node.get("subGroupPolicy");
-    let Some(part) = policy.and_then(|it| whole(it, "subGroupSize")) else {
+    let Some(subgroup_size) = policy.and_then(|it| get_integer(it, "subGroupSize")) else {
         return;
     };
-    let size = match get(ctx.node, "size").map(read) {
-        Some(Read::Whole(size)) => size,
-        None if ctx.is_whole => 1,
+    let size = match get_non_null(ctx.node, "size").map(parse_value) {
+        Some(ParsedValue::Integer(size)) => size,
+        None if ctx.is_complete => 1,
         _ => return,
     };
-    let fits = part >= 1 && part <= size && (size % part == 0 || (size - 1) % part == 0);
+    let fits = subgroup_size >= 1
+        && subgroup_size <= size
+        && (size % subgroup_size == 0 || (size - 1) % subgroup_size == 0);
     if !fits {
-        ctx.refuse(
+        ctx.report(
             ["subGroupPolicy", "subGroupSize"].map(Step::from),
             |path| {
                 format!(
-                    "`{path}` is {part}, but neither {size} nor {} is a multiple of it",
+                    "`{path}` is {subgroup_size}, but neither {size} nor {} is a multiple of it",
                     size - 1
                 )
             },
@@ -241,10 +245,12 @@ fn groups(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: the same.
-fn standstill(ctx: &mut ObjectContext<'_, '_>) {
-    let is_zero = |key: &str| share(ctx.node, key) == Some(0);
-    if is_zero("maxUnavailable") && (is_zero("maxSurge") || get(ctx.node, "maxSurge").is_none()) {
-        ctx.refuse(
+fn check_rolling_update(ctx: &mut ObjectContext<'_, '_>) {
+    let is_zero = |key: &str| int_or_percent(ctx.node, key) == Some(0);
+    if is_zero("maxUnavailable")
+        && (is_zero("maxSurge") || get_non_null(ctx.node, "maxSurge").is_none())
+    {
+        ctx.report(
             [Step::from("maxUnavailable")],
             |path| format!("`{path}` and `maxSurge` are both 0, so no group can be replaced"),
             "write 1 or more for one of the two",

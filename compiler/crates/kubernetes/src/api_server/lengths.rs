@@ -5,11 +5,11 @@ use regex::Regex;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, read};
-use super::types::{fields, is_custom};
+use super::scalar::{ParsedValue, get_non_null, parse_value};
+use super::types::{fields_of_type, is_custom_type};
 
 /// Descriptions of the patterns in CRDs.
-const WORDS: &[(&str, &str)] = &[
+const PATTERN_HELP: &[(&str, &str)] = &[
     (
         "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
         "use lower-case letters, digits and `-`, with a letter or digit at each end",
@@ -30,39 +30,49 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
-    if !is_custom(name) {
+    let name = ctx.type_name;
+    if !is_custom_type(name) {
         return;
     }
-    for field in fields(name) {
-        let Some(value) = get(ctx.node, field.name) else {
+    for field in fields_of_type(name) {
+        let Some(value) = get_non_null(ctx.node, field.name) else {
             continue;
         };
-        let limits = &field.limits;
-        many(ctx, field.name, value, limits.many);
+        let limits = &field.constraints;
+        check_item_count(ctx, field.name, value, limits.max_items);
         // The length of names is checked with their syntax.
-        let long = limits.long.filter(|_| !limits.is_name);
-        text(
+        let max_length = limits.max_length.filter(|_| !limits.is_object_name);
+        check_text(
             ctx,
             &[Step::from(field.name)],
             value,
-            (long, limits.pattern),
+            (max_length, limits.pattern),
         );
         for (index, item) in value.items().iter().enumerate() {
             let way = [Step::from(field.name), Step::from(index)];
-            text(ctx, &way, item, (limits.each_long, limits.each_pattern));
+            check_text(
+                ctx,
+                &way,
+                item,
+                (limits.max_item_length, limits.item_pattern),
+            );
         }
     }
 }
 
-fn many(ctx: &mut ObjectContext<'_, '_>, field: &str, value: &Node, most: Option<usize>) {
-    let (count, what) = match read(value) {
-        Read::List => (value.items().len(), "items"),
-        Read::Mapping => (value.entries().len(), "keys"),
+fn check_item_count(
+    ctx: &mut ObjectContext<'_, '_>,
+    field: &str,
+    value: &Node,
+    most: Option<usize>,
+) {
+    let (count, what) = match parse_value(value) {
+        ParsedValue::List => (value.items().len(), "items"),
+        ParsedValue::Mapping => (value.entries().len(), "keys"),
         _ => return,
     };
     if let Some(most) = most.filter(|most| count > *most) {
-        ctx.refuse(
+        ctx.report(
             [Step::from(field)],
             |path| format!("`{path}` has {count} {what}, but at most {most} are allowed"),
             format!("write {most} or fewer"),
@@ -70,18 +80,18 @@ fn many(ctx: &mut ObjectContext<'_, '_>, field: &str, value: &Node, most: Option
     }
 }
 
-fn text(
+fn check_text(
     ctx: &mut ObjectContext<'_, '_>,
     way: &[Step],
     value: &Node,
     (long, pattern): (Option<usize>, Option<&str>),
 ) {
-    let Read::Text(text) = read(value) else {
+    let ParsedValue::Text(text) = parse_value(value) else {
         return;
     };
     let count = text.chars().count();
     if let Some(most) = long.filter(|most| count > *most) {
-        ctx.refuse(
+        ctx.report(
             way.to_vec(),
             |path| format!("`{path}` has {count} characters, but at most {most} are allowed"),
             format!("write {most} characters or fewer"),
@@ -93,9 +103,9 @@ fn text(
         return;
     };
     if Regex::new(pattern).is_ok_and(|it| !it.is_match(text)) {
-        let mut words = WORDS.iter().filter(|it| it.0 == pattern);
+        let mut words = PATTERN_HELP.iter().filter(|it| it.0 == pattern);
         let help = words.next().map_or("write a matching value", |it| it.1);
-        ctx.refuse(
+        ctx.report(
             way.to_vec(),
             |path| format!("`{path}` is `{text}`, but must match `{pattern}`"),
             help,
@@ -106,7 +116,7 @@ fn text(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api_server::{Extent, look};
+    use crate::api_server::{Completeness, validate_object};
     use gpuc_syntax::diag::Report;
     use gpuc_syntax::source::Sources;
     use gpuc_syntax::yaml;
@@ -121,7 +131,7 @@ mod tests {
         let root = yaml::parse(&sources, id, &mut Report::default())
             .remove(0)
             .root;
-        let found = look(api_version, kind, &root, Extent::Part);
+        let found = validate_object(api_version, kind, &root, Completeness::Partial);
         let found: Vec<_> = found.into_iter().map(|it| it.message).collect();
         assert_eq!(found.join("; "), expected);
     }
@@ -164,12 +174,12 @@ mod tests {
     /// Every pattern of a CRD is valid and has a description.
     #[test]
     fn patterns_have_descriptions() {
-        let all = crate::api_server::types::limits();
-        let patterns = all.flat_map(|it| [it.pattern, it.each_pattern]).flatten();
+        let all = crate::api_server::types::all_constraints();
+        let patterns = all.flat_map(|it| [it.pattern, it.item_pattern]).flatten();
         let mut count = 0;
         for pattern in patterns {
             assert!(Regex::new(pattern).is_ok(), "{pattern}");
-            assert!(WORDS.iter().any(|it| it.0 == pattern), "{pattern}");
+            assert!(PATTERN_HELP.iter().any(|it| it.0 == pattern), "{pattern}");
             count += 1;
         }
         assert!(count > 8);

@@ -2,35 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::words::{all, nearest};
+use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction};
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
-use super::amounts::amount;
 use super::field_path::Step;
-use super::scalar::{get, items, text};
+use super::quantities::parse_quantity;
+use super::scalar::{get_non_null, get_text, indexed_items};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
-        "LimitRangeSpec" => types(ctx),
+    match ctx.type_name {
+        "LimitRangeSpec" => check_unique_types(ctx),
         "LimitRangeItem" => {
-            names_of_range(ctx);
-            of_pods(ctx);
-            pairs(ctx);
-            ratio(ctx);
-            volumes(ctx);
+            check_limit_range_resources(ctx);
+            check_pod_defaults(ctx);
+            check_field_order(ctx);
+            check_ratio(ctx);
+            check_claim_limits(ctx);
         }
-        "ResourceQuotaSpec" => names_of_quota(ctx),
+        "ResourceQuotaSpec" => check_quota_resources(ctx),
         _ => {}
     }
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`.
-fn types(ctx: &mut ObjectContext<'_, '_>) {
+fn check_unique_types(ctx: &mut ObjectContext<'_, '_>) {
     let mut seen = BTreeSet::new();
-    for (index, item) in items(ctx.node, "limits") {
-        if let Some(kind) = text(item, "type").filter(|kind| !seen.insert(*kind)) {
-            ctx.refuse(
+    for (index, item) in indexed_items(ctx.node, "limits") {
+        if let Some(kind) = get_text(item, "type").filter(|kind| !seen.insert(*kind)) {
+            ctx.report(
                 [Step::from("limits"), Step::from(index), Step::from("type")],
                 |path| format!("`{path}` is `{kind}`, which is already used"),
                 "write both as one item",
@@ -39,7 +39,7 @@ fn types(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-const LISTS: [&str; 5] = [
+const LIMIT_RANGE_FIELDS: [&str; 5] = [
     "default",
     "defaultRequest",
     "max",
@@ -50,20 +50,20 @@ const LISTS: [&str; 5] = [
 /// Resources of containers without a domain.
 ///
 /// Source: kubernetes `pkg/apis/core/helper/helpers.go`, `IsStandardContainerResourceName`.
-const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
+const CONTAINER_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateLimitRangeResourceName`.
-fn names_of_range(ctx: &mut ObjectContext<'_, '_>) {
-    let kind = text(ctx.node, "type");
+fn check_limit_range_resources(ctx: &mut ObjectContext<'_, '_>) {
+    let kind = get_text(ctx.node, "type");
     if !kind.is_some_and(|kind| ["Pod", "Container"].contains(&kind)) {
         return;
     }
-    for list in LISTS {
+    for list in LIMIT_RANGE_FIELDS {
         for entry in ctx.node.get(list).map_or(&[][..], Node::entries) {
             let name = entry.key.as_str();
-            let is_known = OF_CONTAINERS.contains(&name) || name.starts_with("hugepages-");
+            let is_known = CONTAINER_RESOURCES.contains(&name) || name.starts_with("hugepages-");
             if !is_known && !name.contains(['/', '{', '$']) {
-                unknown(ctx, list, name, OF_CONTAINERS);
+                report_unknown_resource(ctx, list, name, CONTAINER_RESOURCES);
             }
         }
     }
@@ -72,7 +72,7 @@ fn names_of_range(ctx: &mut ObjectContext<'_, '_>) {
 /// Resources of quotas without a domain.
 ///
 /// Source: kubernetes `pkg/apis/core/helper/helpers.go`, `standardQuotaResources`.
-const OF_QUOTAS: &[&str] = &[
+const QUOTA_RESOURCES: &[&str] = &[
     "cpu",
     "memory",
     "ephemeral-storage",
@@ -95,45 +95,50 @@ const OF_QUOTAS: &[&str] = &[
 ];
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateResourceQuotaResourceName`.
-fn names_of_quota(ctx: &mut ObjectContext<'_, '_>) {
+fn check_quota_resources(ctx: &mut ObjectContext<'_, '_>) {
     for entry in ctx.node.get("hard").map_or(&[][..], Node::entries) {
         let name = entry.key.as_str();
         let bare = name.strip_prefix("requests.").unwrap_or(name);
-        let is_known = OF_QUOTAS.contains(&name) || bare.starts_with("hugepages-");
+        let is_known = QUOTA_RESOURCES.contains(&name) || bare.starts_with("hugepages-");
         if !is_known && !name.contains(['/', '{', '$']) {
-            unknown(ctx, "hard", name, OF_QUOTAS);
+            report_unknown_resource(ctx, "hard", name, QUOTA_RESOURCES);
         }
     }
 }
 
-fn unknown(ctx: &mut ObjectContext<'_, '_>, list: &str, name: &str, known: &[&str]) {
-    let near = nearest(name, known.iter().copied());
+fn report_unknown_resource(
+    ctx: &mut ObjectContext<'_, '_>,
+    list: &str,
+    name: &str,
+    known: &[&str],
+) {
+    let closest = closest_match(name, known.iter().copied());
     let is_gpu = name.ends_with("gpu") || name.ends_with("gpus");
-    let near = near.filter(|_| !is_gpu);
-    let help = match near {
+    let closest = closest.filter(|_| !is_gpu);
+    let help = match closest {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if is_gpu => {
             "use the name that containers request, such as `requests.nvidia.com/gpu` in a quota and \
              `nvidia.com/gpu` in a range"
                 .to_owned()
         }
-        None => format!("write {}, or a resource with a domain", all(known, "or")),
+        None => format!("write {}, or a resource with a domain", quoted_conjunction(known, "or")),
     };
-    let meant = near.filter(|near| ctx.node.get(list).is_some_and(|it| it.get(near).is_none()));
-    ctx.refuse(
+    let meant = closest.filter(|near| ctx.node.get(list).is_some_and(|it| it.get(near).is_none()));
+    ctx.report(
         [Step::from(list), Step::from(name)],
         |path| format!("`{path}`: unknown resource `{name}`"),
         help,
     );
-    if let Some(found) = ctx.found.last_mut() {
-        found.of_key = true;
+    if let Some(found) = ctx.violations.last_mut() {
+        found.is_key = true;
     }
-    ctx.meant(meant.map(str::to_owned));
+    ctx.suggest(meant.map(str::to_owned));
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`.
-fn of_pods(ctx: &mut ObjectContext<'_, '_>) {
-    if text(ctx.node, "type") != Some("Pod") {
+fn check_pod_defaults(ctx: &mut ObjectContext<'_, '_>) {
+    if get_text(ctx.node, "type") != Some("Pod") {
         return;
     }
     for list in ["default", "defaultRequest"] {
@@ -142,7 +147,7 @@ fn of_pods(ctx: &mut ObjectContext<'_, '_>) {
             .get(list)
             .is_some_and(|it| !it.entries().is_empty())
         {
-            ctx.refuse(
+            ctx.report(
                 [Step::from(list)],
                 |path| format!("`{path}` cannot be combined with `type: Pod`"),
                 "write it with `type: Container`",
@@ -152,7 +157,7 @@ fn of_pods(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Pairs of fields of which the first must not exceed the second.
-const PAIRS: &[(&str, &str)] = &[
+const ORDERED_FIELDS: &[(&str, &str)] = &[
     ("min", "max"),
     ("defaultRequest", "max"),
     ("default", "max"),
@@ -165,13 +170,13 @@ const PAIRS: &[(&str, &str)] = &[
 /// `min` is the default of `defaultRequest`.
 ///
 /// Source: kubernetes `pkg/apis/core/v1/defaults.go`, `SetDefaults_LimitRangeItem`.
-fn defaulted<'n>(
+fn effective_field<'n>(
     item: &'n Node,
     list: &'static str,
     name: &str,
 ) -> Option<(&'static str, &'n Node)> {
     let own = |list: &'static str| Some((list, item.get(list)?.get(name)?));
-    let is_container = text(item, "type") == Some("Container");
+    let is_container = get_text(item, "type") == Some("Container");
     own(list).or_else(|| match list {
         "default" if is_container => own("max"),
         "defaultRequest" if is_container => {
@@ -183,22 +188,22 @@ fn defaulted<'n>(
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`. The rule for GPUs checks that the
 /// defaults of resources without overcommit are equal.
-fn pairs(ctx: &mut ObjectContext<'_, '_>) {
+fn check_field_order(ctx: &mut ObjectContext<'_, '_>) {
     let mut names = BTreeSet::new();
-    for list in LISTS {
+    for list in LIMIT_RANGE_FIELDS {
         let entries = ctx.node.get(list).map_or(&[][..], Node::entries);
         names.extend(entries.iter().map(|entry| entry.key.as_str()));
     }
     for name in names {
         let mut reported = BTreeSet::new();
-        for (lower, upper) in PAIRS {
+        for (lower, upper) in ORDERED_FIELDS {
             let (Some(less), Some(more)) = (
-                defaulted(ctx.node, lower, name),
-                defaulted(ctx.node, upper, name),
+                effective_field(ctx.node, lower, name),
+                effective_field(ctx.node, upper, name),
             ) else {
                 continue;
             };
-            let (Some(least), Some(most)) = (amount(less.1), amount(more.1)) else {
+            let (Some(least), Some(most)) = (parse_quantity(less.1), parse_quantity(more.1)) else {
                 continue;
             };
             // Report each mistake once, at the value that is written.
@@ -206,7 +211,7 @@ fn pairs(ctx: &mut ObjectContext<'_, '_>) {
                 continue;
             }
             let (least, most, more) = (least.1, most.1, more.0);
-            ctx.refuse(
+            ctx.report(
                 [Step::from(less.0), Step::from(name)],
                 |path| {
                     format!("`{path}` is `{least}`, which is more than its `{more}` of `{most}`")
@@ -218,13 +223,14 @@ fn pairs(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`.
-fn ratio(ctx: &mut ObjectContext<'_, '_>) {
+fn check_ratio(ctx: &mut ObjectContext<'_, '_>) {
     let entries = ctx.node.get("maxLimitRequestRatio");
     for entry in entries.map_or(&[][..], Node::entries) {
-        let Some((_, written)) = amount(&entry.value).filter(|(amount, _)| *amount < 1000) else {
+        let Some((_, written)) = parse_quantity(&entry.value).filter(|(amount, _)| *amount < 1000)
+        else {
             continue;
         };
-        ctx.refuse(
+        ctx.report(
             [
                 Step::from("maxLimitRequestRatio"),
                 Step::from(entry.key.as_str()),
@@ -236,16 +242,16 @@ fn ratio(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateLimitRange`.
-fn volumes(ctx: &mut ObjectContext<'_, '_>) {
-    let of_claims = text(ctx.node, "type") == Some("PersistentVolumeClaim");
+fn check_claim_limits(ctx: &mut ObjectContext<'_, '_>) {
+    let of_claims = get_text(ctx.node, "type") == Some("PersistentVolumeClaim");
     let has = |list: &str| {
         ctx.node
             .get(list)
-            .and_then(|it| get(it, "storage"))
+            .and_then(|it| get_non_null(it, "storage"))
             .is_some()
     };
-    if of_claims && ctx.is_whole && !has("min") && !has("max") {
-        ctx.refuse(
+    if of_claims && ctx.is_complete && !has("min") && !has("max") {
+        ctx.report(
             [],
             |path| format!("`{path}` has neither a `min` nor a `max` of `storage`"),
             "write one of the two, such as `max: {storage: 1Ti}`",

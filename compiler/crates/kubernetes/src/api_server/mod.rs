@@ -2,9 +2,7 @@
 //! reports unknown fields and invalid values. For each nested object, the rules report further violations. Both `gpuc
 //! check --manifests` and the audit of patches use it.
 
-mod amounts;
 mod containers;
-mod counts;
 mod data;
 mod enums;
 mod expressions;
@@ -20,6 +18,8 @@ mod operators;
 mod pod_dns;
 mod pods;
 pub mod priority;
+mod quantities;
+mod ranges;
 mod rbac;
 mod references;
 mod required;
@@ -38,91 +38,91 @@ mod volumes;
 use gpuc_syntax::node::{Node, Value};
 
 pub use enums::ENUMS;
-pub use field_path::{Step, place, words};
+pub use field_path::{Step, format_path, locate_path};
 pub use scheduling::DEFAULT_SCHEDULER;
-pub use security::{insecure, level_name};
-pub use types::{GONE, definitions};
+pub use security::{level_name, pod_security_violations};
+pub use types::{REMOVED_FIELDS, custom_groups};
 
 /// A violation: the location, the problem, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refused {
+pub struct Violation {
     /// The path.
     pub path: Vec<Step>,
     /// Whether the key is invalid, not its value.
-    pub of_key: bool,
+    pub is_key: bool,
     /// The problem.
     pub message: String,
     /// The fix, as an instruction.
     pub help: String,
     /// The correct key or value, if it is certain enough to apply it.
-    pub meant: Option<String>,
+    pub suggestion: Option<String>,
     /// The project and version whose CRD does not have a field or value; other versions can have it.
-    pub unknown_to: Option<&'static str>,
+    pub unknown_to_project: Option<&'static str>,
     /// The project and version whose CRD contains the violated rule; other versions may not contain it.
-    pub rule_of: Option<&'static str>,
+    pub rule_owner: Option<&'static str>,
 }
 
 /// The completeness of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum Completeness {
     /// Complete: missing fields are not set.
-    Whole,
+    Complete,
     /// Partial: other sources can set further fields.
-    Part,
+    Partial,
 }
 
 /// The state of visiting an object.
 struct Visit<'n> {
     path: Vec<Step>,
     /// The enclosing objects with their types, outermost first.
-    above: Vec<(&'static str, &'n Node)>,
-    is_whole: bool,
-    found: Vec<Refused>,
+    ancestors: Vec<(&'static str, &'n Node)>,
+    is_complete: bool,
+    violations: Vec<Violation>,
 }
 
 /// A visited object, for rules.
 struct ObjectContext<'w, 'n> {
     /// The object's type.
-    name: &'static str,
+    type_name: &'static str,
     node: &'n Node,
     path: &'w [Step],
-    above: &'w [(&'static str, &'n Node)],
-    is_whole: bool,
-    found: &'w mut Vec<Refused>,
+    ancestors: &'w [(&'static str, &'n Node)],
+    is_complete: bool,
+    violations: &'w mut Vec<Violation>,
 }
 
 impl<'n> ObjectContext<'_, 'n> {
     /// Reports a violation at a path below this object; the message is created with the full path.
-    fn refuse(
+    fn report(
         &mut self,
         below: impl IntoIterator<Item = Step>,
         message: impl FnOnce(&str) -> String,
         help: impl Into<String>,
     ) {
-        let own = self.path.len();
+        let parent_len = self.path.len();
         let path: Vec<_> = self.path.iter().cloned().chain(below).collect();
-        self.found.push(Refused {
-            message: message(&words(&path)),
+        self.violations.push(Violation {
+            message: message(&format_path(&path)),
             // For a whole object, report its key: the value can start several lines below.
-            of_key: path.len() == own,
+            is_key: path.len() == parent_len,
             path,
             help: help.into(),
-            meant: None,
-            unknown_to: None,
-            rule_of: None,
+            suggestion: None,
+            unknown_to_project: None,
+            rule_owner: None,
         });
     }
 
     /// Sets the correct value of the last violation.
-    fn meant(&mut self, meant: Option<String>) {
-        if let Some(found) = self.found.last_mut() {
-            found.meant = meant;
+    fn suggest(&mut self, meant: Option<String>) {
+        if let Some(found) = self.violations.last_mut() {
+            found.suggestion = meant;
         }
     }
 
     /// The innermost enclosing object of a type.
-    fn enclosing(&self, name: &str) -> Option<&'n Node> {
-        let mut above = self.above.iter().rev();
+    fn enclosing_object(&self, name: &str) -> Option<&'n Node> {
+        let mut above = self.ancestors.iter().rev();
         above.find(|it| it.0 == name).map(|it| it.1)
     }
 
@@ -138,55 +138,65 @@ impl<'n> ObjectContext<'_, 'n> {
 }
 
 /// Whether the complete type of an object, built-in or custom, is known.
-pub fn knows(api_version: &str, kind: &str) -> bool {
-    types::of_object(api_version, kind).is_some()
+pub fn is_known_kind(api_version: &str, kind: &str) -> bool {
+    types::object_type_name(api_version, kind).is_some()
 }
 
 /// For a custom resource with an API version that its CRD does not serve: the project, its version, and the served API
 /// versions, newest last.
-pub fn instead(api_version: &str, kind: &str) -> Option<(&'static str, Vec<&'static str>)> {
+pub fn other_versions(api_version: &str, kind: &str) -> Option<(&'static str, Vec<&'static str>)> {
     let (group, _) = api_version.split_once('/')?;
-    let versions = types::versions(group, kind);
-    let project = types::defined_by(versions.first()?)?;
+    let versions = types::known_versions(group, kind);
+    let project = types::defining_project(versions.first()?)?;
     (!versions.contains(&api_version)).then_some((project, versions))
 }
 
 /// The violations of an object, in the order of the text.
-pub fn look(api_version: &str, kind: &str, node: &Node, extent: Extent) -> Vec<Refused> {
+pub fn validate_object(
+    api_version: &str,
+    kind: &str,
+    node: &Node,
+    extent: Completeness,
+) -> Vec<Violation> {
     let mut found = operators::validate(api_version, kind, node, extent);
-    if let Some(name) = types::of_object(api_version, kind) {
-        found.extend(part(node, Vec::new(), name, extent));
+    if let Some(name) = types::object_type_name(api_version, kind) {
+        found.extend(validate_type(node, Vec::new(), name, extent));
         return found;
     }
-    let pods = templates(node).into_iter();
-    found.extend(pods.flat_map(|(path, name, node)| part(node, path, name, extent)));
+    let pods = pod_templates(node).into_iter();
+    found.extend(pods.flat_map(|(path, name, node)| validate_type(node, path, name, extent)));
     found
 }
 
 /// The violations of a pod `spec` at any path.
-pub fn look_at_pod(spec: &Node, extent: Extent) -> Vec<Refused> {
-    part(spec, Vec::new(), "PodSpec", extent)
+pub fn validate_pod_spec(spec: &Node, extent: Completeness) -> Vec<Violation> {
+    validate_type(spec, Vec::new(), "PodSpec", extent)
 }
 
-fn part(node: &Node, path: Vec<Step>, name: &'static str, extent: Extent) -> Vec<Refused> {
-    let mut look = Visit {
+fn validate_type(
+    node: &Node,
+    path: Vec<Step>,
+    name: &'static str,
+    extent: Completeness,
+) -> Vec<Violation> {
+    let mut visit = Visit {
         path,
-        above: Vec::new(),
-        is_whole: extent == Extent::Whole,
-        found: Vec::new(),
+        ancestors: Vec::new(),
+        is_complete: extent == Completeness::Complete,
+        violations: Vec::new(),
     };
-    types::walk(&mut look, &types::Type::Object(name), node);
-    look.found
+    types::validate_value(&mut visit, &types::ValueType::Object(name), node);
+    visit.violations
 }
 
 /// The pod templates in a custom resource, with their types: fields with this name whose `spec` has containers.
-fn templates(root: &Node) -> Vec<(Vec<Step>, &'static str, &Node)> {
+fn pod_templates(root: &Node) -> Vec<(Vec<Step>, &'static str, &Node)> {
     let mut found = Vec::new();
-    collect(root, &mut Vec::new(), &mut found);
+    collect_pod_templates(root, &mut Vec::new(), &mut found);
     found
 }
 
-fn collect<'n>(
+fn collect_pod_templates<'n>(
     node: &'n Node,
     path: &mut Vec<Step>,
     found: &mut Vec<(Vec<Step>, &'static str, &'n Node)>,
@@ -196,7 +206,7 @@ fn collect<'n>(
         Value::Sequence(items) => {
             for (index, item) in items.iter().enumerate() {
                 path.push(Step::Item(index));
-                collect(item, path, found);
+                collect_pod_templates(item, path, found);
                 path.pop();
             }
         }
@@ -208,7 +218,7 @@ fn collect<'n>(
                 if entry.key.ends_with("emplate") && has("containers") {
                     found.push((path.clone(), "PodTemplateSpec", &entry.value));
                 } else {
-                    collect(&entry.value, path, found);
+                    collect_pod_templates(&entry.value, path, found);
                 }
                 path.pop();
             }

@@ -4,26 +4,26 @@ use gpuc_syntax::node::Entry;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, items, read, text};
-use super::types::fields;
+use super::scalar::{ParsedValue, get_non_null, get_text, indexed_items, parse_value};
+use super::types::fields_of_type;
 
 /// The syntax of a name.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form {
+pub(super) enum NameSyntax {
     /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsDNS1123Label`.
     Label,
     /// Source: `IsDNS1123Subdomain` there.
     Subdomain,
     /// Source: `IsQualifiedName` there.
-    Qualified,
+    QualifiedName,
     /// Source: `IsValidLabelValue` there.
-    Value,
+    LabelValue,
     /// Source: `IsValidPortName` there.
-    Port,
+    PortName,
     /// Source: `staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go`, `IsValidPathSegmentName`.
-    Segment,
+    PathSegment,
     /// Source: `IsRelaxedEnvVarName` there, which used since version 1.32.
-    Variable,
+    EnvVarName,
 }
 
 /// The syntax of names, by type and field.
@@ -31,45 +31,57 @@ pub(super) enum Form {
 /// Source: kubernetes `pkg/apis/core/validation/validation.go` (`validateContainerCommon`, `validateContainerPorts`,
 /// `ValidateEnv`, `ValidateTolerations`, `ValidateNodeSelectorRequirement`, `validatePodAffinityTerm`,
 /// `validatePersistentClaimVolumeSource`, `ValidatePodSpec`).
-const NAMES: &[(&str, &str, Form)] = &[
-    ("Container", "name", Form::Label),
-    ("ContainerPort", "name", Form::Port),
-    ("EnvFromSource", "prefix", Form::Variable),
-    ("EnvVar", "name", Form::Variable),
-    ("CrossVersionObjectReference", "name", Form::Segment),
-    ("IngressServiceBackend", "name", Form::Label),
-    ("LabelSelectorRequirement", "key", Form::Qualified),
-    ("NodeSelectorRequirement", "key", Form::Qualified),
+const NAME_FIELDS: &[(&str, &str, NameSyntax)] = &[
+    ("Container", "name", NameSyntax::Label),
+    ("ContainerPort", "name", NameSyntax::PortName),
+    ("EnvFromSource", "prefix", NameSyntax::EnvVarName),
+    ("EnvVar", "name", NameSyntax::EnvVarName),
+    (
+        "CrossVersionObjectReference",
+        "name",
+        NameSyntax::PathSegment,
+    ),
+    ("IngressServiceBackend", "name", NameSyntax::Label),
+    ("LabelSelectorRequirement", "key", NameSyntax::QualifiedName),
+    ("NodeSelectorRequirement", "key", NameSyntax::QualifiedName),
     (
         "PersistentVolumeClaimSpec",
         "storageClassName",
-        Form::Subdomain,
+        NameSyntax::Subdomain,
     ),
     (
         "PersistentVolumeClaimVolumeSource",
         "claimName",
-        Form::Subdomain,
+        NameSyntax::Subdomain,
     ),
-    ("PodAffinityTerm", "topologyKey", Form::Qualified),
-    ("PodReadinessGate", "conditionType", Form::Qualified),
-    ("PodResourceClaim", "name", Form::Label),
-    ("PodSchedulingGate", "name", Form::Qualified),
-    ("PodSpec", "hostname", Form::Label),
-    ("PodSpec", "nodeName", Form::Subdomain),
-    ("PodSpec", "priorityClassName", Form::Subdomain),
-    ("PodSpec", "runtimeClassName", Form::Subdomain),
-    ("PodSpec", "serviceAccountName", Form::Subdomain),
-    ("PodSpec", "subdomain", Form::Label),
-    ("RoleRef", "name", Form::Segment),
-    ("ServiceBackendPort", "name", Form::Port),
-    ("ServicePort", "name", Form::Label),
-    ("Toleration", "key", Form::Qualified),
-    ("TopologySpreadConstraint", "topologyKey", Form::Qualified),
-    ("Volume", "name", Form::Label),
+    ("PodAffinityTerm", "topologyKey", NameSyntax::QualifiedName),
+    (
+        "PodReadinessGate",
+        "conditionType",
+        NameSyntax::QualifiedName,
+    ),
+    ("PodResourceClaim", "name", NameSyntax::Label),
+    ("PodSchedulingGate", "name", NameSyntax::QualifiedName),
+    ("PodSpec", "hostname", NameSyntax::Label),
+    ("PodSpec", "nodeName", NameSyntax::Subdomain),
+    ("PodSpec", "priorityClassName", NameSyntax::Subdomain),
+    ("PodSpec", "runtimeClassName", NameSyntax::Subdomain),
+    ("PodSpec", "serviceAccountName", NameSyntax::Subdomain),
+    ("PodSpec", "subdomain", NameSyntax::Label),
+    ("RoleRef", "name", NameSyntax::PathSegment),
+    ("ServiceBackendPort", "name", NameSyntax::PortName),
+    ("ServicePort", "name", NameSyntax::Label),
+    ("Toleration", "key", NameSyntax::QualifiedName),
+    (
+        "TopologySpreadConstraint",
+        "topologyKey",
+        NameSyntax::QualifiedName,
+    ),
+    ("Volume", "name", NameSyntax::Label),
 ];
 
 /// Ports of probes and services that can be a name or a number.
-const PORTS: &[&str] = &[
+const PORT_FIELDS: &[&str] = &[
     "HTTPGetAction.port",
     "NetworkPolicyPort.port",
     "TCPSocketAction.port",
@@ -77,37 +89,50 @@ const PORTS: &[&str] = &[
 ];
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
-    for (_, field, form) in NAMES.iter().filter(|it| it.0 == name) {
-        if let Some(value) = text(ctx.node, field) {
-            one(ctx, vec![Step::from(*field)], value, *form);
+    let name = ctx.type_name;
+    for (_, field, form) in NAME_FIELDS.iter().filter(|it| it.0 == name) {
+        if let Some(value) = get_text(ctx.node, field) {
+            check_name(ctx, vec![Step::from(*field)], value, *form);
         }
     }
-    for field in fields(name).iter().filter(|it| it.limits.is_name) {
-        if let Some(value) = text(ctx.node, field.name) {
-            one(ctx, vec![Step::from(field.name)], value, Form::Subdomain);
+    for field in fields_of_type(name)
+        .iter()
+        .filter(|it| it.constraints.is_object_name)
+    {
+        if let Some(value) = get_text(ctx.node, field.name) {
+            check_name(
+                ctx,
+                vec![Step::from(field.name)],
+                value,
+                NameSyntax::Subdomain,
+            );
         }
     }
-    for port in PORTS {
+    for port in PORT_FIELDS {
         if let Some((_, field)) = port.split_once('.').filter(|it| it.0 == name)
-            && let Some(value) = text(ctx.node, field)
+            && let Some(value) = get_text(ctx.node, field)
         {
-            one(ctx, vec![Step::from(field)], value, Form::Port);
+            check_name(ctx, vec![Step::from(field)], value, NameSyntax::PortName);
         }
     }
-    match ctx.name {
-        "ObjectMeta" => metadata(ctx),
-        "LabelSelector" => labels(ctx, "matchLabels"),
-        "PodSpec" => labels(ctx, "nodeSelector"),
-        "ServiceSpec" => labels(ctx, "selector"),
+    match ctx.type_name {
+        "ObjectMeta" => check_metadata(ctx),
+        "LabelSelector" => check_labels(ctx, "matchLabels"),
+        "PodSpec" => check_labels(ctx, "nodeSelector"),
+        "ServiceSpec" => check_labels(ctx, "selector"),
         "Toleration" => {
-            let is_equal = text(ctx.node, "operator").is_none_or(|it| it == "Equal");
-            if let Some(value) = text(ctx.node, "value").filter(|_| is_equal) {
-                one(ctx, vec![Step::from("value")], value, Form::Value);
+            let is_equal = get_text(ctx.node, "operator").is_none_or(|it| it == "Equal");
+            if let Some(value) = get_text(ctx.node, "value").filter(|_| is_equal) {
+                check_name(
+                    ctx,
+                    vec![Step::from("value")],
+                    value,
+                    NameSyntax::LabelValue,
+                );
             }
         }
-        "LabelSelectorRequirement" | "NodeSelectorRequirement" => values(ctx),
-        "PodAffinityTerm" => namespaces(ctx),
+        "LabelSelectorRequirement" | "NodeSelectorRequirement" => check_selector_values(ctx),
+        "PodAffinityTerm" => check_namespaces(ctx),
         _ => {}
     }
 }
@@ -116,56 +141,61 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 ///
 /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go`; a `CronJob` makes jobs with
 /// names that are 11 characters longer (`pkg/apis/batch/validation/validation.go`, `ValidateCronJobCreate`).
-fn metadata(ctx: &mut ObjectContext<'_, '_>) {
-    const LONGEST_OF_CRON: usize = 52;
-    labels(ctx, "labels");
+fn check_metadata(ctx: &mut ObjectContext<'_, '_>) {
+    const MAX_CRON_JOB_NAME: usize = 52;
+    check_labels(ctx, "labels");
     let annotations = ctx
         .node
         .get("annotations")
         .map_or(&[][..], gpuc_syntax::node::Node::entries);
     for entry in annotations {
-        key(ctx, "annotations", entry);
+        check_key(ctx, "annotations", entry);
     }
-    let is_root = ctx.above.len() == 1;
+    let is_root = ctx.ancestors.len() == 1;
     if !is_root || ctx.key() != "metadata" {
         return;
     }
-    let kind = ctx.above.first().map_or("", |it| it.0);
+    let kind = ctx.ancestors.first().map_or("", |it| it.0);
     let form = match kind {
-        "Namespace" | "Service" => Form::Label,
-        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => Form::Segment,
-        _ => Form::Subdomain,
+        "Namespace" | "Service" => NameSyntax::Label,
+        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" => NameSyntax::PathSegment,
+        _ => NameSyntax::Subdomain,
     };
-    if let Some(name) = text(ctx.node, "name") {
-        one(ctx, vec![Step::from("name")], name, form);
-        if kind == "CronJob" && name.len() > LONGEST_OF_CRON {
-            ctx.refuse(
+    if let Some(name) = get_text(ctx.node, "name") {
+        check_name(ctx, vec![Step::from("name")], name, form);
+        if kind == "CronJob" && name.len() > MAX_CRON_JOB_NAME {
+            ctx.report(
                 [Step::from("name")],
-                |path| format!("`{path}` has more than {LONGEST_OF_CRON} characters"),
+                |path| format!("`{path}` has more than {MAX_CRON_JOB_NAME} characters"),
                 "shorten the name: the names of its jobs are longer",
             );
         }
     }
-    if let Some(namespace) = text(ctx.node, "namespace") {
-        one(ctx, vec![Step::from("namespace")], namespace, Form::Label);
+    if let Some(namespace) = get_text(ctx.node, "namespace") {
+        check_name(
+            ctx,
+            vec![Step::from("namespace")],
+            namespace,
+            NameSyntax::Label,
+        );
     }
 }
 
-fn labels(ctx: &mut ObjectContext<'_, '_>, field: &'static str) {
+fn check_labels(ctx: &mut ObjectContext<'_, '_>, field: &'static str) {
     for entry in ctx
         .node
         .get(field)
         .map_or(&[][..], gpuc_syntax::node::Node::entries)
     {
-        key(ctx, field, entry);
-        if let Read::Text(value) = read(&entry.value) {
+        check_key(ctx, field, entry);
+        if let ParsedValue::Text(value) = parse_value(&entry.value) {
             let below = vec![Step::from(field), Step::from(entry.key.as_str())];
-            one(ctx, below, value, Form::Value);
+            check_name(ctx, below, value, NameSyntax::LabelValue);
         }
     }
 }
 
-fn key(ctx: &mut ObjectContext<'_, '_>, field: &'static str, entry: &Entry) {
+fn check_key(ctx: &mut ObjectContext<'_, '_>, field: &'static str, entry: &Entry) {
     let below = vec![Step::from(field), Step::from(entry.key.as_str())];
     if ["{{", "${", "$("]
         .iter()
@@ -179,60 +209,72 @@ fn key(ctx: &mut ObjectContext<'_, '_>, field: &'static str, entry: &Entry) {
     } else {
         entry.key.clone()
     };
-    let Some(problem) = problem(&name, Form::Qualified) else {
+    let Some(problem) = name_problem(&name, NameSyntax::QualifiedName) else {
         return;
     };
     let problem = problem.trim_start_matches("which ");
-    ctx.refuse(
+    ctx.report(
         below,
-        |path| format!("`{}` of `{}` {problem}", entry.key, above(path, &entry.key)),
-        Form::Qualified.help(),
+        |path| {
+            format!(
+                "`{}` of `{}` {problem}",
+                entry.key,
+                parent_path(path, &entry.key)
+            )
+        },
+        NameSyntax::QualifiedName.help(),
     );
-    if let Some(found) = ctx.found.last_mut() {
-        found.of_key = true;
+    if let Some(found) = ctx.violations.last_mut() {
+        found.is_key = true;
     }
 }
 
 /// A path without its last key.
-fn above<'p>(path: &'p str, key: &str) -> &'p str {
+fn parent_path<'p>(path: &'p str, key: &str) -> &'p str {
     let path = path.strip_suffix(key).unwrap_or(path);
     path.trim_end_matches('.')
 }
 
 /// Selector values must be valid label values.
-fn values(ctx: &mut ObjectContext<'_, '_>) {
-    let values = get(ctx.node, "values").map_or(&[][..], gpuc_syntax::node::Node::items);
+fn check_selector_values(ctx: &mut ObjectContext<'_, '_>) {
+    let values = get_non_null(ctx.node, "values").map_or(&[][..], gpuc_syntax::node::Node::items);
     for (index, value) in values.iter().enumerate() {
-        if let Read::Text(value) = read(value) {
+        if let ParsedValue::Text(value) = parse_value(value) {
             let below = vec![Step::from("values"), Step::Item(index)];
-            one(ctx, below, value, Form::Value);
+            check_name(ctx, below, value, NameSyntax::LabelValue);
         }
     }
 }
 
-fn namespaces(ctx: &mut ObjectContext<'_, '_>) {
-    for (index, name) in items(ctx.node, "namespaces") {
-        if let Read::Text(name) = read(name) {
+fn check_namespaces(ctx: &mut ObjectContext<'_, '_>) {
+    for (index, name) in indexed_items(ctx.node, "namespaces") {
+        if let ParsedValue::Text(name) = parse_value(name) {
             let below = vec![Step::from("namespaces"), Step::Item(index)];
-            one(ctx, below, name, Form::Label);
+            check_name(ctx, below, name, NameSyntax::Label);
         }
     }
 }
 
-pub(super) fn one(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str, form: Form) {
-    let Some(problem) = problem(name, form) else {
+pub(super) fn check_name(
+    ctx: &mut ObjectContext<'_, '_>,
+    below: Vec<Step>,
+    name: &str,
+    form: NameSyntax,
+) {
+    let Some(problem) = name_problem(name, form) else {
         return;
     };
     let message = |path: &str| format!("`{path}` is `{name}`, {problem}");
-    let is_number = matches!(form, Form::Port) && name.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        matches!(form, NameSyntax::PortName) && name.bytes().all(|byte| byte.is_ascii_digit());
     if is_number {
-        ctx.refuse(below, message, format!("write `{name}`, without quotes"));
+        ctx.report(below, message, format!("write `{name}`, without quotes"));
     } else {
-        ctx.refuse(below, message, form.help());
+        ctx.report(below, message, form.help());
     }
 }
 
-impl Form {
+impl NameSyntax {
     fn help(self) -> &'static str {
         match self {
             Self::Label => {
@@ -241,53 +283,55 @@ impl Form {
             Self::Subdomain => {
                 "write lower-case letters, digits, `-` and `.`, with a letter or digit at each end"
             }
-            Self::Qualified => {
+            Self::QualifiedName => {
                 "write letters, digits, `-`, `_` and `.`, at most 63, with an optional domain and `/` as prefix"
             }
-            Self::Value => {
+            Self::LabelValue => {
                 "write letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at each end"
             }
-            Self::Port => {
+            Self::PortName => {
                 "write at most 15 lower-case letters, digits and `-`, at least one of them a letter"
             }
-            Self::Segment => "write it without `/` and `%`",
-            Self::Variable => "write letters, digits and `_`",
+            Self::PathSegment => "write it without `/` and `%`",
+            Self::EnvVarName => "write letters, digits and `_`",
         }
     }
 }
 
 /// The problem of a name, as a phrase after the name.
-fn problem(name: &str, form: Form) -> Option<&'static str> {
+fn name_problem(name: &str, form: NameSyntax) -> Option<&'static str> {
     let is_good = match form {
-        Form::Label => is_label(name),
-        Form::Subdomain => is_subdomain(name),
-        Form::Qualified => match name.split_once('/') {
-            Some((domain, rest)) => is_subdomain(domain) && is_part(rest),
-            None => is_part(name),
+        NameSyntax::Label => is_label(name),
+        NameSyntax::Subdomain => is_subdomain(name),
+        NameSyntax::QualifiedName => match name.split_once('/') {
+            Some((domain, rest)) => is_subdomain(domain) && is_qualified_part(rest),
+            None => is_qualified_part(name),
         },
-        Form::Value => name.is_empty() || is_part(name),
-        Form::Port => return port(name),
-        Form::Segment => ![".", ".."].contains(&name) && !name.contains(['/', '%']),
-        Form::Variable => {
+        NameSyntax::LabelValue => name.is_empty() || is_qualified_part(name),
+        NameSyntax::PortName => return port_name_problem(name),
+        NameSyntax::PathSegment => ![".", ".."].contains(&name) && !name.contains(['/', '%']),
+        NameSyntax::EnvVarName => {
             !name.contains('=') && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
         }
     };
-    let longest = if matches!(form, Form::Subdomain | Form::Segment) {
+    let longest = if matches!(form, NameSyntax::Subdomain | NameSyntax::PathSegment) {
         253
     } else {
         63
     };
     match (is_good, form) {
         (true, _) => None,
-        (false, Form::Variable) => Some("which is not a valid variable name"),
-        (false, Form::Label | Form::Value) if name.len() > longest => Some("which is too long"),
-        (false, Form::Qualified) => Some("which is not a valid label key"),
-        (false, Form::Value) => Some("which is not a valid label value"),
+        (false, NameSyntax::EnvVarName) => Some("which is not a valid variable name"),
+        (false, NameSyntax::Label | NameSyntax::LabelValue) if name.len() > longest => {
+            Some("which is too long")
+        }
+        (false, NameSyntax::QualifiedName) => Some("which is not a valid label key"),
+        (false, NameSyntax::LabelValue) => Some("which is not a valid label value"),
         (false, _) => Some("which is not a valid Kubernetes name"),
     }
 }
 
-fn port(name: &str) -> Option<&'static str> {
+fn port_name_problem(name: &str) -> Option<&'static str> {
     const LONGEST: usize = 15;
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_good = name.bytes().all(allowed)
@@ -316,7 +360,7 @@ pub(super) fn is_subdomain(name: &str) -> bool {
     ascii && (1..=253).contains(&name.len()) && name.split('.').all(is_part)
 }
 
-fn is_part(name: &str) -> bool {
+fn is_qualified_part(name: &str) -> bool {
     let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let bytes = name.as_bytes();
@@ -335,31 +379,40 @@ mod tests {
         let long = "a".repeat(64);
         let good = |form, names: &[&str]| {
             for name in names {
-                assert_eq!(problem(name, form), None, "{name}");
+                assert_eq!(name_problem(name, form), None, "{name}");
             }
         };
         let bad = |form, names: &[&str]| {
             for name in names {
-                assert!(problem(name, form).is_some(), "{name}");
+                assert!(name_problem(name, form).is_some(), "{name}");
             }
         };
-        good(Form::Label, &["a", "0", "a-b", &long[1..]]);
-        bad(Form::Label, &["A", "a_b", "-a", "a-", "a.b", "", &long]);
-        good(Form::Subdomain, &["a.b", "a-b.c", "0"]);
-        bad(Form::Subdomain, &["a..b", ".a", "a_b", "A"]);
-        good(Form::Qualified, &["a", "A_b.c-d", "example.com/a_B"]);
+        good(NameSyntax::Label, &["a", "0", "a-b", &long[1..]]);
         bad(
-            Form::Qualified,
+            NameSyntax::Label,
+            &["A", "a_b", "-a", "a-", "a.b", "", &long],
+        );
+        good(NameSyntax::Subdomain, &["a.b", "a-b.c", "0"]);
+        bad(NameSyntax::Subdomain, &["a..b", ".a", "a_b", "A"]);
+        good(
+            NameSyntax::QualifiedName,
+            &["a", "A_b.c-d", "example.com/a_B"],
+        );
+        bad(
+            NameSyntax::QualifiedName,
             &["", "/a", "a/", "a/b/c", "Ex_ample/a", "-a", &long],
         );
-        good(Form::Value, &["", "a", "A_b.c", "1"]);
-        bad(Form::Value, &["a b", "a/b", "_a", &long]);
-        good(Form::Port, &["http", "a", "8a", "http-metrics-15"]);
+        good(NameSyntax::LabelValue, &["", "a", "A_b.c", "1"]);
+        bad(NameSyntax::LabelValue, &["a b", "a/b", "_a", &long]);
+        good(
+            NameSyntax::PortName,
+            &["http", "a", "8a", "http-metrics-15"],
+        );
         bad(
-            Form::Port,
+            NameSyntax::PortName,
             &["8080", "HTTP", "a--b", "-a", "http-metrics-port"],
         );
-        good(Form::Variable, &["A", "a.b", "1", "with space"]);
-        bad(Form::Variable, &["A=b", "ü"]);
+        good(NameSyntax::EnvVarName, &["A", "a.b", "1", "with space"]);
+        bad(NameSyntax::EnvVarName, &["A=b", "ü"]);
     }
 }

@@ -3,21 +3,26 @@
 use gpuc_syntax::diag;
 use gpuc_syntax::node::Node;
 
-use super::scalar::{Read, read, text, whole};
-use super::{Extent, Refused, Step, words};
+use super::scalar::{ParsedValue, get_integer, get_text, parse_value};
+use super::{Completeness, Step, Violation, format_path};
 
 /// The replica types of a `PyTorchJob`, and the container name that its operator requires.
 ///
 /// Source: kubeflow/training-operator@45666717 `pkg/webhooks/pytorch/pytorchjob_webhook.go`,
 /// `validatePyTorchReplicaSpecs`.
-const PARTS: &[&str] = &["Master", "Worker"];
-const CONTAINER: &str = "pytorch";
+const PYTORCH_REPLICA_TYPES: &[&str] = &["Master", "Worker"];
+const PYTORCH_CONTAINER: &str = "pytorch";
 
 /// Reports the violations that the operator of a job rejects.
-pub(super) fn validate(api_version: &str, kind: &str, root: &Node, extent: Extent) -> Vec<Refused> {
+pub(super) fn validate(
+    api_version: &str,
+    kind: &str,
+    root: &Node,
+    extent: Completeness,
+) -> Vec<Violation> {
     let mut found = Vec::new();
     if api_version.starts_with("ray.io/") && kind == "RayJob" {
-        return ray_job(root, extent).into_iter().collect();
+        return validate_ray_job(root, extent).into_iter().collect();
     }
     if (api_version, kind) != ("kubeflow.org/v1", "PyTorchJob") {
         return found;
@@ -29,31 +34,39 @@ pub(super) fn validate(api_version: &str, kind: &str, root: &Node, extent: Exten
     for entry in parts.map_or(&[][..], Node::entries) {
         let mut path = way.to_vec();
         path.push(Step::from(entry.key.as_str()));
-        if !PARTS.contains(&entry.key.as_str()) {
-            found.push(Refused {
-                message: format!("a PyTorchJob has no `{}`", words(&path)),
-                of_key: true,
+        if !PYTORCH_REPLICA_TYPES.contains(&entry.key.as_str()) {
+            found.push(Violation {
+                message: format!("a PyTorchJob has no `{}`", format_path(&path)),
+                is_key: true,
                 path: path.clone(),
-                help: format!("write {}", diag::words::all(PARTS, "or")),
-                meant: diag::words::nearest(&entry.key, PARTS.iter().copied()).map(str::to_owned),
-                unknown_to: None,
-                rule_of: None,
+                help: format!(
+                    "write {}",
+                    diag::phrases::quoted_conjunction(PYTORCH_REPLICA_TYPES, "or")
+                ),
+                suggestion: diag::phrases::closest_match(
+                    &entry.key,
+                    PYTORCH_REPLICA_TYPES.iter().copied(),
+                )
+                .map(str::to_owned),
+                unknown_to_project: None,
+                rule_owner: None,
             });
         }
-        if entry.key == "Master" && whole(&entry.value, "replicas").is_some_and(|it| it != 1) {
-            let below = below(&path, &["replicas"]);
-            found.push(Refused {
-                message: format!("`{}` must be 1", words(&below)),
-                of_key: false,
+        if entry.key == "Master" && get_integer(&entry.value, "replicas").is_some_and(|it| it != 1)
+        {
+            let below = extended_path(&path, &["replicas"]);
+            found.push(Violation {
+                message: format!("`{}` must be 1", format_path(&below)),
+                is_key: false,
                 path: below,
                 help: "write `1`, and the other replicas as `Worker`".to_owned(),
-                meant: None,
-                unknown_to: None,
-                rule_of: None,
+                suggestion: None,
+                unknown_to_project: None,
+                rule_owner: None,
             });
         }
-        if extent == Extent::Whole {
-            found.extend(container(&entry.value, &path));
+        if extent == Completeness::Complete {
+            found.extend(check_container_name(&entry.value, &path));
         }
     }
     found
@@ -63,58 +76,65 @@ pub(super) fn validate(api_version: &str, kind: &str, root: &Node, extent: Exten
 ///
 /// Source: ray-project/kuberay `ray-operator/controllers/ray/utils/validation.go`, `validateDeletionConfiguration`
 /// (read 2026-11-22): the operator gives the job the status `ValidationFailed`.
-fn ray_job(root: &Node, extent: Extent) -> Option<Refused> {
-    const STAYS: &str = "shutdownAfterJobFinishes";
+fn validate_ray_job(root: &Node, extent: Completeness) -> Option<Violation> {
+    const SHUTDOWN_FIELD: &str = "shutdownAfterJobFinishes";
     let spec = root.get("spec")?;
-    let seconds = whole(spec, "ttlSecondsAfterFinished").filter(|it| *it > 0)?;
-    let goes = match spec.get(STAYS).map(read) {
-        None | Some(Read::Nothing) if extent == Extent::Whole => false,
-        Some(Read::Switch(goes)) => goes,
+    let seconds = get_integer(spec, "ttlSecondsAfterFinished").filter(|it| *it > 0)?;
+    let shuts_down = match spec.get(SHUTDOWN_FIELD).map(parse_value) {
+        None | Some(ParsedValue::Null) if extent == Completeness::Complete => false,
+        Some(ParsedValue::Bool(goes)) => goes,
         _ => return None,
     };
     let path = ["spec", "ttlSecondsAfterFinished"].map(Step::from).to_vec();
-    (!goes).then(|| Refused {
+    (!shuts_down).then(|| Violation {
         message: format!(
-            "`{}` is {seconds}, but `{STAYS}` is not `true`",
-            words(&path)
+            "`{}` is {seconds}, but `{SHUTDOWN_FIELD}` is not `true`",
+            format_path(&path)
         ),
-        of_key: false,
+        is_key: false,
         path,
-        help: format!("add `{STAYS}: true`, or remove it"),
-        meant: None,
-        unknown_to: None,
-        rule_of: None,
+        help: format!("add `{SHUTDOWN_FIELD}: true`, or remove it"),
+        suggestion: None,
+        unknown_to_project: None,
+        rule_owner: None,
     })
 }
 
 /// Reports replicas without the container that the operator requires.
-fn container(part: &Node, path: &[Step]) -> Option<Refused> {
+fn check_container_name(part: &Node, path: &[Step]) -> Option<Violation> {
     let spec = part.get("template").and_then(|it| it.get("spec"))?;
     let containers = spec.get("containers").map_or(&[][..], Node::items);
-    let names = containers.iter().map(|it| text(it, "name"));
+    let names = containers.iter().map(|it| get_text(it, "name"));
     // A name that is filled in later can be any name.
     let names: Vec<_> = names.collect::<Option<_>>()?;
-    if names.is_empty() || names.contains(&CONTAINER) {
+    if names.is_empty() || names.contains(&PYTORCH_CONTAINER) {
         return None;
     }
-    let mut path = below(path, &["template", "spec", "containers"]);
-    let message = format!("`{}` has no container `{CONTAINER}`", words(&path));
+    let mut path = extended_path(path, &["template", "spec", "containers"]);
+    let message = format!(
+        "`{}` has no container `{PYTORCH_CONTAINER}`",
+        format_path(&path)
+    );
     path.extend([Step::from(0), Step::from("name")]);
-    let is_one = names.len() == 1 && matches!(read(containers[0].get("name")?), Read::Text(_));
-    Some(Refused {
+    let is_only_container = names.len() == 1
+        && matches!(
+            parse_value(containers[0].get("name")?),
+            ParsedValue::Text(_)
+        );
+    Some(Violation {
         message,
-        of_key: false,
+        is_key: false,
         path,
         help: format!(
-            "rename the training container to `{CONTAINER}`: the operator configures the container with this name"
+            "rename the training container to `{PYTORCH_CONTAINER}`: the operator configures the container with this name"
         ),
-        meant: is_one.then(|| CONTAINER.to_owned()),
-        unknown_to: None,
-        rule_of: None,
+        suggestion: is_only_container.then(|| PYTORCH_CONTAINER.to_owned()),
+        unknown_to_project: None,
+        rule_owner: None,
     })
 }
 
-fn below(path: &[Step], keys: &[&str]) -> Vec<Step> {
+fn extended_path(path: &[Step], keys: &[&str]) -> Vec<Step> {
     let keys = keys.iter().map(|key| Step::from(*key));
     path.iter().cloned().chain(keys).collect()
 }

@@ -5,50 +5,50 @@ use std::net::IpAddr;
 use super::ObjectContext;
 use super::field_path::Step;
 use super::names::is_subdomain;
-use super::scalar::{Read, items, read, text};
+use super::scalar::{ParsedValue, get_text, indexed_items, parse_value};
 
 /// The maximum number of name servers of a pod.
-const SERVERS: usize = 3;
+const MAX_NAMESERVERS: usize = 3;
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateHostAliases` and `validatePodDNSConfig`.
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
+    match ctx.type_name {
         "HostAlias" => {
-            if let Some(ip) = text(ctx.node, "ip") {
-                address(ctx, vec![Step::from("ip")], ip);
+            if let Some(ip) = get_text(ctx.node, "ip") {
+                check_address(ctx, vec![Step::from("ip")], ip);
             }
-            for (index, name) in items(ctx.node, "hostnames") {
-                if let Read::Text(name) = read(name) {
-                    host(ctx, vec![Step::from("hostnames"), Step::from(index)], name);
+            for (index, name) in indexed_items(ctx.node, "hostnames") {
+                if let ParsedValue::Text(name) = parse_value(name) {
+                    check_host_name(ctx, vec![Step::from("hostnames"), Step::from(index)], name);
                 }
             }
         }
         "PodDNSConfig" => {
-            let servers = items(ctx.node, "nameservers");
+            let servers = indexed_items(ctx.node, "nameservers");
             for (index, server) in servers {
-                if let Read::Text(server) = read(server) {
-                    address(
+                if let ParsedValue::Text(server) = parse_value(server) {
+                    check_address(
                         ctx,
                         vec![Step::from("nameservers"), Step::from(index)],
                         server,
                     );
                 }
             }
-            for (index, search) in items(ctx.node, "searches") {
+            for (index, search) in indexed_items(ctx.node, "searches") {
                 // Newer versions also allow `_` and `.`.
-                if let Read::Text(search) = read(search)
+                if let ParsedValue::Text(search) = parse_value(search)
                     && search != "."
-                    && !is_host(&search.replace('_', "a"))
+                    && !is_host_name(&search.replace('_', "a"))
                 {
                     let below = vec![Step::from("searches"), Step::from(index)];
-                    host(ctx, below, search);
+                    check_host_name(ctx, below, search);
                 }
             }
-            if items(ctx.node, "nameservers").count() > SERVERS {
-                ctx.refuse(
+            if indexed_items(ctx.node, "nameservers").count() > MAX_NAMESERVERS {
+                ctx.report(
                     [Step::from("nameservers")],
-                    |path| format!("`{path}` has more than {SERVERS}"),
-                    format!("write at most {SERVERS}"),
+                    |path| format!("`{path}` has more than {MAX_NAMESERVERS}"),
+                    format!("write at most {MAX_NAMESERVERS}"),
                 );
             }
         }
@@ -56,13 +56,13 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-fn is_host(name: &str) -> bool {
+fn is_host_name(name: &str) -> bool {
     is_subdomain(name.strip_suffix('.').unwrap_or(name))
 }
 
-fn host(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str) {
-    if !is_host(name) {
-        ctx.refuse(
+fn check_host_name(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str) {
+    if !is_host_name(name) {
+        ctx.report(
             below,
             |path| format!("`{path}` is `{name}`, which is not a valid host name"),
             "write lower-case letters, digits, `-` and `.`",
@@ -70,9 +70,9 @@ fn host(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str) {
     }
 }
 
-fn address(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, ip: &str) {
-    if !is_address(ip) {
-        ctx.refuse(
+fn check_address(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, ip: &str) {
+    if !is_ip_address(ip) {
+        ctx.report(
             below,
             |path| format!("`{path}` is `{ip}`, which is not a valid IP address"),
             "write an address such as `10.0.0.8`",
@@ -82,7 +82,7 @@ fn address(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, ip: &str) {
 
 /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go`, `IsValidIPForLegacyField`, which
 /// takes zeros before a number.
-fn is_address(ip: &str) -> bool {
+fn is_ip_address(ip: &str) -> bool {
     let short = |part: &str| match part.trim_start_matches('0') {
         "" => "0".to_owned(),
         rest => rest.to_owned(),
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn addresses_match_kubernetes() {
         for ip in ["10.0.0.8", "010.000.0.1", "fd00::1", "::ffff:10.0.0.1"] {
-            assert!(super::is_address(ip), "{ip}");
+            assert!(super::is_ip_address(ip), "{ip}");
         }
         for ip in [
             "",
@@ -112,7 +112,7 @@ mod tests {
             "10.0.0.8/24",
             "10.0.0.8 ",
         ] {
-            assert!(!super::is_address(ip), "{ip}");
+            assert!(!super::is_ip_address(ip), "{ip}");
         }
     }
 }

@@ -1,35 +1,36 @@
 //! Pod-level settings, and constraints of the enclosing object.
 
-use gpuc_syntax::diag::words::all;
+use gpuc_syntax::diag::phrases::quoted_conjunction;
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
-use super::containers::{one_of, runs_as_root};
+use super::containers::{check_one_of, runs_as_root};
 use super::field_path::Step;
-use super::scalar::{Read, get, items, read, switch, text};
-use super::types::{Type, fields, is_custom};
+use super::scalar::{ParsedValue, get_bool, get_non_null, get_text, indexed_items, parse_value};
+use super::types::{ValueType, fields_of_type, is_custom_type};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
+    match ctx.type_name {
         "PodSpec" => {
-            some(ctx);
-            restarts(ctx);
-            deadline(ctx);
-            names(ctx);
-            users(ctx);
-            ephemeral(ctx);
-            whole(ctx);
+            check_has_containers(ctx);
+            check_restart_policy(ctx);
+            check_active_deadline(ctx);
+            check_dns_policy(ctx);
+            check_users(ctx);
+            check_ephemeral_containers(ctx);
+            check_pod_resources(ctx);
         }
-        "Volume" => volume(ctx),
+        "Volume" => check_volume_sources(ctx),
         _ => {}
     }
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateContainers`.
-fn some(ctx: &mut ObjectContext<'_, '_>) {
-    let containers = get(ctx.node, "containers").filter(|it| read(it) == Read::List);
+fn check_has_containers(ctx: &mut ObjectContext<'_, '_>) {
+    let containers =
+        get_non_null(ctx.node, "containers").filter(|it| parse_value(it) == ParsedValue::List);
     if containers.is_some_and(|it| it.items().is_empty()) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("containers")],
             |path| format!("`{path}` is empty, but a pod must have a container"),
             "write a container, with its `name` and `image`",
@@ -38,9 +39,12 @@ fn some(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidatePodTemplateSpec` and `ValidatePodCreate`.
-fn ephemeral(ctx: &mut ObjectContext<'_, '_>) {
-    if items(ctx.node, "ephemeralContainers").next().is_some() {
-        ctx.refuse(
+fn check_ephemeral_containers(ctx: &mut ObjectContext<'_, '_>) {
+    if indexed_items(ctx.node, "ephemeralContainers")
+        .next()
+        .is_some()
+    {
+        ctx.report(
             [Step::from("ephemeralContainers")],
             |path| format!("`{path}` are only allowed in running pods; `kubectl debug` adds them"),
             "move them to `containers` or `initContainers`, or remove them",
@@ -52,28 +56,28 @@ fn ephemeral(ctx: &mut ObjectContext<'_, '_>) {
 ///
 /// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `validatePodResources`;
 /// `plugin/pkg/admission/runtimeclass/admission.go`, `validateOverhead` (from memory).
-fn whole(ctx: &mut ObjectContext<'_, '_>) {
+fn check_pod_resources(ctx: &mut ObjectContext<'_, '_>) {
     let own = ctx.node.get("resources");
     for list in ["limits", "requests"] {
         let entries = own
             .and_then(|it| it.get(list))
             .map_or(&[][..], Node::entries);
-        let is_other = |name: &str| {
+        let is_unsupported = |name: &str| {
             !["cpu", "memory"].contains(&name)
                 && !name.starts_with("hugepages-")
                 && !name.contains("{{")
         };
-        for entry in entries.iter().filter(|entry| is_other(&entry.key)) {
-            ctx.refuse(
+        for entry in entries.iter().filter(|entry| is_unsupported(&entry.key)) {
+            ctx.report(
                 ["resources", list, &entry.key].map(Step::from),
                 |path| format!("`{path}`: only a container can request it"),
                 "move it to the container's `resources`",
             );
         }
     }
-    let has_class = get(ctx.node, "runtimeClassName").is_some();
-    if get(ctx.node, "overhead").is_some() && !has_class && ctx.is_whole {
-        ctx.refuse(
+    let has_class = get_non_null(ctx.node, "runtimeClassName").is_some();
+    if get_non_null(ctx.node, "overhead").is_some() && !has_class && ctx.is_complete {
+        ctx.report(
             [Step::from("overhead")],
             |path| format!("`{path}` is only allowed with a RuntimeClass, but the pod has none"),
             "remove it",
@@ -82,7 +86,7 @@ fn whole(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Kinds with long-running pods, and kinds whose pods run to completion.
-const LASTING: &[&str] = &[
+const LONG_RUNNING_TYPES: &[&str] = &[
     "DeploymentSpec",
     "StatefulSetSpec",
     "DaemonSetSpec",
@@ -91,21 +95,23 @@ const LASTING: &[&str] = &[
 ];
 
 /// Other values are reported by the enumeration rule.
-const POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
+const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 
 /// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePodTemplateSpecForReplicaSet`,
 /// `ValidateStatefulSetSpec`, `ValidateDaemonSetSpec`; `pkg/apis/batch/validation/validation.go`, `validateJobSpec`;
 /// kubernetes-sigs/jobset `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
-fn restarts(ctx: &mut ObjectContext<'_, '_>) {
-    let lasting = LASTING.iter().find(|name| ctx.enclosing(name).is_some());
-    let is_job = ctx.enclosing("JobSpec").is_some();
-    let is_own = ctx.above.first().is_none_or(|it| !is_custom(it.0));
-    let allowed: &[&str] = match (lasting, is_job) {
+fn check_restart_policy(ctx: &mut ObjectContext<'_, '_>) {
+    let long_running = LONG_RUNNING_TYPES
+        .iter()
+        .find(|name| ctx.enclosing_object(name).is_some());
+    let is_job = ctx.enclosing_object("JobSpec").is_some();
+    let is_own = ctx.ancestors.first().is_none_or(|it| !is_custom_type(it.0));
+    let allowed: &[&str] = match (long_running, is_job) {
         (Some(_), _) => &["Always"],
         (None, true) => &["OnFailure", "Never"],
         (None, false) => return,
     };
-    let what = match lasting {
+    let owner = match long_running {
         Some(name) => {
             let name = name.rsplit('/').next().unwrap_or(name);
             format!(
@@ -115,20 +121,24 @@ fn restarts(ctx: &mut ObjectContext<'_, '_>) {
         }
         None => "a Job".to_owned(),
     };
-    match text(ctx.node, "restartPolicy") {
-        Some(policy) if POLICIES.contains(&policy) && !allowed.contains(&policy) => {
-            let allowed = all(allowed, "or");
-            ctx.refuse(
+    match get_text(ctx.node, "restartPolicy") {
+        Some(policy) if RESTART_POLICIES.contains(&policy) && !allowed.contains(&policy) => {
+            let allowed = quoted_conjunction(allowed, "or");
+            ctx.report(
                 [Step::from("restartPolicy")],
-                |path| format!("`{path}` is `{policy}`, but must be {allowed} in {what}"),
+                |path| format!("`{path}` is `{policy}`, but must be {allowed} in {owner}"),
                 format!("write {allowed}"),
             );
         }
         // The default is `Always`, in a JobSet `OnFailure`.
-        None if is_job && is_own && ctx.is_whole && get(ctx.node, "restartPolicy").is_none() => {
-            ctx.refuse(
+        None if is_job
+            && is_own
+            && ctx.is_complete
+            && get_non_null(ctx.node, "restartPolicy").is_none() =>
+        {
+            ctx.report(
                 [],
-                |path| format!("`{path}` has no `restartPolicy`, but it is required in {what}"),
+                |path| format!("`{path}` has no `restartPolicy`, but it is required in {owner}"),
                 "write `restartPolicy: Never` or `restartPolicy: OnFailure`",
             );
         }
@@ -136,10 +146,12 @@ fn restarts(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-fn deadline(ctx: &mut ObjectContext<'_, '_>) {
-    let is_lasting = LASTING.iter().any(|name| ctx.enclosing(name).is_some());
-    if is_lasting && get(ctx.node, "activeDeadlineSeconds").is_some() {
-        ctx.refuse(
+fn check_active_deadline(ctx: &mut ObjectContext<'_, '_>) {
+    let is_long_running = LONG_RUNNING_TYPES
+        .iter()
+        .any(|name| ctx.enclosing_object(name).is_some());
+    if is_long_running && get_non_null(ctx.node, "activeDeadlineSeconds").is_some() {
+        ctx.report(
             [Step::from("activeDeadlineSeconds")],
             |path| format!("`{path}` is only allowed in pods that run to completion"),
             "remove it",
@@ -148,11 +160,11 @@ fn deadline(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validatePodDNSConfig`.
-fn names(ctx: &mut ObjectContext<'_, '_>) {
-    let config = get(ctx.node, "dnsConfig");
-    let has = config.is_some_and(|it| items(it, "nameservers").next().is_some());
-    if text(ctx.node, "dnsPolicy") == Some("None") && !has && ctx.is_whole {
-        ctx.refuse(
+fn check_dns_policy(ctx: &mut ObjectContext<'_, '_>) {
+    let config = get_non_null(ctx.node, "dnsConfig");
+    let has = config.is_some_and(|it| indexed_items(it, "nameservers").next().is_some());
+    if get_text(ctx.node, "dnsPolicy") == Some("None") && !has && ctx.is_complete {
+        ctx.report(
             [Step::from("dnsPolicy")],
             |path| format!("`{path}` is `None`, but `dnsConfig` has no name server"),
             "write `dnsConfig: {nameservers: [...]}`, or another `dnsPolicy`",
@@ -163,9 +175,9 @@ fn names(ctx: &mut ObjectContext<'_, '_>) {
 /// The API server accepts such a container, but the kubelet does not start it.
 ///
 /// Source: kubernetes `pkg/kubelet/kuberuntime/security_context.go`, `verifyRunAsNonRoot` (from memory).
-fn users(ctx: &mut ObjectContext<'_, '_>) {
+fn check_users(ctx: &mut ObjectContext<'_, '_>) {
     for list in ["containers", "initContainers"] {
-        for (index, container) in items(ctx.node, list) {
+        for (index, container) in indexed_items(ctx.node, list) {
             if !runs_as_root(ctx.node, container) {
                 continue;
             }
@@ -192,7 +204,7 @@ fn users(ctx: &mut ObjectContext<'_, '_>) {
                 }
                 .into(),
             );
-            ctx.refuse(
+            ctx.report(
                 below,
                 |path| format!("`{path}`: user 0 is root, but `runAsNonRoot` is `true`, so no container can start"),
                 "write another `runAsUser`, or `runAsNonRoot: false`",
@@ -202,12 +214,12 @@ fn users(ctx: &mut ObjectContext<'_, '_>) {
             }
         }
     }
-    let shares = ["hostNetwork", "hostPID", "hostIPC"];
-    let shared = shares
+    let host_fields = ["hostNetwork", "hostPID", "hostIPC"];
+    let shared = host_fields
         .into_iter()
-        .find(|key| switch(ctx.node, key) == Some(true));
-    if let Some(shared) = shared.filter(|_| switch(ctx.node, "hostUsers") == Some(false)) {
-        ctx.refuse(
+        .find(|key| get_bool(ctx.node, key) == Some(true));
+    if let Some(shared) = shared.filter(|_| get_bool(ctx.node, "hostUsers") == Some(false)) {
+        ctx.report(
             [Step::from(shared)],
             |path| format!("`{path}` cannot be combined with `hostUsers: false`"),
             "remove one of the two",
@@ -219,9 +231,9 @@ fn users(ctx: &mut ObjectContext<'_, '_>) {
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateVolumeSource`; `pkg/apis/core/v1/defaults.go`,
 /// `SetDefaults_Volume`.
-fn volume(ctx: &mut ObjectContext<'_, '_>) {
-    let sources = fields("Volume").iter();
-    let sources = sources.filter(|field| matches!(field.holds, Type::Object(_)));
+fn check_volume_sources(ctx: &mut ObjectContext<'_, '_>) {
+    let sources = fields_of_type("Volume").iter();
+    let sources = sources.filter(|field| matches!(field.value_type, ValueType::Object(_)));
     let sources: Vec<_> = sources.map(|field| field.name).collect();
-    one_of(ctx, ctx.node, &sources, false);
+    check_one_of(ctx, ctx.node, &sources, false);
 }

@@ -1,31 +1,31 @@
 //! Priority classes.
 
-use gpuc_syntax::diag::words::{all, nearest};
+use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction};
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::text;
+use super::scalar::get_text;
 
 /// The built-in classes of Kubernetes.
 ///
 /// Source: kubernetes `pkg/apis/scheduling/v1/helpers.go`, `systemPriorityClasses` (from memory).
-const OF_KUBERNETES: &[&str] = &["system-node-critical", "system-cluster-critical"];
+const SYSTEM_CLASSES: &[&str] = &["system-node-critical", "system-cluster-critical"];
 
 /// Whether a class is built into Kubernetes.
-pub(super) fn is_kubernetes(name: &str) -> bool {
-    OF_KUBERNETES.contains(&name)
+pub(super) fn is_system_class(name: &str) -> bool {
+    SYSTEM_CLASSES.contains(&name)
 }
 
 /// Names that are reserved for Kubernetes.
 ///
 /// Source: kubernetes `pkg/apis/scheduling/validation/validation.go`, `ValidatePriorityClass`.
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.node.get("metadata").and_then(|it| text(it, "name"));
-    let Some(name) = name.filter(|_| ctx.name == "PriorityClass") else {
+    let name = ctx.node.get("metadata").and_then(|it| get_text(it, "name"));
+    let Some(name) = name.filter(|_| ctx.type_name == "PriorityClass") else {
         return;
     };
-    if name.starts_with("system-") && !is_kubernetes(name) {
-        ctx.refuse(
+    if name.starts_with("system-") && !is_system_class(name) {
+        ctx.report(
             ["metadata", "name"].map(Step::from),
             |path| {
                 format!(
@@ -41,13 +41,13 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 /// classes.
 ///
 /// Source: kubernetes `plugin/pkg/admission/priority/admission.go`, `admitPod` (from memory).
-pub fn unknown(name: &str, known: &[&str]) -> Option<String> {
+pub fn unknown_class_help(name: &str, known: &[&str]) -> Option<String> {
     let is_known = known.is_empty() || known.contains(&name) || name.starts_with("system-");
     if is_known || name.is_empty() || name.contains(['$', '{']) {
         return None;
     }
-    Some(match nearest(name, known.iter().copied()) {
+    Some(match closest_match(name, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("write {}", all(known, "or")),
+        None => format!("write {}", quoted_conjunction(known, "or")),
     })
 }

@@ -3,37 +3,37 @@
 use super::ObjectContext;
 use super::field_path::Step;
 use super::names::is_subdomain;
-use super::scalar::{Read, get, items, read, text};
+use super::scalar::{ParsedValue, get_non_null, get_text, indexed_items, parse_value};
 
 /// The API group of roles, which is optional in `roleRef`.
-const GROUP: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
-        "PolicyRule" => rule(ctx),
-        "RoleRef" => role(ctx),
-        "Subject" => subject(ctx),
+    match ctx.type_name {
+        "PolicyRule" => check_policy_rule(ctx),
+        "RoleRef" => check_role_ref(ctx),
+        "Subject" => check_subject(ctx),
         _ => {}
     }
 }
 
-fn root<'h>(ctx: &'h ObjectContext<'_, '_>) -> &'h str {
-    ctx.above.first().map_or("", |it| it.0)
+fn root_kind<'h>(ctx: &'h ObjectContext<'_, '_>) -> &'h str {
+    ctx.ancestors.first().map_or("", |it| it.0)
 }
 
 /// Source: kubernetes `pkg/apis/rbac/validation/validation.go`, `ValidatePolicyRule`.
-fn rule(ctx: &mut ObjectContext<'_, '_>) {
-    let is_empty = |key: &str| items(ctx.node, key).next().is_none();
+fn check_policy_rule(ctx: &mut ObjectContext<'_, '_>) {
+    let is_empty = |key: &str| indexed_items(ctx.node, key).next().is_none();
     let has_urls = !is_empty("nonResourceURLs");
-    let of_others = ["apiGroups", "resources", "resourceNames"];
-    let other = of_others.into_iter().find(|key| !is_empty(key));
+    let resource_fields = ["apiGroups", "resources", "resourceNames"];
+    let other = resource_fields.into_iter().find(|key| !is_empty(key));
     if has_urls {
-        let problem = match (root(ctx), other) {
+        let problem = match (root_kind(ctx), other) {
             ("Role", _) => "a Role is namespaced, but non-resource URLs are not".to_owned(),
             (_, Some(other)) => format!("it cannot be combined with `{other}`"),
             _ => return,
         };
-        ctx.refuse(
+        ctx.report(
             [Step::from("nonResourceURLs")],
             |path| format!("`{path}`: {problem}"),
             "make it a separate rule in a `ClusterRole`",
@@ -41,7 +41,11 @@ fn rule(ctx: &mut ObjectContext<'_, '_>) {
         return;
     }
     // Values that are not lists or are filled in later are ignored.
-    let is_list = |key: &str| ctx.node.get(key).is_none_or(|it| read(it) == Read::List);
+    let is_list = |key: &str| {
+        ctx.node
+            .get(key)
+            .is_none_or(|it| parse_value(it) == ParsedValue::List)
+    };
     let missing: Vec<_> = [
         ("verbs", "`verbs: [get, list, watch]`"),
         ("apiGroups", "`apiGroups: [\"\"]` for those of `v1`"),
@@ -54,7 +58,7 @@ fn rule(ctx: &mut ObjectContext<'_, '_>) {
     .collect();
     for (key, example) in missing {
         let below = ctx.node.get(key).map(|_| Step::from(key));
-        ctx.refuse(
+        ctx.report(
             below,
             |path| {
                 let path = path.strip_suffix(key).unwrap_or(path).trim_end_matches('.');
@@ -67,11 +71,11 @@ fn rule(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/rbac/validation/validation.go`, `ValidateRoleBinding` and
 /// `ValidateClusterRoleBinding`.
-fn role(ctx: &mut ObjectContext<'_, '_>) {
-    group(ctx, GROUP);
-    let of_cluster = root(ctx) == "ClusterRoleBinding";
-    if of_cluster && text(ctx.node, "kind") == Some("Role") {
-        ctx.refuse(
+fn check_role_ref(ctx: &mut ObjectContext<'_, '_>) {
+    check_api_group(ctx, RBAC_GROUP);
+    let is_cluster_binding = root_kind(ctx) == "ClusterRoleBinding";
+    if is_cluster_binding && get_text(ctx.node, "kind") == Some("Role") {
+        ctx.report(
             [Step::from("kind")],
             |path| format!("`{path}` is `Role`, but must be `ClusterRole`"),
             "write `ClusterRole`, or make this a `RoleBinding` in the role's namespace",
@@ -80,13 +84,13 @@ fn role(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/rbac/validation/validation.go`, `ValidateRoleBindingSubject`.
-fn subject(ctx: &mut ObjectContext<'_, '_>) {
-    match text(ctx.node, "kind") {
+fn check_subject(ctx: &mut ObjectContext<'_, '_>) {
+    match get_text(ctx.node, "kind") {
         Some("ServiceAccount") => {
-            group(ctx, "");
-            let name = text(ctx.node, "name").filter(|name| !is_subdomain(name));
+            check_api_group(ctx, "");
+            let name = get_text(ctx.node, "name").filter(|name| !is_subdomain(name));
             if let Some(name) = name {
-                ctx.refuse(
+                ctx.report(
                     [Step::from("name")],
                     |path| {
                         format!("`{path}` is `{name}`, which is not a valid ServiceAccount name")
@@ -94,36 +98,36 @@ fn subject(ctx: &mut ObjectContext<'_, '_>) {
                     "write lower-case letters, digits, `-` and `.`",
                 );
             }
-            let of_cluster = root(ctx) == "ClusterRoleBinding";
-            if of_cluster && ctx.is_whole && get(ctx.node, "namespace").is_none() {
-                ctx.refuse(
+            let of_cluster = root_kind(ctx) == "ClusterRoleBinding";
+            if of_cluster && ctx.is_complete && get_non_null(ctx.node, "namespace").is_none() {
+                ctx.report(
                     [],
                     |path| format!("`{path}` has no `namespace`"),
                     "add the namespace of the ServiceAccount",
                 );
             }
         }
-        Some("User" | "Group") => group(ctx, GROUP),
+        Some("User" | "Group") => check_api_group(ctx, RBAC_GROUP),
         _ => {}
     }
 }
 
-fn group(ctx: &mut ObjectContext<'_, '_>, wanted: &str) {
-    let Some(written) = text(ctx.node, "apiGroup").filter(|it| *it != wanted) else {
+fn check_api_group(ctx: &mut ObjectContext<'_, '_>, expected: &str) {
+    let Some(written) = get_text(ctx.node, "apiGroup").filter(|it| *it != expected) else {
         return;
     };
-    let help = if wanted.is_empty() {
+    let help = if expected.is_empty() {
         "remove it".to_owned()
     } else {
-        format!("write `{wanted}`")
+        format!("write `{expected}`")
     };
-    ctx.refuse(
+    ctx.report(
         [Step::from("apiGroup")],
-        |path| match wanted {
+        |path| match expected {
             "" => format!("`{path}` is `{written}`, but a ServiceAccount has no API group"),
-            _ => format!("`{path}` is `{written}`, but must be `{wanted}`"),
+            _ => format!("`{path}` is `{written}`, but must be `{expected}`"),
         },
         help,
     );
-    ctx.meant((!wanted.is_empty()).then(|| wanted.to_owned()));
+    ctx.suggest((!expected.is_empty()).then(|| expected.to_owned()));
 }

@@ -2,109 +2,113 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{get, items, switch, text, whole};
+use super::scalar::{get_bool, get_integer, get_non_null, get_text, indexed_items};
 
 /// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateVolumes`, `ValidateVolumeMounts`,
 /// `ValidateVolumeDevices`, `validateContainers`, `validateInitContainers`, `validateContainerPorts`,
 /// `validatePodResourceClaims`, `validatePodHostNetworkDeps`, `AccumulateUniqueHostPorts`.
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    if ctx.name == "Container" {
-        once(ctx, "ports", "name");
-        once(ctx, "volumeMounts", "mountPath");
-        once(ctx, "volumeDevices", "name");
-        once(ctx, "volumeDevices", "devicePath");
+    if ctx.type_name == "Container" {
+        check_unique(ctx, "ports", "name");
+        check_unique(ctx, "volumeMounts", "mountPath");
+        check_unique(ctx, "volumeDevices", "name");
+        check_unique(ctx, "volumeDevices", "devicePath");
         return;
     }
-    if ctx.name != "PodSpec" {
+    if ctx.type_name != "PodSpec" {
         return;
     }
-    once(ctx, "volumes", "name");
-    once(ctx, "resourceClaims", "name");
-    once(ctx, "schedulingGates", "name");
-    containers(ctx);
-    host_ports(ctx);
-    if ctx.is_whole {
-        mounts(ctx);
-        claims(ctx);
+    check_unique(ctx, "volumes", "name");
+    check_unique(ctx, "resourceClaims", "name");
+    check_unique(ctx, "schedulingGates", "name");
+    check_container_names(ctx);
+    check_host_ports(ctx);
+    if ctx.is_complete {
+        check_mounts(ctx);
+        check_claim_names(ctx);
     }
 }
 
 /// The names of a list's items must be unique.
-fn once(ctx: &mut ObjectContext<'_, '_>, list: &'static str, key: &'static str) {
+fn check_unique(ctx: &mut ObjectContext<'_, '_>, list: &'static str, key: &'static str) {
     let mut seen = BTreeSet::new();
-    for (index, item) in items(ctx.node, list) {
-        let Some(name) = text(item, key) else {
+    for (index, item) in indexed_items(ctx.node, list) {
+        let Some(name) = get_text(item, key) else {
             continue;
         };
         if !seen.insert(name) {
-            twice(ctx, vec![list.into(), index.into(), key.into()], name);
+            report_duplicate(ctx, vec![list.into(), index.into(), key.into()], name);
         }
     }
 }
 
-fn twice(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str) {
-    ctx.refuse(
+fn report_duplicate(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, name: &str) {
+    ctx.report(
         below,
         |path| format!("`{path}` is `{name}`, which is already used"),
         "remove one of the two, or write another",
     );
 }
 
-const LISTS: &[&str] = &["containers", "initContainers"];
+const CONTAINER_LISTS: &[&str] = &["containers", "initContainers"];
 
-fn containers(ctx: &mut ObjectContext<'_, '_>) {
+fn check_container_names(ctx: &mut ObjectContext<'_, '_>) {
     let mut seen = BTreeSet::new();
-    for list in LISTS {
-        for (index, container) in items(ctx.node, list) {
-            if let Some(name) = text(container, "name")
+    for list in CONTAINER_LISTS {
+        for (index, container) in indexed_items(ctx.node, list) {
+            if let Some(name) = get_text(container, "name")
                 && !seen.insert(name)
             {
-                twice(ctx, vec![(*list).into(), index.into(), "name".into()], name);
+                report_duplicate(ctx, vec![(*list).into(), index.into(), "name".into()], name);
             }
         }
     }
 }
 
 /// All containers with their paths.
-fn each(pod: &Node) -> impl Iterator<Item = (&'static str, usize, &Node)> {
-    LISTS.iter().flat_map(move |list| {
-        items(pod, list).map(move |(index, container)| (*list, index, container))
+fn containers_with_index(pod: &Node) -> impl Iterator<Item = (&'static str, usize, &Node)> {
+    CONTAINER_LISTS.iter().flat_map(move |list| {
+        indexed_items(pod, list).map(move |(index, container)| (*list, index, container))
     })
 }
 
-fn mounts(ctx: &mut ObjectContext<'_, '_>) {
-    let volumes = items(ctx.node, "volumes").filter_map(|(_, volume)| text(volume, "name"));
+fn check_mounts(ctx: &mut ObjectContext<'_, '_>) {
+    let volumes =
+        indexed_items(ctx.node, "volumes").filter_map(|(_, volume)| get_text(volume, "name"));
     // StatefulSets and LeaderWorkerSets add volumes, and so do JobSets with policies.
-    let around = || ctx.above.iter().map(|(_, node)| *node);
-    let policies = around().flat_map(|it| items(it, "volumeClaimPolicies"));
-    let claims = around().flat_map(|it| items(it, "volumeClaimTemplates"));
-    let claims = claims.chain(policies.flat_map(|(_, policy)| items(policy, "templates")));
-    let claims = claims.filter_map(|(_, claim)| text(claim.get("metadata")?, "name"));
+    let ancestor_nodes = || ctx.ancestors.iter().map(|(_, node)| *node);
+    let policies = ancestor_nodes().flat_map(|it| indexed_items(it, "volumeClaimPolicies"));
+    let claims = ancestor_nodes().flat_map(|it| indexed_items(it, "volumeClaimTemplates"));
+    let claims = claims.chain(policies.flat_map(|(_, policy)| indexed_items(policy, "templates")));
+    let claims = claims.filter_map(|(_, claim)| get_text(claim.get("metadata")?, "name"));
     let known: BTreeSet<_> = volumes.chain(claims).collect();
     // A name that is filled in later can be any name.
-    let mut open = items(ctx.node, "volumes");
-    if open.any(|(_, volume)| get(volume, "name").is_some() && text(volume, "name").is_none()) {
+    let mut volumes_of_pod = indexed_items(ctx.node, "volumes");
+    if volumes_of_pod.any(|(_, volume)| {
+        get_non_null(volume, "name").is_some() && get_text(volume, "name").is_none()
+    }) {
         return;
     }
-    devices(ctx);
-    for (list, at, container) in each(ctx.node) {
+    check_volume_devices(ctx);
+    for (list, at, container) in containers_with_index(ctx.node) {
         for mounted in ["volumeMounts", "volumeDevices"] {
-            for (index, mount) in items(container, mounted) {
-                let Some(name) = text(mount, "name").filter(|name| !known.contains(name)) else {
+            for (index, mount) in indexed_items(container, mounted) {
+                let Some(name) = get_text(mount, "name").filter(|name| !known.contains(name))
+                else {
                     continue;
                 };
-                let help = match nearest(name, known.iter().copied()) {
+                let help = match closest_match(name, known.iter().copied()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => {
                         format!("add a volume `{name}` to the pod's `volumes`, or remove the mount")
                     }
                 };
-                ctx.refuse(
+                ctx.report(
                     [
                         list.into(),
                         at.into(),
@@ -123,18 +127,19 @@ fn mounts(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// A volume device must be a `persistentVolumeClaim`, and must not be mounted as a directory as well.
-fn devices(ctx: &mut ObjectContext<'_, '_>) {
+fn check_volume_devices(ctx: &mut ObjectContext<'_, '_>) {
     let claims = ["persistentVolumeClaim", "ephemeral"];
-    let others = items(ctx.node, "volumes")
-        .filter(|(_, it)| claims.iter().all(|key| get(it, key).is_none()));
-    let others: BTreeSet<_> = others
-        .filter_map(|(_, volume)| text(volume, "name"))
+    let non_claim_volumes = indexed_items(ctx.node, "volumes")
+        .filter(|(_, it)| claims.iter().all(|key| get_non_null(it, key).is_none()));
+    let others: BTreeSet<_> = non_claim_volumes
+        .filter_map(|(_, volume)| get_text(volume, "name"))
         .collect();
-    for (list, at, container) in each(ctx.node) {
-        let mounted = items(container, "volumeMounts").filter_map(|(_, mount)| text(mount, "name"));
+    for (list, at, container) in containers_with_index(ctx.node) {
+        let mounted = indexed_items(container, "volumeMounts")
+            .filter_map(|(_, mount)| get_text(mount, "name"));
         let mounted: BTreeSet<_> = mounted.collect();
-        for (index, device) in items(container, "volumeDevices") {
-            let Some(name) = text(device, "name") else {
+        for (index, device) in indexed_items(container, "volumeDevices") {
+            let Some(name) = get_text(device, "name") else {
                 continue;
             };
             let problem = if others.contains(name) {
@@ -144,7 +149,7 @@ fn devices(ctx: &mut ObjectContext<'_, '_>) {
             } else {
                 continue;
             };
-            ctx.refuse(
+            ctx.report(
                 [
                     list.into(),
                     at.into(),
@@ -159,22 +164,23 @@ fn devices(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-fn claims(ctx: &mut ObjectContext<'_, '_>) {
-    let known = items(ctx.node, "resourceClaims").filter_map(|(_, claim)| text(claim, "name"));
+fn check_claim_names(ctx: &mut ObjectContext<'_, '_>) {
+    let known =
+        indexed_items(ctx.node, "resourceClaims").filter_map(|(_, claim)| get_text(claim, "name"));
     let known: BTreeSet<_> = known.collect();
     let mut found = Vec::new();
-    for (list, at, container) in each(ctx.node) {
+    for (list, at, container) in containers_with_index(ctx.node) {
         let Some(resources) = container.get("resources") else {
             continue;
         };
-        for (index, claim) in items(resources, "claims") {
-            if let Some(name) = text(claim, "name").filter(|name| !known.contains(name)) {
+        for (index, claim) in indexed_items(resources, "claims") {
+            if let Some(name) = get_text(claim, "name").filter(|name| !known.contains(name)) {
                 found.push((list, at, index, name));
             }
         }
     }
     for (list, at, index, name) in found {
-        ctx.refuse(
+        ctx.report(
             [
                 list.into(),
                 at.into(),
@@ -189,12 +195,12 @@ fn claims(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-fn host_ports(ctx: &mut ObjectContext<'_, '_>) {
-    let on_host = switch(ctx.node, "hostNetwork") == Some(true);
+fn check_host_ports(ctx: &mut ObjectContext<'_, '_>) {
+    let on_host = get_bool(ctx.node, "hostNetwork") == Some(true);
     let mut seen = BTreeSet::new();
-    for (at, container) in items(ctx.node, "containers") {
-        for (index, port) in items(container, "ports") {
-            let Some(host) = whole(port, "hostPort").filter(|port| *port != 0) else {
+    for (at, container) in indexed_items(ctx.node, "containers") {
+        for (index, port) in indexed_items(container, "ports") {
+            let Some(host) = get_integer(port, "hostPort").filter(|port| *port != 0) else {
                 continue;
             };
             let below: [Step; 5] = [
@@ -204,14 +210,14 @@ fn host_ports(ctx: &mut ObjectContext<'_, '_>) {
                 index.into(),
                 "hostPort".into(),
             ];
-            let protocol = text(port, "protocol").unwrap_or("TCP");
-            let ip = text(port, "hostIP").unwrap_or_default();
+            let protocol = get_text(port, "protocol").unwrap_or("TCP");
+            let ip = get_text(port, "hostIP").unwrap_or_default();
             if !seen.insert((protocol, ip, host)) {
-                twice(ctx, below.to_vec(), &host.to_string());
+                report_duplicate(ctx, below.to_vec(), &host.to_string());
             }
-            let own = whole(port, "containerPort");
+            let own = get_integer(port, "containerPort");
             if on_host && own.is_some_and(|own| own != host) {
-                ctx.refuse(
+                ctx.report(
                     below,
                     |path| {
                         format!(

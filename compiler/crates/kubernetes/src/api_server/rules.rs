@@ -1,9 +1,9 @@
 //! Runs all rules on a visited object.
 
 use super::{
-    ObjectContext, amounts, containers, counts, data, enums, expressions, job_sets, jobs, kernel,
-    lengths, limits, names, network, pod_dns, pods, priority, rbac, references, required, scaling,
-    scheduling, services, sources, storage, strategies, volumes,
+    ObjectContext, containers, data, enums, expressions, job_sets, jobs, kernel, lengths, limits,
+    names, network, pod_dns, pods, priority, quantities, ranges, rbac, references, required,
+    scaling, scheduling, services, sources, storage, strategies, volumes,
 };
 
 /// Runs all rules.
@@ -17,9 +17,9 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 /// shape.
 const VALIDATORS: &[fn(&mut ObjectContext<'_, '_>)] = &[
     enums::validate,
-    counts::validate,
+    ranges::validate,
     names::validate,
-    amounts::validate,
+    quantities::validate,
     references::validate,
     containers::validate,
     pods::validate,

@@ -1,23 +1,23 @@
 //! Scalars as kubectl sends them to the API server.
 
 use gpuc_syntax::node::{Node, Scalar, Value};
-use gpuc_syntax::yaml::core_schema::Core;
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
 /// The value of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Read<'n> {
+pub(super) enum ParsedValue<'n> {
     /// Null: as if the key were not set.
-    Nothing,
+    Null,
     /// A Boolean.
-    Switch(bool),
+    Bool(bool),
     /// An integer.
-    Whole(i128),
+    Integer(i128),
     /// Any other number.
-    Number(f64),
+    Float(f64),
     /// A string.
     Text(&'n str),
     /// Text that is filled in later: it can become any value.
-    Open,
+    Templated,
     /// A mapping.
     Mapping,
     /// A list.
@@ -27,45 +27,47 @@ pub(super) enum Read<'n> {
 /// Words that are Booleans in YAML 1.1, which kubectl reads.
 ///
 /// Source: go-yaml/yaml v2 `resolve.go`, `resolveMap` (from memory).
-const ON: &[&str] = &["yes", "on"];
-const OFF: &[&str] = &["no", "off"];
+const TRUE_WORDS: &[&str] = &["yes", "on"];
+const FALSE_WORDS: &[&str] = &["no", "off"];
 
 /// Marks of template languages: Helm, envsubst and Flux, kustomize, and `OpenShift` templates.
-const MARKS: &[&str] = &["{{", "${", "$("];
+const TEMPLATE_MARKS: &[&str] = &["{{", "${", "$("];
 
 /// Reads a node.
-pub(super) fn read(node: &Node) -> Read<'_> {
+pub(super) fn parse_value(node: &Node) -> ParsedValue<'_> {
     let scalar = match &node.value {
-        Value::Mapping(_) => return Read::Mapping,
-        Value::Sequence(_) => return Read::List,
+        Value::Mapping(_) => return ParsedValue::Mapping,
+        Value::Sequence(_) => return ParsedValue::List,
         Value::Scalar(scalar) => scalar,
     };
-    match scalar.core() {
-        Core::Null => Read::Nothing,
-        Core::Bool(value) => Read::Switch(value),
-        Core::Integer(value) => Read::Whole(octal(scalar).unwrap_or(value)),
-        Core::Float(value) => float(value),
-        Core::Text(text) if MARKS.iter().any(|mark| text.contains(mark)) => Read::Open,
-        Core::Text(text) => match scalar {
-            Scalar::Written { plain: true, .. } => switch_of_old(text),
-            _ => Read::Text(text),
+    match scalar.core_value() {
+        CoreValue::Null => ParsedValue::Null,
+        CoreValue::Bool(value) => ParsedValue::Bool(value),
+        CoreValue::Integer(value) => ParsedValue::Integer(parse_octal(scalar).unwrap_or(value)),
+        CoreValue::Float(value) => parse_float(value),
+        CoreValue::Text(text) if TEMPLATE_MARKS.iter().any(|mark| text.contains(mark)) => {
+            ParsedValue::Templated
+        }
+        CoreValue::Text(text) => match scalar {
+            Scalar::Written { plain: true, .. } => parse_yaml_1_1_bool(text),
+            _ => ParsedValue::Text(text),
         },
     }
 }
 
 /// Integral numbers in other notations are integers: `1.0`, `1e3`.
-fn float(value: f64) -> Read<'static> {
+fn parse_float(value: f64) -> ParsedValue<'static> {
     let is_whole = value.fract() == 0.0 && value.abs() < 9e15;
     #[expect(
         clippy::cast_possible_truncation,
         reason = "an integer that is not too large"
     )]
-    let whole = is_whole.then(|| i128::from(value as i64));
-    whole.map_or(Read::Number(value), Read::Whole)
+    let integer = is_whole.then(|| i128::from(value as i64));
+    integer.map_or(ParsedValue::Float(value), ParsedValue::Integer)
 }
 
 /// `0644` is octal in YAML 1.1.
-fn octal(scalar: &Scalar) -> Option<i128> {
+fn parse_octal(scalar: &Scalar) -> Option<i128> {
     let Scalar::Written { text, .. } = scalar else {
         return None;
     };
@@ -73,48 +75,52 @@ fn octal(scalar: &Scalar) -> Option<i128> {
     i128::from_str_radix(digits, 8).ok()
 }
 
-fn switch_of_old(text: &str) -> Read<'_> {
+fn parse_yaml_1_1_bool(text: &str) -> ParsedValue<'_> {
     let lower = text.to_ascii_lowercase();
-    if ON.contains(&lower.as_str()) {
-        return Read::Switch(true);
+    if TRUE_WORDS.contains(&lower.as_str()) {
+        return ParsedValue::Bool(true);
     }
-    if OFF.contains(&lower.as_str()) {
-        return Read::Switch(false);
+    if FALSE_WORDS.contains(&lower.as_str()) {
+        return ParsedValue::Bool(false);
     }
-    Read::Text(text)
+    ParsedValue::Text(text)
 }
 
 /// The value of a key, unless it is null.
-pub(super) fn get<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    node.get(key).filter(|it| read(it) != Read::Nothing)
+pub(super) fn get_non_null<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    node.get(key)
+        .filter(|it| parse_value(it) != ParsedValue::Null)
 }
 
 /// The string value of a key, if it is known and not empty.
-pub(super) fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
-    match read(node.get(key)?) {
-        Read::Text(text) if !text.is_empty() => Some(text),
+pub(super) fn get_text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    match parse_value(node.get(key)?) {
+        ParsedValue::Text(text) if !text.is_empty() => Some(text),
         _ => None,
     }
 }
 
 /// The integer value of a key.
-pub(super) fn whole(node: &Node, key: &str) -> Option<i128> {
-    match read(node.get(key)?) {
-        Read::Whole(number) => Some(number),
+pub(super) fn get_integer(node: &Node, key: &str) -> Option<i128> {
+    match parse_value(node.get(key)?) {
+        ParsedValue::Integer(number) => Some(number),
         _ => None,
     }
 }
 
 /// The Boolean value of a key.
-pub(super) fn switch(node: &Node, key: &str) -> Option<bool> {
-    match read(node.get(key)?) {
-        Read::Switch(on) => Some(on),
+pub(super) fn get_bool(node: &Node, key: &str) -> Option<bool> {
+    match parse_value(node.get(key)?) {
+        ParsedValue::Bool(on) => Some(on),
         _ => None,
     }
 }
 
 /// The items of the list value of a key, with indexes.
-pub(super) fn items<'n>(node: &'n Node, key: &str) -> impl Iterator<Item = (usize, &'n Node)> {
+pub(super) fn indexed_items<'n>(
+    node: &'n Node,
+    key: &str,
+) -> impl Iterator<Item = (usize, &'n Node)> {
     node.get(key)
         .map_or(&[][..], Node::items)
         .iter()
@@ -131,8 +137,8 @@ mod tests {
         let read = |text: &str, plain: bool| {
             let text = text.to_owned();
             let node = Node::written(Value::Scalar(Scalar::Written { text, plain }), Span::NONE);
-            match super::read(&node) {
-                Read::Text(_) => "text".to_owned(),
+            match super::parse_value(&node) {
+                ParsedValue::Text(_) => "text".to_owned(),
                 other => format!("{other:?}"),
             }
         };

@@ -1,33 +1,33 @@
 //! Horizontal pod autoscalers and pod disruption budgets.
 
 use super::ObjectContext;
-use super::counts::percent;
 use super::field_path::Step;
-use super::scalar::{Read, get, items, read, text, whole};
+use super::ranges::parse_percent;
+use super::scalar::{ParsedValue, get_integer, get_non_null, get_text, indexed_items, parse_value};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
+    match ctx.type_name {
         "HorizontalPodAutoscalerSpec" | "v1.HorizontalPodAutoscalerSpec" => {
-            range(ctx);
-            zero(ctx);
+            check_replica_range(ctx);
+            check_scale_to_zero(ctx);
         }
-        "MetricSpec" => source(ctx),
-        "MetricTarget" => target(ctx),
-        "PodDisruptionBudgetSpec" => budget(ctx),
+        "MetricSpec" => check_metric_source(ctx),
+        "MetricTarget" => check_metric_target(ctx),
+        "PodDisruptionBudgetSpec" => check_disruption_budget(ctx),
         _ => {}
     }
 }
 
 /// Source: kubernetes `pkg/apis/autoscaling/validation/validation.go`, `validateHorizontalPodAutoscalerSpec`.
-fn range(ctx: &mut ObjectContext<'_, '_>) {
+fn check_replica_range(ctx: &mut ObjectContext<'_, '_>) {
     let (least, most) = (
-        whole(ctx.node, "minReplicas"),
-        whole(ctx.node, "maxReplicas"),
+        get_integer(ctx.node, "minReplicas"),
+        get_integer(ctx.node, "maxReplicas"),
     );
     if let Some((least, most)) = least.zip(most).filter(|(least, most)| least > most)
         && most > 0
     {
-        ctx.refuse(
+        ctx.report(
             [Step::from("maxReplicas")],
             |path| format!("`{path}` is {most}, and `minReplicas` is {least}"),
             format!("write {least} or more, or a lower `minReplicas`"),
@@ -38,16 +38,17 @@ fn range(ctx: &mut ObjectContext<'_, '_>) {
 /// Scaling to zero requires a metric that is not measured on the pods.
 ///
 /// Source: kubernetes `pkg/apis/autoscaling/validation/validation.go`, `validateMetrics`.
-fn zero(ctx: &mut ObjectContext<'_, '_>) {
-    let mut metrics = items(ctx.node, "metrics");
-    let elsewhere = ["Object", "External"];
-    let is_elsewhere = metrics.any(|(_, metric)| match metric.get("type").map(read) {
-        Some(Read::Text(kind)) => elsewhere.contains(&kind),
-        Some(Read::Open) => true,
-        _ => false,
-    });
-    if whole(ctx.node, "minReplicas") == Some(0) && !is_elsewhere {
-        ctx.refuse(
+fn check_scale_to_zero(ctx: &mut ObjectContext<'_, '_>) {
+    let mut metrics = indexed_items(ctx.node, "metrics");
+    let external_types = ["Object", "External"];
+    let has_external_metric =
+        metrics.any(|(_, metric)| match metric.get("type").map(parse_value) {
+            Some(ParsedValue::Text(kind)) => external_types.contains(&kind),
+            Some(ParsedValue::Templated) => true,
+            _ => false,
+        });
+    if get_integer(ctx.node, "minReplicas") == Some(0) && !has_external_metric {
+        ctx.report(
             [Step::from("minReplicas")],
             |path| format!("`{path}` is 0, but there is no metric of type `Object` or `External`"),
             "write 1 or more",
@@ -56,7 +57,7 @@ fn zero(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// The metric types, each with the key of its source.
-const SOURCES: &[(&str, &str)] = &[
+const METRIC_SOURCES: &[(&str, &str)] = &[
     ("ContainerResource", "containerResource"),
     ("External", "external"),
     ("Object", "object"),
@@ -65,21 +66,21 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 /// Source: kubernetes `pkg/apis/autoscaling/validation/validation.go`, `validateMetricSpec`.
-fn source(ctx: &mut ObjectContext<'_, '_>) {
-    let kind = text(ctx.node, "type");
-    let Some((kind, own)) = SOURCES.iter().find(|it| Some(it.0) == kind) else {
+fn check_metric_source(ctx: &mut ObjectContext<'_, '_>) {
+    let kind = get_text(ctx.node, "type");
+    let Some((kind, own)) = METRIC_SOURCES.iter().find(|it| Some(it.0) == kind) else {
         return;
     };
-    if ctx.is_whole && get(ctx.node, own).is_none() {
-        ctx.refuse(
+    if ctx.is_complete && get_non_null(ctx.node, own).is_none() {
+        ctx.report(
             [Step::from("type")],
             |path| format!("`{path}` is `{kind}`, but `{own}` is not set"),
             format!("write `{own}`, or change the type"),
         );
     }
-    for (_, other) in SOURCES.iter().filter(|it| it.1 != *own) {
-        if get(ctx.node, other).is_some() {
-            ctx.refuse(
+    for (_, other) in METRIC_SOURCES.iter().filter(|it| it.1 != *own) {
+        if get_non_null(ctx.node, other).is_some() {
+            ctx.report(
                 [Step::from(*other)],
                 |path| format!("`{path}` cannot be combined with `type: {kind}`"),
                 "remove it, or make it a separate metric",
@@ -90,9 +91,9 @@ fn source(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/autoscaling/validation/validation.go`, `validateResourceSource`,
 /// `validateContainerResourceSource`, `validatePodsSource`, `validateObjectSource` and `validateExternalSource`.
-fn target(ctx: &mut ObjectContext<'_, '_>) {
-    let has = |key: &str| get(ctx.node, key).is_some();
-    let parent = ctx.above.last().map_or("", |(name, _)| *name);
+fn check_metric_target(ctx: &mut ObjectContext<'_, '_>) {
+    let has = |key: &str| get_non_null(ctx.node, key).is_some();
+    let parent = ctx.ancestors.last().map_or("", |(name, _)| *name);
     let metric_type = parent.trim_end_matches("MetricSource");
     let allowed: &[&str] = match metric_type {
         "Resource" | "ContainerResource" => &["averageUtilization", "averageValue"],
@@ -101,16 +102,16 @@ fn target(ctx: &mut ObjectContext<'_, '_>) {
         _ => return,
     };
     let present: Vec<_> = allowed.iter().filter(|key| has(key)).collect();
-    if present.is_empty() && ctx.is_whole {
-        let all = gpuc_syntax::diag::words::all(allowed, "or");
-        ctx.refuse(
+    if present.is_empty() && ctx.is_complete {
+        let all = gpuc_syntax::diag::phrases::quoted_conjunction(allowed, "or");
+        ctx.report(
             [],
             |path| format!("`{path}` has no {all}"),
             format!("write {all}"),
         );
     }
     if present.len() > 1 && metric_type != "Object" {
-        ctx.refuse(
+        ctx.report(
             [Step::from("averageValue")],
             |path| format!("`{path}` cannot be combined with `{}`", allowed[0]),
             "remove one of the two",
@@ -118,26 +119,31 @@ fn target(ctx: &mut ObjectContext<'_, '_>) {
     }
 }
 
-const BOTH: [&str; 2] = ["minAvailable", "maxUnavailable"];
+const BUDGET_FIELDS: [&str; 2] = ["minAvailable", "maxUnavailable"];
 
 /// Source: kubernetes `pkg/apis/policy/validation/validation.go`, `ValidatePodDisruptionBudgetSpec`.
-fn budget(ctx: &mut ObjectContext<'_, '_>) {
-    if BOTH.iter().all(|key| get(ctx.node, key).is_some()) {
-        ctx.refuse(
+fn check_disruption_budget(ctx: &mut ObjectContext<'_, '_>) {
+    if BUDGET_FIELDS
+        .iter()
+        .all(|key| get_non_null(ctx.node, key).is_some())
+    {
+        ctx.report(
             [Step::from("maxUnavailable")],
             |path| format!("`{path}` cannot be combined with `minAvailable`"),
             "remove one of the two",
         );
     }
-    for key in BOTH {
-        let problem = match get(ctx.node, key).map(read) {
-            Some(Read::Whole(number)) if number < 0 => number.to_string(),
-            Some(Read::Text(share)) if percent(share).is_none_or(|it| it > 100) => share.to_owned(),
+    for key in BUDGET_FIELDS {
+        let problem = match get_non_null(ctx.node, key).map(parse_value) {
+            Some(ParsedValue::Integer(number)) if number < 0 => number.to_string(),
+            Some(ParsedValue::Text(share)) if parse_percent(share).is_none_or(|it| it > 100) => {
+                share.to_owned()
+            }
             _ => continue,
         };
         // A quoted number is a string, and strings are percentages.
         let is_number = problem.parse::<u32>().is_ok();
-        ctx.refuse(
+        ctx.report(
             [Step::from(key)],
             |path| format!("`{path}` is `{problem}`, but must be a number or a percentage of pods"),
             if is_number {

@@ -6,7 +6,7 @@ use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{Read, get, items, read, text};
+use super::scalar::{ParsedValue, get_non_null, get_text, indexed_items, parse_value};
 
 /// The default scheduler of Kubernetes.
 ///
@@ -14,52 +14,52 @@ use super::scalar::{Read, get, items, read, text};
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
-        "Toleration" => toleration(ctx),
-        "NodeSelectorRequirement" | "LabelSelectorRequirement" => requirement(ctx),
-        "NodeSelector" => terms(ctx),
-        "NodeSelectorTerm" => matched(ctx),
-        "TopologySpreadConstraint" => domains(ctx),
+    match ctx.type_name {
+        "Toleration" => check_toleration(ctx),
+        "NodeSelectorRequirement" | "LabelSelectorRequirement" => check_requirement(ctx),
+        "NodeSelector" => check_node_selector_terms(ctx),
+        "NodeSelectorTerm" => check_match_fields(ctx),
+        "TopologySpreadConstraint" => check_spread_fields(ctx),
         "PodSpec" => {
-            spread(ctx);
-            gated(ctx);
+            check_unique_spread_constraints(ctx);
+            check_scheduling_gates(ctx);
         }
         _ => {}
     }
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateTolerations`.
-fn toleration(ctx: &mut ObjectContext<'_, '_>) {
-    let field = |key: &str| get(ctx.node, key);
+fn check_toleration(ctx: &mut ObjectContext<'_, '_>) {
+    let field = |key: &str| get_non_null(ctx.node, key);
     let is_open = ctx
         .node
         .entries()
         .iter()
-        .any(|entry| read(&entry.value) == Read::Open);
+        .any(|entry| parse_value(&entry.value) == ParsedValue::Templated);
     if is_open {
         return;
     }
-    let exists = text(ctx.node, "operator") == Some("Exists");
+    let exists = get_text(ctx.node, "operator") == Some("Exists");
     let value = field("value").filter(|it| it.text() != Some(""));
-    let (has_value, has_key) = (value.is_some(), text(ctx.node, "key").is_some());
+    let (has_value, has_key) = (value.is_some(), get_text(ctx.node, "key").is_some());
     let seconds = field("tolerationSeconds").is_some();
-    let effect = text(ctx.node, "effect");
+    let effect = get_text(ctx.node, "effect");
     if exists && has_value {
-        ctx.refuse(
+        ctx.report(
             [Step::from("value")],
             |path| format!("`{path}` cannot be combined with `operator: Exists`"),
             "remove it, or write `operator: Equal`",
         );
     }
-    if !exists && !has_key && ctx.is_whole {
-        ctx.refuse(
+    if !exists && !has_key && ctx.is_complete {
+        ctx.report(
             [],
             |path| format!("`{path}` has no `key`, which is only allowed with `operator: Exists`"),
             "write its `key`, or `operator: Exists`",
         );
     }
     if seconds && effect != Some("NoExecute") {
-        ctx.refuse(
+        ctx.report(
             [Step::from("tolerationSeconds")],
             |path| format!("`{path}` is only allowed with `effect: NoExecute`"),
             "remove it, or write `effect: NoExecute`",
@@ -69,30 +69,30 @@ fn toleration(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Sources: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNodeSelectorRequirement`;
 /// `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go`, `ValidateLabelSelectorRequirement`.
-fn requirement(ctx: &mut ObjectContext<'_, '_>) {
-    let Some(operator) = text(ctx.node, "operator") else {
+fn check_requirement(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(operator) = get_text(ctx.node, "operator") else {
         return;
     };
-    let values = get(ctx.node, "values");
-    if values.is_some_and(|it| read(it) == Read::Open) {
+    let values = get_non_null(ctx.node, "values");
+    if values.is_some_and(|it| parse_value(it) == ParsedValue::Templated) {
         return;
     }
     let count = values.map_or(0, |it| it.items().len());
     let (problem, help) = match operator {
-        "In" | "NotIn" if count == 0 && ctx.is_whole => {
+        "In" | "NotIn" if count == 0 && ctx.is_complete => {
             ("no `values`", "write its `values`, a list")
         }
         "Exists" | "DoesNotExist" if count > 0 => {
             ("`values`", "remove them, or write `operator: In`")
         }
-        "Gt" | "Lt" if count != 1 && ctx.is_whole => (
+        "Gt" | "Lt" if count != 1 && ctx.is_complete => (
             "not one value",
             "write exactly one number in `values`, in quotes",
         ),
         _ => return,
     };
     let below = values.map(|_| Step::from("values"));
-    ctx.refuse(
+    ctx.report(
         below,
         |path| {
             let path = path.strip_suffix(".values").unwrap_or(path);
@@ -103,10 +103,10 @@ fn requirement(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNodeSelector`.
-fn terms(ctx: &mut ObjectContext<'_, '_>) {
-    let terms = get(ctx.node, "nodeSelectorTerms").map(Node::items);
-    if ctx.is_whole && terms.is_some_and(<[Node]>::is_empty) {
-        ctx.refuse(
+fn check_node_selector_terms(ctx: &mut ObjectContext<'_, '_>) {
+    let terms = get_non_null(ctx.node, "nodeSelectorTerms").map(Node::items);
+    if ctx.is_complete && terms.is_some_and(<[Node]>::is_empty) {
+        ctx.report(
             [Step::from("nodeSelectorTerms")],
             |path| format!("`{path}` is empty"),
             "add a term, or remove the empty requirement",
@@ -115,26 +115,26 @@ fn terms(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNodeFieldSelectorRequirement`.
-fn matched(ctx: &mut ObjectContext<'_, '_>) {
-    for (index, field) in items(ctx.node, "matchFields") {
+fn check_match_fields(ctx: &mut ObjectContext<'_, '_>) {
+    for (index, field) in indexed_items(ctx.node, "matchFields") {
         let mut way = vec![Step::from("matchFields"), Step::from(index)];
-        if let Some(key) = text(field, "key").filter(|key| *key != "metadata.name") {
+        if let Some(key) = get_text(field, "key").filter(|key| *key != "metadata.name") {
             way.push(Step::from("key"));
-            ctx.refuse(
+            ctx.report(
                 way,
                 |path| format!("`{path}` is `{key}`, but must be `metadata.name`"),
                 "write `metadata.name`, or use a label in `matchExpressions`",
             );
-        } else if text(field, "operator").is_some_and(|it| !["In", "NotIn"].contains(&it)) {
+        } else if get_text(field, "operator").is_some_and(|it| !["In", "NotIn"].contains(&it)) {
             way.push(Step::from("operator"));
-            ctx.refuse(
+            ctx.report(
                 way,
                 |path| format!("`{path}` must be `In` or `NotIn`"),
                 "write `In` or `NotIn`",
             );
-        } else if get(field, "values").is_some_and(|it| it.items().len() > 1) {
+        } else if get_non_null(field, "values").is_some_and(|it| it.items().len() > 1) {
             way.push(Step::from("values"));
-            ctx.refuse(
+            ctx.report(
                 way,
                 |path| format!("`{path}` has more than one value, but a node has one name"),
                 "write one name, and a separate term for each other name",
@@ -144,10 +144,10 @@ fn matched(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidatePodCreate`.
-fn gated(ctx: &mut ObjectContext<'_, '_>) {
-    let gates = items(ctx.node, "schedulingGates").count();
-    if gates > 0 && get(ctx.node, "nodeName").is_some() {
-        ctx.refuse(
+fn check_scheduling_gates(ctx: &mut ObjectContext<'_, '_>) {
+    let gates = indexed_items(ctx.node, "schedulingGates").count();
+    if gates > 0 && get_non_null(ctx.node, "nodeName").is_some() {
+        ctx.report(
             [Step::from("nodeName")],
             |path| format!("`{path}` cannot be combined with `schedulingGates`"),
             "remove one of the two",
@@ -156,15 +156,17 @@ fn gated(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateSpreadConstraintNotRepeat`.
-fn spread(ctx: &mut ObjectContext<'_, '_>) {
+fn check_unique_spread_constraints(ctx: &mut ObjectContext<'_, '_>) {
     let mut seen = BTreeSet::new();
-    for (index, it) in items(ctx.node, "topologySpreadConstraints") {
-        let (Some(key), Some(how)) = (text(it, "topologyKey"), text(it, "whenUnsatisfiable"))
-        else {
+    for (index, it) in indexed_items(ctx.node, "topologySpreadConstraints") {
+        let (Some(key), Some(when_unsatisfiable)) = (
+            get_text(it, "topologyKey"),
+            get_text(it, "whenUnsatisfiable"),
+        ) else {
             continue;
         };
-        if !seen.insert((key, how)) {
-            ctx.refuse(
+        if !seen.insert((key, when_unsatisfiable)) {
+            ctx.report(
                 [Step::from("topologySpreadConstraints"), Step::from(index)],
                 |path| format!("`{path}` has a `topologyKey` and a `whenUnsatisfiable` that are already used"),
                 "remove one of the two",
@@ -175,19 +177,23 @@ fn spread(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateMinDomains` and
 /// `validateTopologySpreadConstraints`.
-fn domains(ctx: &mut ObjectContext<'_, '_>) {
-    let is_soft = text(ctx.node, "whenUnsatisfiable") == Some("ScheduleAnyway");
-    if is_soft && get(ctx.node, "minDomains").is_some() {
-        ctx.refuse(
+fn check_spread_fields(ctx: &mut ObjectContext<'_, '_>) {
+    let is_soft = get_text(ctx.node, "whenUnsatisfiable") == Some("ScheduleAnyway");
+    if is_soft && get_non_null(ctx.node, "minDomains").is_some() {
+        ctx.report(
             [Step::from("minDomains")],
             |path| format!("`{path}` is only allowed with `whenUnsatisfiable: DoNotSchedule`"),
             "remove it",
         );
     }
-    let keys = get(ctx.node, "matchLabelKeys").map_or(0, |it| it.items().len());
-    let has_selector = get(ctx.node, "labelSelector").is_some();
-    if keys > 0 && !has_selector && ctx.is_whole && items(ctx.node, "matchLabelKeys").count() > 0 {
-        ctx.refuse(
+    let keys = get_non_null(ctx.node, "matchLabelKeys").map_or(0, |it| it.items().len());
+    let has_selector = get_non_null(ctx.node, "labelSelector").is_some();
+    if keys > 0
+        && !has_selector
+        && ctx.is_complete
+        && indexed_items(ctx.node, "matchLabelKeys").count() > 0
+    {
+        ctx.report(
             [Step::from("matchLabelKeys")],
             |path| format!("`{path}` requires a `labelSelector`"),
             "write a `labelSelector`",

@@ -7,11 +7,11 @@ use gpuc_schema::Span;
 use gpuc_schema::config::PodSecurityLevel;
 use gpuc_syntax::node::Node;
 
-use super::Extent;
-use super::scalar::{Read, read};
+use super::Completeness;
+use super::scalar::{ParsedValue, parse_value};
 
 /// Capabilities that `baseline` allows containers to add.
-const BASELINE: &[&str] = &[
+const BASELINE_CAPABILITIES: &[&str] = &[
     "AUDIT_WRITE",
     "CHOWN",
     "DAC_OVERRIDE",
@@ -28,10 +28,10 @@ const BASELINE: &[&str] = &[
 ];
 
 /// The capability that `restricted` allows containers to add.
-const RESTRICTED: &[&str] = &["NET_BIND_SERVICE"];
+const RESTRICTED_CAPABILITIES: &[&str] = &["NET_BIND_SERVICE"];
 
 /// The sysctls that `baseline` allows.
-const SYSCTLS: &[&str] = &[
+const SAFE_SYSCTLS: &[&str] = &[
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
     "net.ipv4.ip_local_reserved_ports",
@@ -47,7 +47,7 @@ const SYSCTLS: &[&str] = &[
 ];
 
 /// The volume types that `restricted` allows.
-const VOLUMES: &[&str] = &[
+const RESTRICTED_VOLUME_KINDS: &[&str] = &[
     "configMap",
     "csi",
     "downwardAPI",
@@ -70,44 +70,44 @@ pub fn level_name(level: PodSecurityLevel) -> Option<&'static str> {
 
 /// The violations of a level by a pod with these containers, as phrases after the pod's name, with their spans. For a
 /// partial pod, missing fields are not reported.
-pub fn insecure(
+pub fn pod_security_violations(
     spec: &Node,
     containers: &[&Node],
     level: PodSecurityLevel,
-    extent: Extent,
+    extent: Completeness,
 ) -> Vec<(Option<Span>, String)> {
-    let mut pod = Pod {
-        found: Vec::new(),
-        is_whole: extent == Extent::Whole,
+    let mut pod = PodSecurityCheck {
+        violations: Vec::new(),
+        is_complete: extent == Completeness::Complete,
     };
     if level != PodSecurityLevel::Privileged {
-        pod.baseline(spec, containers);
+        pod.check_baseline(spec, containers);
     }
     if level == PodSecurityLevel::Restricted {
-        pod.restricted(spec, containers);
+        pod.check_restricted(spec, containers);
     }
-    pod.found
+    pod.violations
 }
 
-struct Pod {
-    found: Vec<(Option<Span>, String)>,
-    is_whole: bool,
+struct PodSecurityCheck {
+    violations: Vec<(Option<Span>, String)>,
+    is_complete: bool,
 }
 
-impl Pod {
+impl PodSecurityCheck {
     fn add(&mut self, node: Option<&Node>, what: impl Into<String>) {
         let span = node.map(Node::span).filter(|span| span.is_written());
-        self.found.push((span, what.into()));
+        self.violations.push((span, what.into()));
     }
 
     /// Reports a required setting that is missing or different.
-    fn lacks(&mut self, written: Option<&Node>, near: Option<&Node>, what: &str) {
-        if written.is_some() || self.is_whole {
+    fn add_missing(&mut self, written: Option<&Node>, near: Option<&Node>, what: &str) {
+        if written.is_some() || self.is_complete {
             self.add(written.or(near), what);
         }
     }
 
-    fn baseline(&mut self, spec: &Node, containers: &[&Node]) {
+    fn check_baseline(&mut self, spec: &Node, containers: &[&Node]) {
         for key in ["hostNetwork", "hostPID", "hostIPC"] {
             if let Some(node) = spec.get(key).filter(|node| is_true(node)) {
                 self.add(Some(node), format!("has `{key}`"));
@@ -118,18 +118,18 @@ impl Pod {
                 self.add(Some(path), "has a `hostPath` volume");
             }
         }
-        let whole = spec.get("securityContext");
-        let sysctls = whole.and_then(|it| it.get("sysctls"));
+        let pod_context = spec.get("securityContext");
+        let sysctls = pod_context.and_then(|it| it.get("sysctls"));
         for sysctl in sysctls.map_or(&[][..], Node::items) {
             let name = sysctl.get("name");
             let name = name.and_then(|node| Some((node, node.text()?)));
-            if let Some((node, name)) = name.filter(|(_, name)| !SYSCTLS.contains(name)) {
+            if let Some((node, name)) = name.filter(|(_, name)| !SAFE_SYSCTLS.contains(name)) {
                 self.add(Some(node), format!("sets the sysctl `{name}`"));
             }
         }
         let contexts = containers.iter().filter_map(|it| it.get("securityContext"));
-        for context in whole.into_iter().chain(contexts) {
-            self.context(context);
+        for context in pod_context.into_iter().chain(contexts) {
+            self.check_security_context(context);
         }
         for container in containers {
             for port in container.get("ports").map_or(&[][..], Node::items) {
@@ -142,7 +142,7 @@ impl Pod {
     }
 
     /// The `baseline` violations of a security context of a pod or container.
-    fn context(&mut self, context: &Node) {
+    fn check_security_context(&mut self, context: &Node) {
         let at = |path: &[&str]| path.iter().try_fold(context, |node, key| node.get(key));
         if let Some(node) = at(&["privileged"]).filter(|node| is_true(node)) {
             self.add(Some(node), "has a `privileged` container");
@@ -182,11 +182,11 @@ impl Pod {
                 self.add(Some(node), format!("has `{}: {text}`", path.join(".")));
             }
         }
-        self.adds(context, BASELINE);
+        self.check_added_capabilities(context, BASELINE_CAPABILITIES);
     }
 
     /// The added capabilities of a container that are not allowed.
-    fn adds(&mut self, context: &Node, allowed: &[&str]) {
+    fn check_added_capabilities(&mut self, context: &Node, allowed: &[&str]) {
         let added = context.get("capabilities").and_then(|it| it.get("add"));
         for node in added.map_or(&[][..], Node::items) {
             let name = node.text().unwrap_or_default();
@@ -196,10 +196,10 @@ impl Pod {
         }
     }
 
-    fn restricted(&mut self, spec: &Node, containers: &[&Node]) {
+    fn check_restricted(&mut self, spec: &Node, containers: &[&Node]) {
         for volume in spec.get("volumes").map_or(&[][..], Node::items) {
             let mut kinds = volume.entries().iter().filter(|it| it.key != "name");
-            let other = kinds.find(|it| !VOLUMES.contains(&it.key.as_str()));
+            let other = kinds.find(|it| !RESTRICTED_VOLUME_KINDS.contains(&it.key.as_str()));
             if let Some(kind) = other.filter(|it| it.key != "hostPath") {
                 self.add(
                     Some(&kind.value),
@@ -207,10 +207,10 @@ impl Pod {
                 );
             }
         }
-        let whole = spec.get("securityContext");
+        let pod_context = spec.get("securityContext");
         let of_pod = |path: &[&str]| {
             let mut path = path.iter();
-            path.try_fold(whole?, |node, key| node.get(key))
+            path.try_fold(pod_context?, |node, key| node.get(key))
         };
         for container in containers {
             let context = container.get("securityContext");
@@ -220,13 +220,13 @@ impl Pod {
             };
             let either = |path: &[&str]| own(path).or_else(|| of_pod(path));
             let escalates = own(&["allowPrivilegeEscalation"]);
-            if escalates.is_none_or(|node| !may_be(node, Read::Switch(false))) {
+            if escalates.is_none_or(|node| !is_or_may_be(node, ParsedValue::Bool(false))) {
                 let what = "does not set `allowPrivilegeEscalation: false`";
-                self.lacks(escalates, context, what);
+                self.add_missing(escalates, context, what);
             }
             let root = either(&["runAsNonRoot"]);
-            if root.is_none_or(|node| !may_be(node, Read::Switch(true))) {
-                self.lacks(root, whole, "does not set `runAsNonRoot: true`");
+            if root.is_none_or(|node| !is_or_may_be(node, ParsedValue::Bool(true))) {
+                self.add_missing(root, pod_context, "does not set `runAsNonRoot: true`");
             }
             for user in [own(&["runAsUser"]), of_pod(&["runAsUser"])] {
                 if let Some(node) = user.filter(|node| is_zero(node)) {
@@ -235,29 +235,29 @@ impl Pod {
             }
             if either(&["seccompProfile", "type"]).is_none() {
                 let written = own(&["seccompProfile"]);
-                self.lacks(written, whole, "has no `seccompProfile`");
+                self.add_missing(written, pod_context, "has no `seccompProfile`");
             }
             let dropped = own(&["capabilities", "drop"]);
             let mut names = dropped.map_or(&[][..], Node::items).iter();
             if !names.any(|name| name.text() == Some("ALL")) {
-                self.lacks(dropped, context, "does not drop all capabilities");
+                self.add_missing(dropped, context, "does not drop all capabilities");
             }
             if let Some(context) = context {
-                self.adds(context, RESTRICTED);
+                self.check_added_capabilities(context, RESTRICTED_CAPABILITIES);
             }
         }
     }
 }
 
 fn is_true(node: &Node) -> bool {
-    read(node) == Read::Switch(true)
+    parse_value(node) == ParsedValue::Bool(true)
 }
 
 /// Whether a condition holds, or can hold after values are filled in.
-fn may_be(node: &Node, wanted: Read<'_>) -> bool {
-    [wanted, Read::Open].contains(&read(node))
+fn is_or_may_be(node: &Node, expected: ParsedValue<'_>) -> bool {
+    [expected, ParsedValue::Templated].contains(&parse_value(node))
 }
 
 fn is_zero(node: &Node) -> bool {
-    read(node) == Read::Whole(0)
+    parse_value(node) == ParsedValue::Integer(0)
 }

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::scalar::{get, items, text, whole};
+use super::scalar::{get_integer, get_non_null, get_text, indexed_items};
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateService` and `validateServicePort`.
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    if ctx.name != "ServiceSpec" {
+    if ctx.type_name != "ServiceSpec" {
         return;
     }
-    kind(ctx);
-    let many = items(ctx.node, "ports").count() > 1;
+    check_service_type(ctx);
+    let many = indexed_items(ctx.node, "ports").count() > 1;
     let (mut names, mut ports) = (BTreeSet::new(), BTreeSet::new());
-    for (index, port) in items(ctx.node, "ports") {
+    for (index, port) in indexed_items(ctx.node, "ports") {
         let below = |key: &str| [Step::from("ports"), Step::from(index), Step::from(key)];
-        match text(port, "name") {
-            Some(name) if !names.insert(name) => ctx.refuse(
+        match get_text(port, "name") {
+            Some(name) if !names.insert(name) => ctx.report(
                 below("name"),
                 |path| format!("`{path}` is `{name}`, which is already used"),
                 "write another name",
             ),
-            None if many && port.get("name").is_none() => ctx.refuse(
+            None if many && port.get("name").is_none() => ctx.report(
                 [Step::from("ports"), Step::from(index)],
                 |path| {
                     format!(
@@ -33,11 +33,11 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
             ),
             _ => {}
         }
-        let protocol = text(port, "protocol").unwrap_or("TCP");
-        if let Some(number) = whole(port, "port")
+        let protocol = get_text(port, "protocol").unwrap_or("TCP");
+        if let Some(number) = get_integer(port, "port")
             && !ports.insert((protocol, number))
         {
-            ctx.refuse(
+            ctx.report(
                 below("port"),
                 |path| format!("`{path}` is {number}, which is already used"),
                 "remove one of the two, or write another port",
@@ -47,22 +47,23 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateService`.
-fn kind(ctx: &mut ObjectContext<'_, '_>) {
-    let written = text(ctx.node, "type");
+fn check_service_type(ctx: &mut ObjectContext<'_, '_>) {
+    let written = get_text(ctx.node, "type");
     // Another file can set the type of a partial object.
-    let Some(kind) = written.or(ctx.is_whole.then_some("ClusterIP")) else {
+    let Some(kind) = written.or(ctx.is_complete.then_some("ClusterIP")) else {
         return;
     };
-    let is_headless = text(ctx.node, "clusterIP") == Some("None");
+    let is_headless = get_text(ctx.node, "clusterIP") == Some("None");
     if is_headless && ["NodePort", "LoadBalancer"].contains(&kind) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("clusterIP")],
             |path| format!("`{path}` is `None`, which cannot be combined with `type: {kind}`"),
             "remove it, or write `type: ClusterIP`",
         );
     }
-    if kind == "ExternalName" && ctx.is_whole && get(ctx.node, "externalName").is_none() {
-        ctx.refuse(
+    if kind == "ExternalName" && ctx.is_complete && get_non_null(ctx.node, "externalName").is_none()
+    {
+        ctx.report(
             [Step::from("type")],
             |path| format!("`{path}` is `ExternalName`, but `externalName` is not set"),
             "add the external DNS name",
@@ -71,9 +72,9 @@ fn kind(ctx: &mut ObjectContext<'_, '_>) {
     if kind != "ClusterIP" {
         return;
     }
-    for (index, port) in items(ctx.node, "ports") {
-        if let Some(number) = whole(port, "nodePort").filter(|number| *number != 0) {
-            ctx.refuse(
+    for (index, port) in indexed_items(ctx.node, "ports") {
+        if let Some(number) = get_integer(port, "nodePort").filter(|number| *number != 0) {
+            ctx.report(
                 [
                     Step::from("ports"),
                     Step::from(index),
@@ -91,16 +92,17 @@ fn kind(ctx: &mut ObjectContext<'_, '_>) {
 /// The first minor version of Kubernetes that allows Service names with a leading digit.
 ///
 /// Source: KEP-5311 (kubernetes/enhancements), beta and on in 1.36: kubernetes/kubernetes#136389, read 2026-11-22.
-const DIGITS_SINCE: u8 = 36;
+const LEADING_DIGIT_SINCE_MINOR: u8 = 36;
 
 /// Reports Service names that only later versions of Kubernetes allow.
 ///
 /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsDNS1035Label`.
-pub fn name(minor: u8, name: &str) -> Option<(String, &'static str)> {
-    let is_refused = minor < DIGITS_SINCE && name.starts_with(|c: char| c.is_ascii_digit());
+pub fn service_name_problem(minor: u8, name: &str) -> Option<(String, &'static str)> {
+    let is_refused =
+        minor < LEADING_DIGIT_SINCE_MINOR && name.starts_with(|c: char| c.is_ascii_digit());
     is_refused.then(|| {
         let message = format!(
-            "`metadata.name` is `{name}`, but must start with a letter before Kubernetes 1.{DIGITS_SINCE}"
+            "`metadata.name` is `{name}`, but must start with a letter before Kubernetes 1.{LEADING_DIGIT_SINCE_MINOR}"
         );
         (message, "start the name with a letter")
     })

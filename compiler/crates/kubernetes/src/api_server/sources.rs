@@ -1,17 +1,17 @@
 //! Sources of environment variables and volumes.
 
-use gpuc_syntax::diag::words::{all, nearest};
+use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction};
 
 use super::ObjectContext;
 use super::field_path::Step;
-use super::names::{Form, one};
-use super::scalar::{Read, get, read, text};
+use super::names::{NameSyntax, check_name};
+use super::scalar::{ParsedValue, get_non_null, get_text, parse_value};
 
 /// The downward API fields for variables and for files.
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validEnvDownwardAPIFieldPathExpressions` and
 /// `validVolumeDownwardAPIFieldPathExpressions`.
-const OF_VARIABLES: &[&str] = &[
+const ENV_FIELD_PATHS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
@@ -22,7 +22,7 @@ const OF_VARIABLES: &[&str] = &[
     "status.podIP",
     "status.podIPs",
 ];
-const OF_FILES: &[&str] = &[
+const FILE_FIELD_PATHS: &[&str] = &[
     "metadata.name",
     "metadata.namespace",
     "metadata.labels",
@@ -33,7 +33,7 @@ const OF_FILES: &[&str] = &[
 /// The downward API resources of containers; also huge pages by size.
 ///
 /// Source: `validContainerResourceFieldPathExpressions` and its prefixes there.
-const OF_CONTAINERS: &[&str] = &[
+const CONTAINER_RESOURCES: &[&str] = &[
     "limits.cpu",
     "limits.memory",
     "limits.ephemeral-storage",
@@ -41,11 +41,11 @@ const OF_CONTAINERS: &[&str] = &[
     "requests.memory",
     "requests.ephemeral-storage",
 ];
-const PAGES: &[&str] = &["limits.hugepages-", "requests.hugepages-"];
+const HUGE_PAGE_PREFIXES: &[&str] = &["limits.hugepages-", "requests.hugepages-"];
 
 /// The valid divisors: `validContainerResourceDivisorForCPU` and its like there.
-const CORES: &[&str] = &["0", "1m", "1"];
-const BYTES: &[&str] = &[
+const CPU_DIVISORS: &[&str] = &["0", "1m", "1"];
+const BYTE_DIVISORS: &[&str] = &[
     "0", "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei",
 ];
 
@@ -54,7 +54,7 @@ const BYTES: &[&str] = &[
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateConfigMapKeySelector`,
 /// `validateSecretKeySelector`, `validateConfigMapEnvSource`, `validateSecretEnvSource`,
 /// `validateConfigMapVolumeSource`, `validateSecretVolumeSource`, `validateProjectionSources`.
-const NAMED: &[(&str, &str)] = &[
+const REFERENCE_FIELDS: &[(&str, &str)] = &[
     ("ConfigMapEnvSource", "name"),
     ("ConfigMapKeySelector", "name"),
     ("ConfigMapProjection", "name"),
@@ -66,34 +66,34 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    named(ctx);
-    match ctx.name {
-        "ObjectFieldSelector" => field(ctx),
-        "ResourceFieldSelector" => resource(ctx),
+    check_references(ctx);
+    match ctx.type_name {
+        "ObjectFieldSelector" => check_field_ref(ctx),
+        "ResourceFieldSelector" => check_resource_ref(ctx),
         _ => {}
     }
 }
 
-fn named(ctx: &mut ObjectContext<'_, '_>) {
-    let name = ctx.name;
-    for (_, field) in NAMED.iter().filter(|it| it.0 == name) {
-        match get(ctx.node, field).map(read) {
-            None | Some(Read::Text("")) if ctx.is_whole => ctx.refuse(
+fn check_references(ctx: &mut ObjectContext<'_, '_>) {
+    let name = ctx.type_name;
+    for (_, field) in REFERENCE_FIELDS.iter().filter(|it| it.0 == name) {
+        match get_non_null(ctx.node, field).map(parse_value) {
+            None | Some(ParsedValue::Text("")) if ctx.is_complete => ctx.report(
                 [],
                 |path| format!("`{path}` has no `{field}`"),
                 format!("write its `{field}`"),
             ),
-            Some(Read::Text(name)) if !name.is_empty() => {
-                one(ctx, vec![Step::from(*field)], name, Form::Subdomain);
+            Some(ParsedValue::Text(name)) if !name.is_empty() => {
+                check_name(ctx, vec![Step::from(*field)], name, NameSyntax::Subdomain);
             }
             _ => {}
         }
     }
-    let is_of_key = ["ConfigMapKeySelector", "SecretKeySelector"].contains(&ctx.name);
-    if let Some(key) = text(ctx.node, "key").filter(|_| is_of_key)
-        && !is_key(key)
+    let is_of_key = ["ConfigMapKeySelector", "SecretKeySelector"].contains(&ctx.type_name);
+    if let Some(key) = get_text(ctx.node, "key").filter(|_| is_of_key)
+        && !is_config_key(key)
     {
-        ctx.refuse(
+        ctx.report(
             [Step::from("key")],
             |path| {
                 format!("`{path}` is `{key}`, which is not a valid key of a ConfigMap or Secret")
@@ -104,94 +104,96 @@ fn named(ctx: &mut ObjectContext<'_, '_>) {
 }
 
 /// Source: kubernetes `staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go`, `IsConfigMapKey`.
-fn is_key(key: &str) -> bool {
+fn is_config_key(key: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     key.len() <= 253 && key.bytes().all(allowed) && key != "." && !key.starts_with("..")
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateObjectFieldSelector`.
-fn field(ctx: &mut ObjectContext<'_, '_>) {
-    let Some(path) = text(ctx.node, "fieldPath") else {
+fn check_field_ref(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(path) = get_text(ctx.node, "fieldPath") else {
         return;
     };
-    let is_of_variable = ctx.enclosing("EnvVarSource").is_some();
+    let is_of_variable = ctx.enclosing_object("EnvVarSource").is_some();
     let known = if is_of_variable {
-        OF_VARIABLES
+        ENV_FIELD_PATHS
     } else {
-        OF_FILES
+        FILE_FIELD_PATHS
     };
-    let one_of_many = path.split_once('[').filter(|it| it.1.ends_with(']'));
-    let is_known = match one_of_many {
+    let subscript = path.split_once('[').filter(|it| it.1.ends_with(']'));
+    let is_known = match subscript {
         Some((path, _)) => ["metadata.labels", "metadata.annotations"].contains(&path),
         None => known.contains(&path),
     };
     if is_known {
         return;
     }
-    let near = nearest(path, known.iter().copied());
+    let closest = closest_match(path, known.iter().copied());
     let help = match (
-        near,
+        closest,
         ["metadata.labels", "metadata.annotations"].contains(&path),
     ) {
         (_, true) => format!("write the key: `{path}['key']`"),
         (Some(meant), _) => format!("did you mean `{meant}`?"),
         (None, _) => format!(
             "write {}, or one label: `metadata.labels['key']`",
-            all(known, "or")
+            quoted_conjunction(known, "or")
         ),
     };
-    ctx.refuse(
+    ctx.report(
         [Step::from("fieldPath")],
         |at| format!("`{at}` is `{path}`, which is not available to pods"),
         help,
     );
-    ctx.meant(near.map(str::to_owned));
+    ctx.suggest(closest.map(str::to_owned));
 }
 
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateContainerResourceFieldSelector` and
 /// `validateContainerResourceDivisor`.
-fn resource(ctx: &mut ObjectContext<'_, '_>) {
-    let Some(name) = text(ctx.node, "resource") else {
+fn check_resource_ref(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(name) = get_text(ctx.node, "resource") else {
         return;
     };
-    let is_pages = PAGES.iter().any(|prefix| name.starts_with(prefix));
-    if !OF_CONTAINERS.contains(&name) && !is_pages {
-        let near = nearest(name, OF_CONTAINERS.iter().copied());
+    let is_pages = HUGE_PAGE_PREFIXES
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
+    if !CONTAINER_RESOURCES.contains(&name) && !is_pages {
+        let near = closest_match(name, CONTAINER_RESOURCES.iter().copied());
         let help = match near {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write {}", all(OF_CONTAINERS, "or")),
+            None => format!("write {}", quoted_conjunction(CONTAINER_RESOURCES, "or")),
         };
-        ctx.refuse(
+        ctx.report(
             [Step::from("resource")],
             |at| format!("`{at}` is `{name}`, which is not available to containers"),
             help,
         );
-        ctx.meant(near.map(str::to_owned));
+        ctx.suggest(near.map(str::to_owned));
         return;
     }
-    let is_file = ctx.enclosing("EnvVarSource").is_none();
-    if is_file && ctx.is_whole && get(ctx.node, "containerName").is_none() {
-        ctx.refuse(
+    let is_file = ctx.enclosing_object("EnvVarSource").is_none();
+    if is_file && ctx.is_complete && get_non_null(ctx.node, "containerName").is_none() {
+        ctx.report(
             [],
             |at| format!("`{at}` has no `containerName`"),
             "add the name of the container",
         );
     }
     let known = if name.split_once('.').is_some_and(|it| it.1 == "cpu") {
-        CORES
+        CPU_DIVISORS
     } else {
-        BYTES
+        BYTE_DIVISORS
     };
-    let divisor = match get(ctx.node, "divisor").map(read) {
-        Some(Read::Text(divisor)) => divisor.to_owned(),
-        Some(Read::Whole(divisor)) => divisor.to_string(),
+    let divisor = match get_non_null(ctx.node, "divisor").map(parse_value) {
+        Some(ParsedValue::Text(divisor)) => divisor.to_owned(),
+        Some(ParsedValue::Integer(divisor)) => divisor.to_string(),
         _ => return,
     };
     if !known.contains(&divisor.as_str()) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("divisor")],
             |at| format!("`{at}` is `{divisor}`, which is not a valid divisor for `{name}`"),
-            format!("write {}", all(&known[1..], "or")),
+            format!("write {}", quoted_conjunction(&known[1..], "or")),
         );
     }
 }

@@ -3,45 +3,47 @@
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
-use super::counts::{percent, share};
 use super::field_path::Step;
-use super::scalar::{Read, get, read, text, whole};
-use crate::cron::{is_time_zone, meant_zone, schedule_problem};
+use super::ranges::{int_or_percent, parse_percent};
+use super::scalar::{ParsedValue, get_integer, get_non_null, get_text, parse_value};
+use crate::cron::{closest_time_zone, is_time_zone, schedule_problem};
 
 pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
-    match ctx.name {
+    match ctx.type_name {
         "RollingUpdateDeployment" | "RollingUpdateDaemonSet" => {
-            shares(ctx);
-            standstill(ctx);
+            check_int_or_percent(ctx);
+            check_rolling_update_progress(ctx);
         }
-        "DeploymentStrategy" => rolling(ctx, "Recreate"),
-        "StatefulSetUpdateStrategy" => rolling(ctx, "OnDelete"),
+        "DeploymentStrategy" => check_strategy_type(ctx, "Recreate"),
+        "StatefulSetUpdateStrategy" => check_strategy_type(ctx, "OnDelete"),
         "DeploymentSpec" => {
-            selects(ctx);
-            progress(ctx);
+            check_selector_matches_template(ctx);
+            check_progress_deadline(ctx);
         }
-        "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => selects(ctx),
-        "CronJobSpec" => schedule(ctx),
+        "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => {
+            check_selector_matches_template(ctx)
+        }
+        "CronJobSpec" => check_schedule(ctx),
         _ => {}
     }
 }
 
-const BOTH: [&str; 2] = ["maxSurge", "maxUnavailable"];
+const ROLLING_UPDATE_FIELDS: [&str; 2] = ["maxSurge", "maxUnavailable"];
 
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidatePositiveIntOrPercent` and
 /// `IsNotMoreThan100Percent`.
-fn shares(ctx: &mut ObjectContext<'_, '_>) {
-    for key in BOTH {
-        let problem = match get(ctx.node, key).map(read) {
-            Some(Read::Whole(number)) if number < 0 => number.to_string(),
-            Some(Read::Text(share)) => match percent(share) {
+fn check_int_or_percent(ctx: &mut ObjectContext<'_, '_>) {
+    for key in ROLLING_UPDATE_FIELDS {
+        let problem = match get_non_null(ctx.node, key).map(parse_value) {
+            Some(ParsedValue::Integer(number)) if number < 0 => number.to_string(),
+            Some(ParsedValue::Text(share)) => match parse_percent(share) {
                 None => share.to_owned(),
                 Some(part) if part > 100 && key == "maxUnavailable" => share.to_owned(),
                 Some(_) => continue,
             },
             _ => continue,
         };
-        ctx.refuse(
+        ctx.report(
             [Step::from(key)],
             |path| format!("`{path}` is `{problem}`, but must be a number or a percentage of pods"),
             "write a number such as 1, or a percentage such as 25%",
@@ -53,23 +55,25 @@ fn shares(ctx: &mut ObjectContext<'_, '_>) {
 ///
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateRollingUpdateDeployment` and
 /// `ValidateRollingUpdateDaemonSet`.
-fn standstill(ctx: &mut ObjectContext<'_, '_>) {
-    let [surge, unavailable] = BOTH.map(|key| share(ctx.node, key));
-    let is_daemon = ctx.name == "RollingUpdateDaemonSet";
+fn check_rolling_update_progress(ctx: &mut ObjectContext<'_, '_>) {
+    let [surge, unavailable] = ROLLING_UPDATE_FIELDS.map(|key| int_or_percent(ctx.node, key));
+    let is_daemon = ctx.type_name == "RollingUpdateDaemonSet";
     let surge = surge.or(is_daemon
         .then_some(0)
-        .filter(|_| get(ctx.node, "maxSurge").is_none()));
+        .filter(|_| get_non_null(ctx.node, "maxSurge").is_none()));
     if surge == Some(0) && unavailable == Some(0) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("maxUnavailable")],
             |path| format!("`{path}` and `maxSurge` are both 0, so no pod can be replaced"),
             "write 1 or more for one of the two",
         );
     }
-    let some = |share: Option<i128>| share.is_some_and(|share| share > 0);
-    if is_daemon && some(surge) && (some(unavailable) || get(ctx.node, "maxUnavailable").is_none())
+    let is_positive = |share: Option<i128>| share.is_some_and(|share| share > 0);
+    if is_daemon
+        && is_positive(surge)
+        && (is_positive(unavailable) || get_non_null(ctx.node, "maxUnavailable").is_none())
     {
-        ctx.refuse(
+        ctx.report(
             [Step::from("maxSurge")],
             |path| format!("`{path}` and `maxUnavailable` are both more than 0"),
             "set `maxUnavailable: 0`",
@@ -79,9 +83,11 @@ fn standstill(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentStrategy` and
 /// `ValidateStatefulSetSpec`.
-fn rolling(ctx: &mut ObjectContext<'_, '_>, other: &str) {
-    if text(ctx.node, "type") == Some(other) && get(ctx.node, "rollingUpdate").is_some() {
-        ctx.refuse(
+fn check_strategy_type(ctx: &mut ObjectContext<'_, '_>, other: &str) {
+    if get_text(ctx.node, "type") == Some(other)
+        && get_non_null(ctx.node, "rollingUpdate").is_some()
+    {
+        ctx.report(
             [Step::from("rollingUpdate")],
             |path| format!("`{path}` cannot be combined with `type: {other}`"),
             "remove it, or write `type: RollingUpdate`",
@@ -91,20 +97,20 @@ fn rolling(ctx: &mut ObjectContext<'_, '_>, other: &str) {
 
 /// Sources: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec`;
 /// `pkg/apis/apps/v1/defaults.go`, `SetDefaults_Deployment`.
-fn progress(ctx: &mut ObjectContext<'_, '_>) {
+fn check_progress_deadline(ctx: &mut ObjectContext<'_, '_>) {
     const DEADLINE: i128 = 600;
-    let own = get(ctx.node, "progressDeadlineSeconds");
-    let deadline = whole(ctx.node, "progressDeadlineSeconds");
-    let ready = whole(ctx.node, "minReadySeconds").unwrap_or(0);
-    if own.is_none() && ready >= DEADLINE && ctx.is_whole {
-        ctx.refuse(
+    let own = get_non_null(ctx.node, "progressDeadlineSeconds");
+    let deadline = get_integer(ctx.node, "progressDeadlineSeconds");
+    let ready = get_integer(ctx.node, "minReadySeconds").unwrap_or(0);
+    if own.is_none() && ready >= DEADLINE && ctx.is_complete {
+        ctx.report(
             [Step::from("minReadySeconds")],
             |path| format!("`{path}` is {ready}, but must be less than `progressDeadlineSeconds`, which is {DEADLINE}"),
             format!("write a `progressDeadlineSeconds` of more than {ready}"),
         );
     }
     if let Some(deadline) = deadline.filter(|it| *it >= 0 && *it <= ready) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("progressDeadlineSeconds")],
             |path| format!("`{path}` is {deadline}, but must be more than `minReadySeconds`"),
             format!("write more than {ready}"),
@@ -114,33 +120,33 @@ fn progress(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/batch/validation/validation.go`, `validateScheduleFormat` and `validateTimeZone`. What
 /// never comes is taken, and does nothing.
-fn schedule(ctx: &mut ObjectContext<'_, '_>) {
-    if let Some((problem, help)) = text(ctx.node, "schedule").and_then(schedule_problem) {
-        ctx.refuse(
+fn check_schedule(ctx: &mut ObjectContext<'_, '_>) {
+    if let Some((problem, help)) = get_text(ctx.node, "schedule").and_then(schedule_problem) {
+        ctx.report(
             [Step::from("schedule")],
             |path| format!("`{path}`: {problem}"),
             help,
         );
     }
-    let zone = text(ctx.node, "timeZone");
+    let zone = get_text(ctx.node, "timeZone");
     if let Some(zone) = zone.filter(|zone| !is_time_zone(zone)) {
-        ctx.refuse(
+        ctx.report(
             [Step::from("timeZone")],
             |path| format!("`{path}` is `{zone}`, which is not a valid time zone"),
-            meant_zone(zone).map_or_else(
+            closest_time_zone(zone).map_or_else(
                 || "write a name such as `Europe/Berlin`".to_owned(),
                 |meant| format!("did you mean `{meant}`?"),
             ),
         );
-        ctx.meant(meant_zone(zone));
+        ctx.suggest(closest_time_zone(zone));
     }
 }
 
 /// The API server rejects a workload whose selector does not match its pod template.
 ///
 /// Source: kubernetes `pkg/apis/apps/validation/validation.go`, `ValidateDeploymentSpec` and its like.
-pub(super) fn selects(ctx: &mut ObjectContext<'_, '_>) {
-    let Some(selector) = get(ctx.node, "selector") else {
+pub(super) fn check_selector_matches_template(ctx: &mut ObjectContext<'_, '_>) {
+    let Some(selector) = get_non_null(ctx.node, "selector") else {
         return;
     };
     let template = ctx.node.get("template");
@@ -152,7 +158,7 @@ pub(super) fn selects(ctx: &mut ObjectContext<'_, '_>) {
         .and_then(|it| it.get("labels"));
     // Labels that are filled in later or added by a kustomization are unknown.
     let entries = labels.map_or(&[][..], Node::entries);
-    let is_open = |node: &Node| read(node) == Read::Open;
+    let is_open = |node: &Node| parse_value(node) == ParsedValue::Templated;
     if entries
         .iter()
         .any(|it| is_open(&it.value) || it.key.contains("{{"))
@@ -160,35 +166,39 @@ pub(super) fn selects(ctx: &mut ObjectContext<'_, '_>) {
     {
         return;
     }
-    let of = |key: &str| {
+    let label_value = |key: &str| {
         labels
             .and_then(|labels| labels.get(key))
             .and_then(Node::text)
     };
     let equal = selector.get("matchLabels").map_or(&[][..], Node::entries);
-    let unlike = equal.iter().find(|entry| {
-        !is_open(&entry.value) && !entry.key.contains("{{") && entry.value.text() != of(&entry.key)
+    let mismatch = equal.iter().find(|entry| {
+        !is_open(&entry.value)
+            && !entry.key.contains("{{")
+            && entry.value.text() != label_value(&entry.key)
     });
     let terms = selector
         .get("matchExpressions")
         .map_or(&[][..], Node::items);
-    let term = terms.iter().position(|term| !holds(term, of));
+    let term = terms
+        .iter()
+        .position(|term| !is_term_satisfied(term, label_value));
     let below = |rest: Vec<Step>| [vec![Step::from("selector")], rest].concat();
     if equal.is_empty() && terms.is_empty() {
-        ctx.refuse(
+        ctx.report(
             below(Vec::new()),
             |path| format!("`{path}` selects nothing"),
-            HELP,
+            SELECTOR_HELP,
         );
         return;
     }
-    let (key, way) = match (unlike, term) {
+    let (key, way) = match (mismatch, term) {
         (Some(entry), _) => (
             entry.key.clone(),
             vec!["matchLabels".into(), entry.key.as_str().into()],
         ),
         (None, Some(index)) => {
-            let key = text(&terms[index], "key").unwrap_or_default();
+            let key = get_text(&terms[index], "key").unwrap_or_default();
             (
                 key.to_owned(),
                 vec!["matchExpressions".into(), index.into()],
@@ -196,27 +206,30 @@ pub(super) fn selects(ctx: &mut ObjectContext<'_, '_>) {
         }
         (None, None) => return,
     };
-    ctx.refuse(
+    ctx.report(
         below(way),
         |path| {
             let path = path.split_once(".match").map_or(path, |it| it.0);
             format!("`{path}` does not match the labels of its own pod template: `{key}`")
         },
-        HELP,
+        SELECTOR_HELP,
     );
 }
 
-const HELP: &str = "use the same labels in the selector and in the template's `metadata.labels`";
+const SELECTOR_HELP: &str =
+    "use the same labels in the selector and in the template's `metadata.labels`";
 
-fn holds<'n>(term: &'n Node, of: impl Fn(&str) -> Option<&'n str>) -> bool {
-    let key = text(term, "key").unwrap_or_default();
+fn is_term_satisfied<'n>(term: &'n Node, label_value: impl Fn(&str) -> Option<&'n str>) -> bool {
+    let key = get_text(term, "key").unwrap_or_default();
     let values = term.get("values").map_or(&[][..], Node::items);
-    let is_one = |own| values.iter().any(|value| value.text() == Some(own));
-    let is_open = values.iter().any(|value| read(value) == Read::Open);
-    match (text(term, "operator"), of(key)) {
+    let contains_value = |own| values.iter().any(|value| value.text() == Some(own));
+    let is_open = values
+        .iter()
+        .any(|value| parse_value(value) == ParsedValue::Templated);
+    match (get_text(term, "operator"), label_value(key)) {
         _ if is_open => true,
-        (Some("In"), own) => own.is_some_and(is_one),
-        (Some("NotIn"), own) => !own.is_some_and(is_one),
+        (Some("In"), own) => own.is_some_and(contains_value),
+        (Some("NotIn"), own) => !own.is_some_and(contains_value),
         (Some("Exists"), own) => own.is_some(),
         (Some("DoesNotExist"), own) => own.is_none(),
         // Other values are reported by the enumeration rule.

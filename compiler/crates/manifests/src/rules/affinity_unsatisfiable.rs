@@ -1,11 +1,11 @@
 //! Pods with required affinity to each other do not fit on one node.
 
-use gpuc_model::scheduling::{Answer, Demand, Reason, Why, verdict};
+use gpuc_model::scheduling::{Demand, Feasibility, MisfitCause, Reason, check_pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::pod_affinity::{HOST, own_term};
-use crate::scheduling::{chooses_a_pool, held};
-use crate::{Rule, Scene, services};
+use crate::pod_affinity::{HOSTNAME_LABEL, self_selecting_term};
+use crate::scheduling::{evaluate_pools, selects_pool_nodes};
+use crate::{CheckContext, Rule, services};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -57,24 +57,28 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
-        let own = own_term(pod, "podAffinity").filter(|it| it.key == HOST);
-        let Some((count, term)) = services::count(pod).zip(own) else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+        let own = self_selecting_term(pod, "podAffinity").filter(|it| it.key == HOSTNAME_LABEL);
+        let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
             continue;
         };
-        let is_any = !pod.asks_for_gpus() && !chooses_a_pool(&demand);
+        let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
         if count.pods < 2 || (is_any && !scene.cluster.config.cloud.creates_cluster()) {
             continue;
         }
         let together = multiply(&demand, count.pods);
-        let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);
+        let holding = verdicts
+            .iter()
+            .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         let why = pools.iter().map(|pool| {
-            let mut reasons = verdict(&together, scene.cluster, pool).reasons.into_iter();
+            let mut reasons = check_pool(&together, scene.cluster, pool)
+                .reasons
+                .into_iter();
             Some((*pool, reasons.find(is_size)?))
         });
         let Some(why) = why.collect::<Option<Vec<_>>>().filter(|it| !it.is_empty()) else {
@@ -113,8 +117,8 @@ fn multiply(demand: &Demand, pods: u64) -> Demand {
 
 fn is_size(reason: &Reason) -> bool {
     let is_size = matches!(
-        reason.why,
-        Why::TooMany { .. } | Why::Cpu { .. } | Why::Memory { .. }
+        reason.cause,
+        MisfitCause::TooManyDevices { .. } | MisfitCause::Cpu { .. } | MisfitCause::Memory { .. }
     );
-    is_size && reason.answer == Answer::No
+    is_size && reason.feasibility == Feasibility::DoesNotFit
 }

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, closest_name};
 
-use super::codes;
-use crate::{Rule, Scene};
+use super::rule_codes;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -39,11 +39,11 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for allowed in &scene.allowed {
-        for word in &allowed.words {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for allowed in &scene.allow_annotations {
+        for word in &allowed.names {
             let is_named = |code: &&Code| code.is_called(word);
-            match codes().find(is_named) {
+            match rule_codes().find(is_named) {
                 Some(code) if code.severity == Severity::Warning => {}
                 Some(code) => {
                     let message = format!("`{word}` is an error: {}", code.summary);
@@ -52,7 +52,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     builder.help(help).emit();
                 }
                 None => {
-                    let warnings = codes().filter(|it| it.severity == Severity::Warning);
+                    let warnings = rule_codes().filter(|it| it.severity == Severity::Warning);
                     let closest = closest_name(word, warnings);
                     let message = format!("unknown manifest warning `{word}`");
                     let help = match closest {

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::resources::{Amount, amount, is_extended};
-use crate::{Rule, Scene};
+use crate::resources::{ResourceCount, is_extended_resource, parse_count};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,13 +46,15 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `validateResourceQuantityValue`.
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
-            let lists = ["limits", "requests"].map(|list| container.list(list));
+            let lists = ["limits", "requests"].map(|list| container.resource_list(list));
             let extended = lists.into_iter().flatten();
-            let extended = extended.filter(|entry| is_extended(&entry.key));
-            for entry in extended.filter(|entry| amount(&entry.value) == Amount::Refused) {
+            let extended = extended.filter(|entry| is_extended_resource(&entry.key));
+            for entry in
+                extended.filter(|entry| parse_count(&entry.value) == ResourceCount::Invalid)
+            {
                 let written = entry.value.text().unwrap_or_default();
                 let problem = if is_negative(written) {
                     "must not be negative"
@@ -64,7 +66,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     entry.key
                 );
                 let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
-                let advertising = scene.advertising(&entry.key);
+                let advertising = scene.pools_advertising(&entry.key);
                 let builder = match advertising.first() {
                     Some(pool) => {
                         let text = format!("pool `{}` advertises whole devices", pool.name);

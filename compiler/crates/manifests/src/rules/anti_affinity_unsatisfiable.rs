@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::Pool;
-use gpuc_model::scheduling::{Answer, ZONE, values_of};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_model::scheduling::{Feasibility, ZONE, known_label_values};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use crate::pod_affinity::{HOST, OwnTerm, own_term};
-use crate::scheduling::{chooses_a_pool, held};
-use crate::services::{self, Count};
-use crate::{Pod, Rule, Scene};
+use crate::pod_affinity::{HOSTNAME_LABEL, SelfSelectingTerm, self_selecting_term};
+use crate::scheduling::{evaluate_pools, selects_pool_nodes};
+use crate::services::{self, PodCount};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -62,30 +62,38 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
-        let own = own_term(pod, "podAntiAffinity");
-        let Some((count, term)) = services::count(pod).zip(own) else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+        let own = self_selecting_term(pod, "podAntiAffinity");
+        let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
             continue;
         };
-        let is_any = !pod.asks_for_gpus() && !chooses_a_pool(&demand);
+        let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
         if is_any && !scene.cluster.config.cloud.creates_cluster() {
             continue;
         }
-        let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);
+        let holding = verdicts
+            .iter()
+            .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         match term.key {
-            HOST => by_node(pod, &count, &term, &pools, report),
-            ZONE => by_zone(scene, pod, &count, &term, &pools, report),
+            HOSTNAME_LABEL => check_nodes(pod, &count, &term, &pools, report),
+            ZONE => check_zones(scene, pod, &count, &term, &pools, report),
             _ => {}
         }
     }
 }
 
-fn by_node(pod: &Pod<'_>, count: &Count, term: &OwnTerm<'_>, pools: &[&Pool], report: &mut Report) {
+fn check_nodes(
+    pod: &Pod<'_>,
+    count: &PodCount,
+    term: &SelfSelectingTerm<'_>,
+    pools: &[&Pool],
+    report: &mut Report,
+) {
     let nodes: Option<Vec<_>> = pools.iter().map(|pool| pool.nodes.get()).collect();
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty()) else {
         return;
@@ -98,13 +106,13 @@ fn by_node(pod: &Pod<'_>, count: &Count, term: &OwnTerm<'_>, pools: &[&Pool], re
         "{} has {} pods that must run on different nodes, but at most {} can exist",
         pod.title(),
         count.pods,
-        words::counted(max, "node")
+        phrases::pluralize(max, "node")
     );
     let span = count.span.unwrap_or(term.span);
     let mut builder = report.diagnostic(&RULE.code, span, message);
     builder = builder.label(term.span, "at most one of these pods per node");
     for (pool, nodes) in pools.iter().zip(&nodes) {
-        let max = words::counted(u64::from(nodes.max), "node");
+        let max = phrases::pluralize(u64::from(nodes.max), "node");
         builder = builder.label(
             nodes.max_span,
             format!("pool `{}` has at most {max}", pool.name),
@@ -113,17 +121,17 @@ fn by_node(pod: &Pod<'_>, count: &Count, term: &OwnTerm<'_>, pools: &[&Pool], re
     builder.help(help(max)).emit();
 }
 
-fn by_zone(
-    scene: &Scene<'_>,
+fn check_zones(
+    scene: &CheckContext<'_>,
     pod: &Pod<'_>,
-    count: &Count,
-    term: &OwnTerm<'_>,
+    count: &PodCount,
+    term: &SelfSelectingTerm<'_>,
     pools: &[&Pool],
     report: &mut Report,
 ) {
     let zones = pools
         .iter()
-        .map(|pool| values_of(scene.cluster, pool, ZONE));
+        .map(|pool| known_label_values(scene.cluster, pool, ZONE));
     let Some(zones) = zones.collect::<Option<Vec<_>>>() else {
         return;
     };
@@ -136,14 +144,18 @@ fn by_zone(
         "{} has {} pods that must run in different zones, but the pools have {}",
         pod.title(),
         count.pods,
-        words::counted(max, "zone")
+        phrases::pluralize(max, "zone")
     );
     let span = count.span.unwrap_or(term.span);
     let mut builder = report.diagnostic(&RULE.code, span, message);
     builder = builder.label(term.span, "at most one of these pods per zone");
     for (pool, zones) in pools.iter().zip(&zones) {
         let names: Vec<_> = zones.iter().collect();
-        let text = format!("pool `{}` is in {}", pool.name, words::all(&names, "and"));
+        let text = format!(
+            "pool `{}` is in {}",
+            pool.name,
+            phrases::quoted_conjunction(&names, "and")
+        );
         builder = builder.label(pool.name.span, text);
     }
     builder.help(help(max)).emit();

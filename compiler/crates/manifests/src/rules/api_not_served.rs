@@ -1,11 +1,11 @@
 //! The API version or the kind of an object is not served by any supported Kubernetes version.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::custom_resource_not_served;
-use crate::api_versions::{self, Misspelt};
+use crate::api_versions::{self, KindSuggestion};
 use crate::read::Object;
-use crate::{Rule, Scene, installed, text_edit};
+use crate::{CheckContext, Rule, installed_projects, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -54,13 +54,13 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for object in scene.objects {
-        if let Some(meant) = api_versions::spelled(&object.api_version, &object.kind) {
+        if let Some(meant) = api_versions::suggest_kind(&object.api_version, &object.kind) {
             report_kind(scene, object, &meant, report);
             continue;
         }
-        if installed::installs_group(scene.cluster, object.group())
+        if installed_projects::installs_group(scene.cluster, object.group())
             && let Some(unserved) = custom_resource_not_served::UnservedVersion::from_object(object)
         {
             unserved.diagnostic(&RULE.code, report).emit();
@@ -74,7 +74,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Reports a kind that does not exist.
-fn report_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mut Report) {
+fn report_kind(
+    scene: &CheckContext<'_>,
+    object: &Object,
+    meant: &KindSuggestion,
+    report: &mut Report,
+) {
     let Some(written) = object.root.get("kind") else {
         return;
     };
@@ -84,22 +89,30 @@ fn report_kind(scene: &Scene<'_>, object: &Object, meant: &Misspelt, report: &mu
     );
     let builder = report.diagnostic(&RULE.code, written.span(), message);
     let meant = match meant {
-        Misspelt::As(meant) => meant,
-        Misspelt::OneOf(kinds) => {
+        KindSuggestion::Certain(meant) => meant,
+        KindSuggestion::OneOf(kinds) => {
             builder
-                .help(format!("write {}", words::all(kinds, "or")))
+                .help(format!(
+                    "write {}",
+                    phrases::quoted_conjunction(kinds, "or")
+                ))
                 .emit();
             return;
         }
     };
     let builder = builder.help(format!("write `{meant}`"));
-    match text_edit::text(scene.sources, written, meant) {
+    match text_edit::replace_text(scene.sources, written, meant) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };
 }
 
-fn report_version(scene: &Scene<'_>, object: &Object, versions: &[&str], report: &mut Report) {
+fn report_version(
+    scene: &CheckContext<'_>,
+    object: &Object,
+    versions: &[&str],
+    report: &mut Report,
+) {
     let Some(written) = object.root.get("apiVersion") else {
         return;
     };
@@ -109,13 +122,13 @@ fn report_version(scene: &Scene<'_>, object: &Object, versions: &[&str], report:
         object.title()
     );
     let builder = report.diagnostic(&RULE.code, written.span(), message);
-    let stays = api_versions::stays(api_version, kind);
+    let stays = api_versions::keeps_meaning(api_version, kind);
     let Some(best) = versions.first() else {
         let help = "remove it; label namespaces with `pod-security.kubernetes.io/enforce` instead";
         builder.help(help).emit();
         return;
     };
-    let names = words::all(versions, "or");
+    let names = phrases::quoted_conjunction(versions, "or");
     let builder = if stays {
         builder.help(format!("write {names}"))
     } else {
@@ -124,7 +137,7 @@ fn report_version(scene: &Scene<'_>, object: &Object, versions: &[&str], report:
             kind.to_ascii_lowercase()
         ))
     };
-    match text_edit::text(scene.sources, written, best).filter(|_| stays) {
+    match text_edit::replace_text(scene.sources, written, best).filter(|_| stays) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };

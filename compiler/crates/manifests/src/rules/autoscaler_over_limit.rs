@@ -1,11 +1,11 @@
 //! The maximum replicas of an autoscaler exceed the quota or the capacity of the pools.
 
-use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_model::scheduling::crowded;
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
+use gpuc_model::scheduling::find_over_capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::services::{Services, is_scaler, most};
-use crate::{Rule, Scene};
+use crate::services::{ServiceWorkloads, is_scaler, max_pods};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -64,43 +64,44 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let scalers = scene.objects.iter().filter(|it| is_scaler(it));
-    let scalers: Vec<_> = scalers.filter_map(|it| Some((it, most(it)?))).collect();
+    let scalers: Vec<_> = scalers.filter_map(|it| Some((it, max_pods(it)?))).collect();
     if scalers.is_empty() {
         return;
     }
     // Services whose minimum already does not fit are reported by other rules.
-    let min = Services::from_scene(scene);
-    let crowds = crowded(scene.cluster, &min.loads).into_iter();
-    let mut known: Vec<_> = crowds.flat_map(|it| it.loads).collect();
-    let min = min.counted_by_quotas(scene.cluster);
-    let sums = Sum::of_services(scene.cluster, &min.loads);
-    known.extend(sums.iter().flat_map(Sum::loads));
+    let min = ServiceWorkloads::from_scene(scene);
+    let crowds = find_over_capacity(scene.cluster, &min.loads).into_iter();
+    let mut known: Vec<_> = crowds.flat_map(|it| it.workloads).collect();
+    let min = min.with_quota_pools(scene.cluster);
+    let sums = ExceededByTeam::by_services(scene.cluster, &min.loads);
+    known.extend(sums.iter().flat_map(ExceededByTeam::workload_indexes));
     let alone = (0..min.loads.len()).filter(|it| {
-        let sums = Sum::of_one(scene.cluster, &min.loads, *it);
+        let sums = ExceededByTeam::by_workload(scene.cluster, &min.loads, *it);
         !sums.is_empty()
     });
     known.extend(alone);
     let known: Vec<_> = known.into_iter().map(|it| &min.loads[it].title).collect();
     for (scaler, max) in scalers {
-        let services = Services::with_max(scene, scaler, max);
+        let services = ServiceWorkloads::with_max(scene, scaler, max);
         let mut loads = services.loads.iter();
         let own = loads.position(|load| Some(load.span) == max.span);
         let Some(own) = own.filter(|own| !known.contains(&&services.loads[*own].title)) else {
             continue;
         };
         let words = format!("the maximum of {}", scaler.title());
-        let crowds = crowded(scene.cluster, &services.loads);
-        if let Some(crowd) = crowds.iter().find(|it| it.loads.contains(&own)) {
-            let builder = contention::diagnostic(crowd, &RULE.code, &services.loads, report);
+        let crowds = find_over_capacity(scene.cluster, &services.loads);
+        if let Some(crowd) = crowds.iter().find(|it| it.workloads.contains(&own)) {
+            let builder =
+                contention::over_capacity_diagnostic(crowd, &RULE.code, &services.loads, report);
             builder.primary_label(words.clone()).emit();
         }
-        let services = services.counted_by_quotas(scene.cluster);
+        let services = services.with_quota_pools(scene.cluster);
         let loads = &services.loads;
-        let sums = Sum::of_services(scene.cluster, loads).into_iter();
-        let mut sums = sums.chain(Sum::of_one(scene.cluster, loads, own));
-        if let Some(sum) = sums.find(|sum| sum.loads().contains(&own)) {
+        let sums = ExceededByTeam::by_services(scene.cluster, loads).into_iter();
+        let mut sums = sums.chain(ExceededByTeam::by_workload(scene.cluster, loads, own));
+        if let Some(sum) = sums.find(|sum| sum.workload_indexes().contains(&own)) {
             sum.diagnostic(&RULE.code, loads, report)
                 .primary_label(words)
                 .emit();

@@ -1,11 +1,11 @@
 //! A PersistentVolumeClaim names an unknown StorageClass with a name close to a known one.
 
 use gpuc_schema::Span;
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
-use crate::{Rule, Scene, text_edit};
+use crate::{CheckContext, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,15 +45,15 @@ spec:
 /// The key for the StorageClass in claims and claim templates.
 const KEY: &str = "storageClassName";
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let storage = scene.cluster.config.storage.as_ref();
     let own = storage.into_iter().flat_map(|it| &it.classes);
     let own = own.map(|class| (class.name.as_str(), class.name.span));
     let facts = scene.cluster.cloud.facts().storage;
     let clouds = facts.map_or(&[][..], |it| it.classes).iter();
     let clouds = clouds.map(|name| (*name, Span::NONE));
-    let made = scene.objects.iter().filter(|it| it.kind == "StorageClass");
-    let made = made.filter_map(|it| {
+    let existing_classes = scene.objects.iter().filter(|it| it.kind == "StorageClass");
+    let existing_classes = existing_classes.filter_map(|it| {
         let name = it.root.get("metadata")?.get("name")?;
         Some((name.text()?, name.span()))
     });
@@ -64,20 +64,20 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .filter(|it| it.kind == "PersistentVolume");
     let volumes = volumes.filter_map(|it| it.root.get("spec")?.get(KEY)?.text());
     let volumes: Vec<_> = volumes.collect();
-    let known: Vec<_> = own.chain(clouds).chain(made).collect();
+    let known: Vec<_> = own.chain(clouds).chain(existing_classes).collect();
     for object in scene
         .objects
         .iter()
         .filter(|it| !it.api_version.starts_with("storage.k8s.io/"))
     {
         let mut named = Vec::new();
-        collect(&object.root, &mut named);
+        collect_class_names(&object.root, &mut named);
         for place in named {
             let Some(name) = place.text().filter(|it| !it.contains(['$', '{'])) else {
                 continue;
             };
             let is_known = known.iter().any(|it| it.0 == name) || volumes.contains(&name);
-            let closest = nearest(name, known.iter().map(|it| it.0));
+            let closest = closest_match(name, known.iter().map(|it| it.0));
             let Some(closest) = closest.filter(|_| !is_known) else {
                 continue;
             };
@@ -87,12 +87,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 builder = builder.label(*span, "a class with a similar name");
             }
             // Never suggest a class that does not provision volumes.
-            if let Some(unbound) = scene.cluster.unbound(Some(closest)) {
-                builder.help(scene.cluster.binding(&unbound)).emit();
+            if let Some(unbound) = scene.cluster.unbound_reason(Some(closest)) {
+                builder.help(scene.cluster.unbound_help(&unbound)).emit();
                 continue;
             }
             let builder = builder.help(format!("did you mean `{closest}`?"));
-            match text_edit::value(scene.sources, place, closest) {
+            match text_edit::replace_value(scene.sources, place, closest) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -101,15 +101,17 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Collects the StorageClass names in mappings that also have the other keys of a claim.
-fn collect<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
+fn collect_class_names<'n>(node: &'n Node, found: &mut Vec<&'n Node>) {
     match &node.value {
         Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Sequence(items) => items
+            .iter()
+            .for_each(|item| collect_class_names(item, found)),
         Value::Mapping(entries) => {
             let is_claim = node.get("accessModes").is_some() || node.get("resources").is_some();
             found.extend(node.get(KEY).filter(|_| is_claim));
             for entry in entries {
-                collect(&entry.value, found);
+                collect_class_names(&entry.value, found);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! A ResourceClaim requests an invalid number of devices or more than a node has.
 
-use gpuc_model::scheduling::{Answer, Demand, Why, places};
+use gpuc_model::scheduling::{Demand, Feasibility, MisfitCause, check_pools};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::claims::{exactly, is_claim, of_pod, request, requested};
-use crate::resources::{Amount, amount};
-use crate::{Object, Rule, Scene};
+use crate::claims::{exact_fields, is_claim, parse_request, pod_claims, request_nodes};
+use crate::resources::{ResourceCount, parse_count};
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -41,18 +41,18 @@ spec:
 
 // Source: kubernetes `pkg/apis/resource/validation/validation.go`, `validateDeviceAllocationMode` (read on 2026-11-22),
 // and `pkg/apis/resource/v1/defaults.go`, `SetDefaults_ExactDeviceRequest` (from memory).
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for object in scene.objects.iter().filter(|it| is_claim(it)) {
-        for request in requested(object).unwrap_or_default() {
+        for request in request_nodes(object).unwrap_or_default() {
             let alternatives = request.get("firstAvailable").map_or(&[][..], Node::items);
-            for exactly in alternatives.iter().chain([exactly(request)]) {
+            for exactly in alternatives.iter().chain([exact_fields(request)]) {
                 check_request(scene, object, exactly, report);
             }
         }
     }
 }
 
-fn check_request(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mut Report) {
+fn check_request(scene: &CheckContext<'_>, object: &Object, exactly: &Node, report: &mut Report) {
     let Some(count) = exactly.get("count") else {
         return;
     };
@@ -68,13 +68,15 @@ fn check_request(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mu
             .emit();
         return;
     }
-    let message = match amount(count) {
-        Amount::Open => return,
-        Amount::Refused => {
+    let message = match parse_count(count) {
+        ResourceCount::Templated => return,
+        ResourceCount::Invalid => {
             format!("{title}: invalid `count` `{written}`, which must be a positive whole number")
         }
-        Amount::Whole(0) => format!("{title}: `count` is 0, which the API server treats as 1"),
-        Amount::Whole(_) => return too_many(scene, object, exactly, report),
+        ResourceCount::Whole(0) => {
+            format!("{title}: `count` is 0, which the API server treats as 1")
+        }
+        ResourceCount::Whole(_) => return check_node_capacity(scene, object, exactly, report),
     };
     let builder = report.diagnostic(&RULE.code, count.span(), message);
     builder
@@ -83,25 +85,33 @@ fn check_request(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mu
 }
 
 /// Reports a claim that exceeds every node. Claims that a pod uses are reported at the pod.
-fn too_many(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mut Report) {
+fn check_node_capacity(
+    scene: &CheckContext<'_>,
+    object: &Object,
+    exactly: &Node,
+    report: &mut Report,
+) {
     let name = object.name.as_deref().unwrap_or_default();
-    let mut claims = scene.pods.iter().flat_map(of_pod);
-    let Some(claim) = request(exactly).filter(|_| !claims.any(|it| it.object() == name)) else {
+    let mut claims = scene.pods.iter().flat_map(pod_claims);
+    let Some(claim) = parse_request(exactly).filter(|_| !claims.any(|it| it.object_name() == name))
+    else {
         return;
     };
     let demand = Demand {
         claims: vec![claim.clone()],
         ..Demand::default()
     };
-    let verdicts = places(&demand, scene.cluster);
+    let verdicts = check_pools(&demand, scene.cluster);
     let too_many = verdicts.iter().filter_map(|verdict| {
         let mut reasons = verdict.reasons.iter();
-        let is_too_many = |why: &Why| matches!(why, Why::TooMany { .. });
-        Some((verdict, reasons.find(|reason| is_too_many(&reason.why))?))
+        let is_too_many = |why: &MisfitCause| matches!(why, MisfitCause::TooManyDevices { .. });
+        Some((verdict, reasons.find(|reason| is_too_many(&reason.cause))?))
     });
     let too_many: Vec<_> = too_many.collect();
-    let mut answers = verdicts.iter().map(gpuc_model::scheduling::Verdict::answer);
-    if too_many.is_empty() || answers.any(|answer| answer != Answer::No) {
+    let mut answers = verdicts
+        .iter()
+        .map(gpuc_model::scheduling::PoolFeasibility::feasibility);
+    if too_many.is_empty() || answers.any(|answer| answer != Feasibility::DoesNotFit) {
         return;
     }
     let message = format!(
@@ -113,7 +123,7 @@ fn too_many(scene: &Scene<'_>, object: &Object, exactly: &Node, report: &mut Rep
     let mut builder = report.diagnostic(&RULE.code, claim.span, message);
     for (verdict, reason) in too_many {
         builder = builder.label(
-            reason.place,
+            reason.pool_span,
             format!("pool `{}` {reason}", verdict.pool.name),
         );
     }

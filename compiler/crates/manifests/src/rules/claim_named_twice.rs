@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -61,7 +61,7 @@ spec:
 };
 
 // Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateResourceClaimNames` (read on 2026-11-22).
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
             let resources = container.resources().map(|entry| &entry.value);

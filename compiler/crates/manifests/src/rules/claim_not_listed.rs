@@ -1,9 +1,9 @@
 //! A container uses a claim that is missing from the pod's `resourceClaims`.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
-use crate::{Pod, Rule, Scene, text_edit};
+use crate::{CheckContext, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -62,14 +62,14 @@ spec:
 };
 
 // Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateResourceClaimNames` (from memory).
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
         let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
         let names = listed.iter().filter_map(|claim| claim.get("name"));
         let names: Vec<_> = names
             .filter_map(|name| Some((name, name.text()?)))
             .collect();
-        let used: Vec<_> = used(pod).collect();
+        let used: Vec<_> = container_claims(pod).collect();
         for (container, name) in &used {
             let text = name.text().unwrap_or_default();
             if names.iter().any(|(_, listed)| *listed == text) {
@@ -91,13 +91,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             });
             let meant = unused
                 .copied()
-                .or_else(|| words::nearest(text, listed.iter().copied()));
+                .or_else(|| phrases::closest_match(text, listed.iter().copied()));
             let Some(meant) = meant else {
                 builder.help("add it to the pod's `resourceClaims`").emit();
                 continue;
             };
             let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::value(scene.sources, name, meant) {
+            match text_edit::replace_value(scene.sources, name, meant) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -106,7 +106,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The claim names that containers use, each with the container's name.
-fn used<'n>(pod: &Pod<'n>) -> impl Iterator<Item = (&'n str, &'n Node)> {
+fn container_claims<'n>(pod: &Pod<'n>) -> impl Iterator<Item = (&'n str, &'n Node)> {
     pod.containers.iter().flat_map(|container| {
         let resources = container.resources().map(|entry| &entry.value);
         let claims = resources.and_then(|it| it.get("claims"));

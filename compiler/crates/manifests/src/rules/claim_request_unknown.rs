@@ -1,10 +1,10 @@
 //! A container uses a request that its claim does not have.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
-use crate::claims::{of_pod, requested};
-use crate::{Container, Pod, Rule, Scene, text_edit};
+use crate::claims::{pod_claims, request_nodes};
+use crate::{CheckContext, Container, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -58,8 +58,8 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
             check_container(scene, pod, container, report);
         }
@@ -67,12 +67,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 fn check_container(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     pod: &Pod<'_>,
     container: &Container<'_>,
     report: &mut Report,
 ) {
-    let claims = of_pod(pod);
+    let claims = pod_claims(pod);
     let resources = container.resources().map(|entry| &entry.value);
     let used = resources.and_then(|it| it.get("claims"));
     for used in used.map_or(&[][..], Node::items) {
@@ -83,8 +83,8 @@ fn check_container(
         let name = used.get("name").and_then(Node::text);
         let mut named = claims.iter();
         let claim = named.find(|it| it.name.and_then(Node::text) == name);
-        let object = claim.and_then(|it| scene.claims.find(pod, it.kind(), it.object()));
-        let Some((object, requests)) = object.and_then(|it| Some((it, requested(it)?))) else {
+        let object = claim.and_then(|it| scene.claims.find_claim(pod, it.kind(), it.object_name()));
+        let Some((object, requests)) = object.and_then(|it| Some((it, request_nodes(it)?))) else {
             continue;
         };
         let names = requests
@@ -109,15 +109,18 @@ fn check_container(
             None => builder,
         };
         let only = names.first().filter(|_| names.len() == 1).copied();
-        let meant = only.or_else(|| words::nearest(asked, names.iter().copied()));
+        let meant = only.or_else(|| phrases::closest_match(asked, names.iter().copied()));
         let Some(meant) = meant else {
             builder
-                .help(format!("write {}", words::all(&names, "or")))
+                .help(format!(
+                    "write {}",
+                    phrases::quoted_conjunction(&names, "or")
+                ))
                 .emit();
             continue;
         };
         let builder = builder.help(format!("write `{meant}`, or remove `request`"));
-        match text_edit::value(scene.sources, request, meant) {
+        match text_edit::replace_value(scene.sources, request, meant) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };

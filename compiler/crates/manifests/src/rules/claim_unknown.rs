@@ -1,10 +1,13 @@
 //! A pod names a claim that does not exist.
 
-use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
-use crate::claims::{KEYS, PodClaim, TEMPLATE, made, may_meet, of_domains, of_pod};
-use crate::{Object, Pod, Rule, Scene, text_edit};
+use crate::claims::{
+    CLAIM_TEMPLATE_KIND, PodClaim, REFERENCE_KEYS, compute_domain_templates, generated_claim,
+    may_share_namespace, pod_claims,
+};
+use crate::{CheckContext, Object, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -62,13 +65,13 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
-        for claim in of_pod(pod) {
-            let (kind, name) = (claim.kind(), claim.object());
-            let exists = scene.claims.find(pod, kind, name).is_some()
-                || made(scene.cluster, pod, name).is_some()
-                || (kind == TEMPLATE && is_domain_template(scene, pod, name));
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+        for claim in pod_claims(pod) {
+            let (kind, name) = (claim.kind(), claim.object_name());
+            let exists = scene.claims.find_claim(pod, kind, name).is_some()
+                || generated_claim(scene.cluster, pod, name).is_some()
+                || (kind == CLAIM_TEMPLATE_KIND && is_domain_template(scene, pod, name));
             if !exists && !name.contains(['{', '$']) {
                 report_unknown(scene, pod, &claim, report);
             }
@@ -77,29 +80,34 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Whether a `ComputeDomain` creates a template with this name.
-fn is_domain_template(scene: &Scene<'_>, pod: &Pod<'_>, name: &str) -> bool {
-    let mut made = of_domains(scene.objects);
-    made.any(|(own, domain)| own == name && may_meet(domain, pod.object))
+fn is_domain_template(scene: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> bool {
+    let mut made = compute_domain_templates(scene.objects);
+    made.any(|(own, domain)| own == name && may_share_namespace(domain, pod.object))
 }
 
-fn report_unknown(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report: &mut Report) {
-    let (kind, name) = (claim.kind(), claim.object());
+fn report_unknown(
+    scene: &CheckContext<'_>,
+    pod: &Pod<'_>,
+    claim: &PodClaim<'_>,
+    report: &mut Report,
+) {
+    let (kind, name) = (claim.kind(), claim.object_name());
     let message = format!("{}: unknown {kind} `{name}`", pod.title());
     let builder = report.diagnostic(&RULE.code, claim.source.span(), message);
-    let other = KEYS.iter().find(|(key, _)| *key != claim.key);
-    let as_other = other.filter(|(_, kind)| scene.claims.find(pod, kind, name).is_some());
+    let other = REFERENCE_KEYS.iter().find(|(key, _)| *key != claim.key);
+    let as_other = other.filter(|(_, kind)| scene.claims.find_claim(pod, kind, name).is_some());
     if let Some((key, kind)) = as_other {
         let builder = builder.help(format!("write `{key}: {name}`: it is a {kind}"));
-        match renamed(scene, pod, claim, key) {
+        match rename_edit(scene, pod, claim, key) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };
         return;
     }
-    let of_kind = scene.claims.all(kind);
+    let of_kind = scene.claims.claims_of_kind(kind);
     let of_kind: Vec<&Object> = of_kind.collect();
-    let elsewhere = of_kind.iter().find(|it| it.name.as_deref() == Some(name));
-    if let Some(elsewhere) = elsewhere {
+    let in_other_namespace = of_kind.iter().find(|it| it.name.as_deref() == Some(name));
+    if let Some(elsewhere) = in_other_namespace {
         let namespace = elsewhere.namespace.as_deref().unwrap_or_default();
         let metadata = elsewhere.root.get("metadata");
         let builder = match metadata.and_then(|it| it.get("namespace")) {
@@ -115,12 +123,12 @@ fn report_unknown(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report
     }
     let candidates = of_kind
         .iter()
-        .filter(|it| may_meet(it, pod.object))
+        .filter(|it| may_share_namespace(it, pod.object))
         .filter_map(|it| it.name.as_deref());
-    match words::nearest(name, candidates) {
+    match phrases::closest_match(name, candidates) {
         Some(meant) => {
             let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::value(scene.sources, claim.source, meant) {
+            match text_edit::replace_value(scene.sources, claim.source, meant) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             }
@@ -134,10 +142,15 @@ fn report_unknown(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, report
 }
 
 /// Replaces the key for the object's name.
-fn renamed(scene: &Scene<'_>, pod: &Pod<'_>, claim: &PodClaim<'_>, key: &str) -> Option<Edit> {
+fn rename_edit(
+    scene: &CheckContext<'_>,
+    pod: &Pod<'_>,
+    claim: &PodClaim<'_>,
+    key: &str,
+) -> Option<Edit> {
     let claims = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
     let entries = claims.iter().flat_map(Node::entries);
     let mut entries = entries.filter(|entry| entry.key == claim.key);
     let entry = entries.find(|entry| entry.value.span() == claim.source.span())?;
-    text_edit::key(scene.sources, entry, key)
+    text_edit::rename_key(scene.sources, entry, key)
 }

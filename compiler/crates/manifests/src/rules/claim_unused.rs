@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::Node;
 use serde_json::json;
 
-use crate::{Container, Pod, Rule, Scene, text_edit};
+use crate::{CheckContext, Container, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -63,13 +63,13 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
         let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
         let names = listed.iter().filter_map(|claim| claim.get("name"));
-        let used: Vec<_> = pod.containers.iter().flat_map(uses).collect();
+        let used: Vec<_> = pod.containers.iter().flat_map(used_claims).collect();
         // An unlisted name is reported by its own rule, and may be a misspelled one of these.
-        let is_listed = |name: &&str| listed.iter().any(|it| text(it) == Some(name));
+        let is_listed = |name: &&str| listed.iter().any(|it| claim_name(it) == Some(name));
         if !used.iter().all(is_listed) {
             continue;
         }
@@ -83,7 +83,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let builder = builder.help(format!(
                 "write `claims: [{{name: {claim}}}]` in the container's `resources`"
             ));
-            match fix(scene, pod, claim) {
+            match use_claim_edit(scene, pod, claim) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -91,30 +91,30 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     }
 }
 
-fn text(claim: &Node) -> Option<&str> {
+fn claim_name(claim: &Node) -> Option<&str> {
     claim.get("name").and_then(Node::text)
 }
 
 /// The claims that a container uses.
-fn uses<'n>(container: &Container<'n>) -> Vec<&'n str> {
+fn used_claims<'n>(container: &Container<'n>) -> Vec<&'n str> {
     let resources = container.resources().map(|entry| &entry.value);
     let claims = resources.and_then(|it| it.get("claims"));
     let claims = claims.map_or(&[][..], Node::items).iter();
-    claims.filter_map(text).collect()
+    claims.filter_map(claim_name).collect()
 }
 
 /// Adds the claim to the only container of the pod.
-fn fix(scene: &Scene<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
+fn use_claim_edit(scene: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
     let [container] = pod.containers.as_slice() else {
         return None;
     };
     let claim = json!({ "name": name });
     let Some(resources) = container.node.get("resources") else {
         let resources = json!({"claims": [claim]});
-        return text_edit::entry(scene.sources, container.node, "resources", &resources);
+        return text_edit::append_entry(scene.sources, container.node, "resources", &resources);
     };
     match resources.get("claims") {
-        Some(claims) => text_edit::item(scene.sources, claims, &claim),
-        None => text_edit::entry(scene.sources, resources, "claims", &json!([claim])),
+        Some(claims) => text_edit::append_item(scene.sources, claims, &claim),
+        None => text_edit::append_entry(scene.sources, resources, "claims", &json!([claim])),
     }
 }

@@ -3,8 +3,8 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
-use crate::claims::{is_claim, requested};
-use crate::{Object, Rule, Scene, nest};
+use crate::claims::{is_claim, request_nodes};
+use crate::{CheckContext, Object, Rule, nest};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -39,7 +39,7 @@ spec:
 };
 
 /// The fields below `exactly`.
-const BELOW: &[&str] = &[
+const REQUEST_FIELDS: &[&str] = &[
     "deviceClassName",
     "selectors",
     "allocationMode",
@@ -53,20 +53,20 @@ const BELOW: &[&str] = &[
 ///
 /// Source: kubernetes `staging/src/k8s.io/api/resource/v1alpha2`, which 1.31 removed; its `v1alpha3` has no claims
 /// since 1.33 (from memory).
-const REMOVED: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
+const REMOVED_VERSIONS: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
 
 // Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`
 // (from memory).
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for object in scene.objects.iter().filter(|it| is_claim(it)) {
         check_object(scene, object, report);
     }
 }
 
-fn check_object(scene: &Scene<'_>, object: &Object, report: &mut Report) {
+fn check_object(scene: &CheckContext<'_>, object: &Object, report: &mut Report) {
     let title = object.title();
     let version = object.api_version.rsplit('/').next().unwrap_or_default();
-    if REMOVED.contains(&version) {
+    if REMOVED_VERSIONS.contains(&version) {
         let Some(written) = object.root.get("apiVersion") else {
             return;
         };
@@ -84,7 +84,7 @@ fn check_object(scene: &Scene<'_>, object: &Object, report: &mut Report) {
     let misplaced = |request: &'_ Node| -> Option<(Entry, &'static str)> {
         let exactly = request.entry("exactly").filter(|_| is_flat);
         let flat = request.entries().iter();
-        let mut flat = flat.filter(|it| !is_flat && BELOW.contains(&it.key.as_str()));
+        let mut flat = flat.filter(|it| !is_flat && REQUEST_FIELDS.contains(&it.key.as_str()));
         let alternatives = request.get("firstAvailable").is_some();
         match (exactly, flat.next()) {
             (Some(exactly), _) => Some((exactly.clone(), "next to the request's `name`")),
@@ -92,7 +92,7 @@ fn check_object(scene: &Scene<'_>, object: &Object, report: &mut Report) {
             _ => None,
         }
     };
-    for request in requested(object).unwrap_or_default() {
+    for request in request_nodes(object).unwrap_or_default() {
         let Some((entry, place)) = misplaced(request) else {
             continue;
         };
@@ -110,7 +110,8 @@ fn check_object(scene: &Scene<'_>, object: &Object, report: &mut Report) {
         let builder = builder.help(help);
         // No edit if `exactly` exists already: the result could have duplicate keys.
         let can_nest = !is_flat && request.get("exactly").is_none();
-        let edit = can_nest.then(|| nest::wrap(scene.sources, request, BELOW, "exactly"));
+        let edit =
+            can_nest.then(|| nest::nest_entries(scene.sources, request, REQUEST_FIELDS, "exactly"));
         match edit.flatten() {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),

@@ -1,10 +1,10 @@
 //! A LocalQueue refers to an unknown ClusterQueue.
 
-use gpuc_syntax::diag::words::{all, nearest};
+use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Object, Rule, Scene};
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -41,22 +41,25 @@ spec: {clusterQueue: reserch}
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let teams = scene.cluster.teams.iter().map(|it| it.name.as_str());
     let teams: Vec<_> = teams.collect();
     let objects = scene.objects.iter();
     let own = objects.filter(|it| it.kind == "ClusterQueue");
     let own: Vec<_> = own.filter_map(|it| it.name.as_deref()).collect();
-    for (object, queue) in queues(scene) {
+    for (object, queue) in cluster_queue_references(scene) {
         let name = queue.text().unwrap_or_default();
         if teams.contains(&name) || own.contains(&name) || name.contains(['$', '{']) {
             continue;
         }
         let message = format!("{}: unknown ClusterQueue `{name}`", object.title());
         let known = || teams.iter().chain(&own).copied();
-        let help = match nearest(name, known()) {
+        let help = match closest_match(name, known()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("write {}", all(&known().collect::<Vec<_>>(), "or")),
+            None => format!(
+                "write {}",
+                quoted_conjunction(&known().collect::<Vec<_>>(), "or")
+            ),
         };
         let span = scene.cluster.config.queueing.span;
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
@@ -71,11 +74,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The LocalQueues among the manifests, each with its `clusterQueue`.
-pub(super) fn queues<'s>(scene: &Scene<'s>) -> impl Iterator<Item = (&'s Object, &'s Node)> {
+pub(super) fn cluster_queue_references<'s>(
+    scene: &CheckContext<'s>,
+) -> impl Iterator<Item = (&'s Object, &'s Node)> {
     let is_queued = scene.cluster.has_queues();
     let objects = scene
         .objects
         .iter()
-        .filter(move |it| is_queued && it.kind == "LocalQueue" && it.is_of("kueue.x-k8s.io"));
+        .filter(move |it| is_queued && it.kind == "LocalQueue" && it.is_in_group("kueue.x-k8s.io"));
     objects.filter_map(|it| Some((it, it.root.get("spec")?.get("clusterQueue")?)))
 }

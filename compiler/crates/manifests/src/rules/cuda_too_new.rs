@@ -1,10 +1,10 @@
 //! The CUDA version of an image is not supported by the driver or the GPUs of a pool.
 
-use gpuc_model::scheduling::Why;
+use gpuc_model::scheduling::MisfitCause;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::scheduling::{Cause, against};
-use crate::{Rule, Scene};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,13 +45,13 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for unplaced in &scene.unplaced {
-        let Cause::Cuda(index) = unplaced.cause else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in &scene.unschedulable {
+        let UnschedulableCause::Cuda(index) = unplaced.cause else {
             continue;
         };
         let verdict = &unplaced.verdicts[index];
-        let Some(reason) = against(verdict).next() else {
+        let Some(reason) = obstacles(verdict).next() else {
             continue;
         };
         let pod = &scene.pods[unplaced.pod];
@@ -59,17 +59,17 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             "{}: no pool supports the CUDA version of its image",
             pod.title()
         );
-        let help = match &reason.why {
-            Why::Driver { needed, .. } => format!(
+        let help = match &reason.cause {
+            MisfitCause::Driver { needed, .. } => format!(
                 "use an image with an older CUDA version, or set `driverVersion: \"{needed}\"` or later in pool `{}`",
                 verdict.pool.name
             ),
             _ => "use an image with an older CUDA version".to_owned(),
         };
-        let builder = report.diagnostic(&RULE.code, reason.asked, message);
+        let builder = report.diagnostic(&RULE.code, reason.request_span, message);
         builder
             .label(
-                reason.place,
+                reason.pool_span,
                 format!("pool `{}` {reason}", verdict.pool.name),
             )
             .help(help)

@@ -1,13 +1,13 @@
 //! The CUDA version of an image is older than the GPU models.
 
-use gpuc_model::scheduling::{Answer, Cuda, cuda_of};
+use gpuc_model::scheduling::{Cuda, Feasibility, cuda_version};
 use gpuc_model::{Pool, PoolGpus};
 use gpuc_schema::gpu::cuda::first_cuda_for;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::scheduling::held;
-use crate::{Rule, Scene};
+use crate::scheduling::evaluate_pools;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -50,18 +50,20 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
-        for container in pod.with_gpus() {
+        for container in pod.gpu_containers() {
             let image = container.image();
-            let cuda = image.and_then(Node::text).and_then(cuda_of);
+            let cuda = image.and_then(Node::text).and_then(cuda_version);
             let (Some(image), Some(cuda)) = (image, cuda) else {
                 continue;
             };
-            let Some((_, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+            let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
                 continue;
             };
-            let pools = verdicts.iter().filter(|it| it.answer() != Answer::No);
+            let pools = verdicts
+                .iter()
+                .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
             let required: Option<Vec<_>> = pools.map(|it| required_cuda(it.pool, cuda)).collect();
             let Some(required) = required else {
                 continue;
@@ -74,8 +76,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 gpus.model.key, gpus.model.compute_capability
             );
             let builder = report.diagnostic(&RULE.code, image.span(), message);
-            let builder =
-                builder.label(gpus.chosen, format!("pool `{}` has these GPUs", pool.name));
+            let builder = builder.label(gpus.span, format!("pool `{}` has these GPUs", pool.name));
             builder
                 .help(format!(
                     "use an image with CUDA {major}.{minor} or later, unless the program contains PTX"

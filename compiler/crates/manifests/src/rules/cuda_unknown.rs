@@ -1,10 +1,10 @@
 //! The CUDA version of an image is newer than the versions that gpuc knows.
 
-use gpuc_model::scheduling::cuda_of;
+use gpuc_model::scheduling::cuda_version;
 use gpuc_schema::gpu::cuda::{RELEASES, min_branch_for};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,14 +45,14 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let newest = RELEASES.iter().map(|release| release.major).max();
-    for pod in scene.pods.iter().filter(|pod| pod.asks_for_gpus()) {
+    for pod in scene.pods.iter().filter(|pod| pod.requests_gpus()) {
         for container in &pod.containers {
             let Some(image) = container.image() else {
                 continue;
             };
-            let cuda = image.text().and_then(cuda_of);
+            let cuda = image.text().and_then(cuda_version);
             let Some(cuda) = cuda.filter(|it| Some(it.major) > newest) else {
                 continue;
             };

@@ -1,9 +1,9 @@
 //! A custom resource has a field or a value that its CustomResourceDefinition does not have.
 
-use gpuc_kubernetes::api_server::Refused;
+use gpuc_kubernetes::api_server::Violation;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Object, Rule, Scene, api_validation, installed};
+use crate::{CheckContext, Object, Rule, api_validation, installed_projects};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,9 +47,10 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let is_reported = |object: &Object, it: &Refused| {
-        it.unknown_to.is_some() && !installed::installs_group(scene.cluster, object.group())
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let is_reported = |object: &Object, it: &Violation| {
+        it.unknown_to_project.is_some()
+            && !installed_projects::installs_group(scene.cluster, object.group())
     };
-    api_validation::report(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(scene, &RULE.code, is_reported, report);
 }

@@ -1,9 +1,9 @@
 //! A custom resource does not conform to its installed CustomResourceDefinition.
 
-use gpuc_kubernetes::api_server::Refused;
+use gpuc_kubernetes::api_server::Violation;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Object, Rule, Scene, api_validation, installed};
+use crate::{CheckContext, Object, Rule, api_validation, installed_projects};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,10 +43,10 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let is_reported = |object: &Object, it: &Refused| {
-        let is_of_definition = it.unknown_to.is_some() || it.rule_of.is_some();
-        is_of_definition && installed::installs_group(scene.cluster, object.group())
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let is_reported = |object: &Object, it: &Violation| {
+        let is_of_definition = it.unknown_to_project.is_some() || it.rule_owner.is_some();
+        is_of_definition && installed_projects::installs_group(scene.cluster, object.group())
     };
-    api_validation::report(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(scene, &RULE.code, is_reported, report);
 }

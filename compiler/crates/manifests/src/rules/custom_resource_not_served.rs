@@ -1,10 +1,10 @@
 //! The CustomResourceDefinition of an object does not serve the object's API version.
 
 use gpuc_kubernetes::api_server;
-use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
-use crate::{Object, Rule, Scene, installed};
+use crate::{CheckContext, Object, Rule, installed_projects};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,9 +45,11 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let objects = scene.objects.iter();
-    for object in objects.filter(|it| !installed::installs_group(scene.cluster, it.group())) {
+    for object in
+        objects.filter(|it| !installed_projects::installs_group(scene.cluster, it.group()))
+    {
         if let Some(unserved) = UnservedVersion::from_object(object) {
             unserved.diagnostic(&RULE.code, report).emit();
         }
@@ -66,7 +68,7 @@ impl<'s> UnservedVersion<'s> {
     /// Returns `None` if the version is served, or the kind is unknown.
     pub(super) fn from_object(object: &'s Object) -> Option<Self> {
         let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
-        let (project, versions) = api_server::instead(version, kind)?;
+        let (project, versions) = api_server::other_versions(version, kind)?;
         let written = object.root.get("apiVersion");
         // A template placeholder may become any version.
         let written = written.filter(|_| !version.contains(['{', '$']))?;
@@ -92,6 +94,9 @@ impl<'s> UnservedVersion<'s> {
             self.object.api_version
         );
         let builder = report.diagnostic(code, self.written.span(), message);
-        builder.help(format!("write {}", words::all(&self.versions, "or")))
+        builder.help(format!(
+            "write {}",
+            phrases::quoted_conjunction(&self.versions, "or")
+        ))
     }
 }

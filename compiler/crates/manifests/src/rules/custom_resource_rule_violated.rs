@@ -1,9 +1,9 @@
 //! A custom resource violates a validation rule of its CustomResourceDefinition.
 
-use gpuc_kubernetes::api_server::Refused;
+use gpuc_kubernetes::api_server::Violation;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Object, Rule, Scene, api_validation, installed};
+use crate::{CheckContext, Object, Rule, api_validation, installed_projects};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,9 +46,10 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let is_reported = |object: &Object, it: &Refused| {
-        it.rule_of.is_some() && !installed::installs_group(scene.cluster, object.group())
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let is_reported = |object: &Object, it: &Violation| {
+        it.rule_owner.is_some()
+            && !installed_projects::installs_group(scene.cluster, object.group())
     };
-    api_validation::report(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(scene, &RULE.code, is_reported, report);
 }

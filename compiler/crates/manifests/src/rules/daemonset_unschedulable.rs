@@ -1,11 +1,11 @@
 //! A DaemonSet requests GPUs on nodes that do not advertise them.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::scheduling::{Answer, Verdict, Why};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_model::scheduling::{Feasibility, MisfitCause, PoolFeasibility};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use crate::scheduling::held;
-use crate::{Container, Rule, Scene};
+use crate::scheduling::evaluate_pools;
+use crate::{CheckContext, Container, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -57,19 +57,21 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in scene
         .pods
         .iter()
-        .filter(|pod| pod.is_of_nodes() && !pod.is_open)
+        .filter(|pod| pod.is_of_daemon_set() && !pod.is_partial)
     {
-        let Some(gpus) = pod.containers.iter().find_map(Container::gpus) else {
+        let Some(gpus) = pod.containers.iter().find_map(Container::gpu_request) else {
             continue;
         };
-        let Some((_, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+        let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
             continue;
         };
-        let fitting = verdicts.iter().filter(|it| it.answer() == Answer::Yes);
+        let fitting = verdicts
+            .iter()
+            .filter(|it| it.feasibility() == Feasibility::Fits);
         let with: Vec<_> = fitting.map(|it| it.pool.name.as_str()).collect();
         let without: Vec<_> = verdicts
             .iter()
@@ -85,7 +87,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             "{} requests `{}`, which the nodes of pool{s} {} do not advertise",
             pod.title(),
             gpus.key,
-            words::all(&names, "and")
+            phrases::quoted_conjunction(&names, "and")
         );
         let mut builder = report.diagnostic(&RULE.code, gpus.key_span, message);
         for pool in &without {
@@ -98,7 +100,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             [only] => format!("remove the GPU request, or select nodes by `{POOL_LABEL}: {only}`"),
             several => format!(
                 "remove the GPU request, or select nodes by `{POOL_LABEL}`: {}",
-                words::all(several, "or")
+                phrases::quoted_conjunction(several, "or")
             ),
         };
         builder.help(help).emit();
@@ -106,9 +108,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Whether the missing resource is the only reason why the pod does not fit the pool.
-fn lacks_only_resource(verdict: &Verdict<'_>) -> bool {
-    let is_missing = |why: &Why| matches!(why, Why::NotOffered { .. });
+fn lacks_only_resource(verdict: &PoolFeasibility<'_>) -> bool {
+    let is_missing = |why: &MisfitCause| matches!(why, MisfitCause::NotAdvertised { .. });
     let mut reasons = verdict.reasons.iter();
-    let is_some = reasons.clone().any(|reason| is_missing(&reason.why));
-    is_some && reasons.all(|reason| is_missing(&reason.why))
+    let is_some = reasons.clone().any(|reason| is_missing(&reason.cause));
+    is_some && reasons.all(|reason| is_missing(&reason.cause))
 }

@@ -1,9 +1,9 @@
 //! A claim names a DeviceClass that the cluster does not have.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use crate::claims::classes;
-use crate::{Rule, Scene};
+use crate::claims::device_class_nodes;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -56,9 +56,9 @@ const DOMAIN_CLASSES: &[&str] = &[
 const NVIDIA_DOMAIN: &str = ".nvidia.com";
 
 /// Common names of classes without a domain.
-const PLAIN: &[&str] = &["gpu", "gpus", "mig", "nvidia", "nvidia-gpu"];
+const COMMON_NAMES: &[&str] = &["gpu", "gpus", "mig", "nvidia", "nvidia-gpu"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let kinds = ["ResourceClaim", "ResourceClaimTemplate"];
     let mut known: Vec<&str> = Vec::new();
     let pools = scene.cluster.pools.iter().flat_map(|pool| &pool.classes);
@@ -67,11 +67,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
     if has_driver {
         known.extend(DRIVER_CLASSES);
     }
-    let claimed = scene.cluster.pools_claimed();
+    let claimed = scene.cluster.dra_pools();
     let mut gpus = claimed.filter_map(|pool| pool.gpus.get()?.as_ref());
     // Custom chart values may enable these classes too.
     let is_customized = scene.cluster.config.charts.dra_driver_nvidia_gpu.is_some();
-    if gpus.any(|gpus| gpus.model.links_nodes() || is_customized) {
+    if gpus.any(|gpus| gpus.model.supports_multi_node_nvlink() || is_customized) {
         known.extend(DOMAIN_CLASSES);
     }
     let own = scene
@@ -84,21 +84,21 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .iter()
         .filter(|it| kinds.contains(&it.kind.as_str()))
     {
-        for node in classes(&object.root) {
+        for node in device_class_nodes(&object.root) {
             let class = node.text().unwrap_or_default();
-            let is_ours = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIA_DOMAIN);
+            let has_known_domain = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIA_DOMAIN);
             // The name of an extended resource is never a DeviceClass.
-            let is_wrong = PLAIN.contains(&class) || class.starts_with("nvidia.com");
+            let is_wrong = COMMON_NAMES.contains(&class) || class.starts_with("nvidia.com");
             let is_misspelt = ["nvid", "gpuc"].iter().any(|part| class.contains(part));
-            let closest = words::nearest(class, known.iter().copied());
+            let closest = phrases::closest_match(class, known.iter().copied());
             let closest = closest.filter(|_| is_misspelt && !class.ends_with(".gpuc.dev"));
             let exists = known.contains(&class) || own.contains(&class);
-            if exists || !(is_ours || is_wrong || closest.is_some()) {
+            if exists || !(has_known_domain || is_wrong || closest.is_some()) {
                 continue;
             }
             let message = format!("{}: unknown DeviceClass `{class}`", object.title());
             let builder = report.diagnostic(&RULE.code, node.span(), message);
-            let mut claimed = scene.cluster.pools_claimed();
+            let mut claimed = scene.cluster.dra_pools();
             let builder = match claimed
                 .next()
                 .or(scene.cluster.gpu_pools().next().map(|it| it.0))
@@ -118,7 +118,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     .help("request an extended resource instead of a claim; no pool has `allocation: dra`"),
                 (None, pools) => builder.help(format!(
                     "name a DeviceClass of the pools: {}",
-                    words::all(pools, "or")
+                    phrases::quoted_conjunction(pools, "or")
                 )),
             };
             builder.emit();

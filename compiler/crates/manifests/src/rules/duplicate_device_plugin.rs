@@ -1,13 +1,13 @@
 //! A second device plugin for GPUs that another component already advertises.
 
 use gpuc_model::Pool;
-use gpuc_model::scheduling::Answer;
+use gpuc_model::scheduling::Feasibility;
 use gpuc_schema::config::{Allocation, DevicePlugin};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::scheduling::held;
-use crate::{Container, Pod, Rule, Scene};
+use crate::scheduling::evaluate_pools;
+use crate::{CheckContext, Container, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -55,19 +55,19 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| pod.is_of_nodes()) {
-        let Some(container) = plugin(pod) else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
+        let Some(container) = plugin_container(pod) else {
             continue;
         };
-        let Some((_, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+        let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
             continue;
         };
-        let mut there = verdicts.iter().filter(|verdict| {
-            let may_be_same = is_of_chart(pod) && is_advertised_by_chart(verdict.pool);
-            verdict.pool.has_gpus() && verdict.answer() == Answer::Yes && !may_be_same
+        let mut advertising = verdicts.iter().filter(|verdict| {
+            let may_be_same = is_generated_by_chart(pod) && is_advertised_by_chart(verdict.pool);
+            verdict.pool.has_gpus() && verdict.feasibility() == Feasibility::Fits && !may_be_same
         });
-        let Some(first) = there.next() else {
+        let Some(first) = advertising.next() else {
             continue;
         };
         let pool = first.pool;
@@ -107,7 +107,7 @@ fn is_advertised_by_chart(pool: &Pool) -> bool {
     plugins.iter().any(|it| pool.is_advertised_by(*it))
 }
 
-fn is_of_chart(pod: &Pod<'_>) -> bool {
+fn is_generated_by_chart(pod: &Pod<'_>) -> bool {
     let metadata = pod.object.root.get("metadata");
     let labels = metadata.and_then(|it| it.get("labels"));
     labels.is_some_and(|it| it.get("helm.sh/chart").is_some())
@@ -118,19 +118,19 @@ fn is_of_chart(pod: &Pod<'_>) -> bool {
 ///
 /// Sources: NVIDIA/k8s-device-plugin@v0.17.1 `deployments/static/nvidia-device-plugin.yml`;
 /// GoogleCloudPlatform/container-engine-accelerators `cmd/nvidia_gpu/device-plugin.yaml` (from memory).
-const IMAGES: &[&str] = &[
+const PLUGIN_IMAGES: &[&str] = &[
     "k8s-device-plugin",
     "nvidia-device-plugin",
     "nvidia-gpu-device-plugin",
 ];
 
 /// The directory in which device plugins register with the kubelet.
-const SOCKETS: &str = "/var/lib/kubelet/device-plugins";
+const PLUGIN_SOCKET_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 /// The container that runs a device plugin: the pod mounts the kubelet's directory for them.
-fn plugin<'c>(pod: &'c Pod<'_>) -> Option<&'c Container<'c>> {
+fn plugin_container<'c>(pod: &'c Pod<'_>) -> Option<&'c Container<'c>> {
     let mut paths = pod.host_paths();
-    if !paths.any(|(_, path)| path.trim_end_matches('/') == SOCKETS) {
+    if !paths.any(|(_, path)| path.trim_end_matches('/') == PLUGIN_SOCKET_DIR) {
         return None;
     }
     let of_nvidia = |text: &str| text.contains("nvidia");
@@ -141,17 +141,17 @@ fn plugin<'c>(pod: &'c Pod<'_>) -> Option<&'c Container<'c>> {
         let last = name.rsplit('/').next().unwrap_or_default();
         let last = last.split(':').next().unwrap_or_default();
         let is_named = of_nvidia(image) || of_nvidia(&title) || of_nvidia(container.name());
-        !container.is_init && is_named && IMAGES.contains(&last) && runs_it(container)
+        !container.is_init && is_named && PLUGIN_IMAGES.contains(&last) && runs_plugin(container)
     })
 }
 
 /// Whether the container runs the plugin and not another program of its image, such as GPU feature discovery or the MPS
 /// daemon.
-fn runs_it(container: &Container<'_>) -> bool {
+fn runs_plugin(container: &Container<'_>) -> bool {
     let command = container.node.get("command");
     let program = command.map_or(&[][..], Node::items).first();
     program.and_then(Node::text).is_none_or(|program| {
         let last = program.rsplit('/').next().unwrap_or_default();
-        IMAGES.contains(&last)
+        PLUGIN_IMAGES.contains(&last)
     })
 }

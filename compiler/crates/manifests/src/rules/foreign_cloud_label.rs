@@ -1,11 +1,11 @@
 //! A pod selects nodes by a label of another cloud.
 
-use crate::scheduling::Cause;
-use crate::{Pod, Rule, Scene};
+use crate::scheduling::UnschedulableCause;
+use crate::{CheckContext, Pod, Rule};
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::scheduling::{Defaults, Demand, Requirement};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_model::scheduling::{DefaultRequests, Demand, Requirement};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -51,18 +51,18 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let without = scene
-        .unplaced
+        .unschedulable
         .iter()
-        .filter(|it| it.cause == Cause::Selector);
+        .filter(|it| it.cause == UnschedulableCause::Selector);
     let mut without = without.map(|it| it.pod).peekable();
     for (index, pod) in scene.pods.iter().enumerate() {
         if without.next_if_eq(&index).is_some() {
             continue;
         }
         for required in required_labels(pod) {
-            let Some(cloud) = elsewhere(scene, &required.key) else {
+            let Some(cloud) = other_cloud_of_label(scene, &required.key) else {
                 continue;
             };
             let message = format!(
@@ -86,7 +86,10 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             };
             let help = match names.as_slice() {
                 [] => "write a label that the nodes have".to_owned(),
-                names => format!("select by `{POOL_LABEL}`: {}", words::all(names, "or")),
+                names => format!(
+                    "select by `{POOL_LABEL}`: {}",
+                    phrases::quoted_conjunction(names, "or")
+                ),
             };
             builder.help(help).emit();
         }
@@ -95,7 +98,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// The labels that a pod requires of nodes.
 fn required_labels(pod: &Pod<'_>) -> Vec<Requirement> {
-    let demand = Demand::of_pod(pod.nodes(), &Defaults::default());
+    let demand = Demand::from_pod_spec(pod.placement(), &DefaultRequests::default());
     let terms = demand.affinity.into_iter().flatten();
     let mut required = demand.selector;
     required.extend(terms.flat_map(|term| term.labels));
@@ -103,7 +106,7 @@ fn required_labels(pod: &Pod<'_>) -> Vec<Requirement> {
 }
 
 /// The name of the other cloud that sets a label, unless a pool of the file sets or selects by it.
-pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+pub(super) fn other_cloud_of_label(scene: &CheckContext<'_>, key: &str) -> Option<&'static str> {
     let own = scene.cluster.cloud.facts();
     let pools = scene.cluster.pools.iter();
     let mut written = pools.flat_map(|pool| pool.labels.iter().chain(&pool.selector));
@@ -116,10 +119,10 @@ pub(super) fn elsewhere(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
         .clouds
         .iter()
         .map(|cloud| cloud.facts());
-    let mut others = facts.filter(|facts| facts.key != own.key);
+    let mut other_clouds = facts.filter(|facts| facts.key != own.key);
     // A label without a domain is ambiguous if this cloud sets it too.
     let is_own = own.bare_labels.contains(&key);
-    let other = others.find(|facts| {
+    let other = other_clouds.find(|facts| {
         let mut prefixes = facts.label_prefixes.iter();
         let is_word = !is_own && facts.bare_labels.contains(&key);
         is_word || prefixes.any(|prefix| key.starts_with(prefix))

@@ -1,11 +1,11 @@
 //! The pods of a gang together exceed the capacity of the pools or the quota of the team.
 
-use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_model::scheduling::{Load, crowded};
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
+use gpuc_model::scheduling::{RunningWorkload, find_over_capacity};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::gang_scheduling::{loads, singles};
-use crate::{Rule, Scene};
+use crate::gang_scheduling::{gang_workloads, split_into_single_pods};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,32 +46,32 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for load in loads(scene, true) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for load in gang_workloads(scene, true) {
         check_gang(scene, load, &RULE.code, report);
     }
 }
 
 /// Reports a job whose pods do not fit together although each of them fits alone.
 pub(super) fn check_gang<'s>(
-    scene: &Scene<'s>,
-    load: Load<'s>,
+    scene: &CheckContext<'s>,
+    load: RunningWorkload<'s>,
     code: &'static Code,
     report: &mut Report,
 ) {
-    let single_pods = singles(&load);
-    let whole = [load];
+    let single_pods = split_into_single_pods(&load);
+    let gang = [load];
     // A single pod that does not fit is reported by other rules.
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if each.all(|pod| crowded(scene.cluster, pod).is_empty()) {
-        for crowd in crowded(scene.cluster, &whole) {
-            contention::diagnostic(&crowd, code, &whole, report).emit();
+    if each.all(|pod| find_over_capacity(scene.cluster, pod).is_empty()) {
+        for crowd in find_over_capacity(scene.cluster, &gang) {
+            contention::over_capacity_diagnostic(&crowd, code, &gang, report).emit();
         }
     }
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if each.all(|pod| Sum::of_one(scene.cluster, pod, 0).is_empty()) {
-        for sum in Sum::of_one(scene.cluster, &whole, 0) {
-            sum.diagnostic(code, &whole, report).emit();
+    if each.all(|pod| ExceededByTeam::by_workload(scene.cluster, pod, 0).is_empty()) {
+        for sum in ExceededByTeam::by_workload(scene.cluster, &gang, 0) {
+            sum.diagnostic(code, &gang, report).emit();
         }
     }
 }

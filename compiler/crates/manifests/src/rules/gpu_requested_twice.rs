@@ -3,8 +3,8 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::claims::{self, CLAIM, TEMPLATE, made, of_pod};
-use crate::{Container, Pod, Rule, Scene};
+use crate::claims::{self, CLAIM_KIND, CLAIM_TEMPLATE_KIND, generated_claim, pod_claims};
+use crate::{CheckContext, Container, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -58,13 +58,13 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
-            let Some(gpus) = container.gpus() else {
+            let Some(gpus) = container.gpu_request() else {
                 continue;
             };
-            let Some((used, class)) = of_gpus(scene, pod, container) else {
+            let Some((used, class)) = gpu_claim(scene, pod, container) else {
                 continue;
             };
             let message = format!(
@@ -83,24 +83,24 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The GPU claim that a container uses, and its DeviceClass.
-fn of_gpus<'s>(
-    scene: &'s Scene<'_>,
+fn gpu_claim<'s>(
+    scene: &'s CheckContext<'_>,
     pod: &Pod<'s>,
     container: &Container<'s>,
 ) -> Option<(&'s Node, String)> {
     let used = container.resources()?.value.get("claims")?.items();
-    let claims = of_pod(pod);
+    let claims = pod_claims(pod);
     used.iter().find_map(|used| {
         let name = used.get("name")?;
         let mut own = claims.iter();
         let claim = own.find(|it| it.name.and_then(Node::text) == name.text())?;
-        let object = claim.object();
-        if let Some((class, _)) = made(scene.cluster, pod, object) {
+        let object = claim.object_name();
+        if let Some((class, _)) = generated_claim(scene.cluster, pod, object) {
             return Some((name, class.to_owned()));
         }
-        let mut kinds = [TEMPLATE, CLAIM].into_iter();
-        let given = kinds.find_map(|kind| scene.claims.find(pod, kind, object))?;
-        let classes = claims::classes(&given.root);
+        let mut kinds = [CLAIM_TEMPLATE_KIND, CLAIM_KIND].into_iter();
+        let claim_object = kinds.find_map(|kind| scene.claims.find_claim(pod, kind, object))?;
+        let classes = claims::device_class_nodes(&claim_object.root);
         let mut classes = classes.into_iter().filter_map(Node::text);
         let is_gpu = |class: &&str| class.ends_with(".gpuc.dev") || class.ends_with(".nvidia.com");
         Some((name, classes.find(is_gpu)?.to_owned()))

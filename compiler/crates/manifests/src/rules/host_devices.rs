@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,8 +49,8 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_nodes()) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         for (node, path) in pod
             .host_paths()
             .filter(|(_, path)| path.starts_with("/dev/nvidia"))

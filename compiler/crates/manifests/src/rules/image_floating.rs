@@ -1,9 +1,9 @@
 //! A container with GPUs uses a mutable image tag.
 
-use gpuc_kubernetes::names::{floats, image};
+use gpuc_kubernetes::names::{floating_tag_problem, parse_image};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Pod, Rule, Scene};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -44,17 +44,17 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(Pod::with_gpus) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for container in scene.pods.iter().flat_map(Pod::gpu_containers) {
         let Some(node) = container.image() else {
             continue;
         };
         let text = node.text().unwrap_or_default();
-        let Ok(parts) = image(text) else {
+        let Ok(parts) = parse_image(text) else {
             continue;
         };
-        let is_gone = gpuc_model::scheduling::gone(text).is_some();
-        let Some(what) = floats(&parts).filter(|_| !is_gone) else {
+        let is_gone = gpuc_model::scheduling::find_nonexistent(text).is_some();
+        let Some(what) = floating_tag_problem(&parts).filter(|_| !is_gone) else {
             continue;
         };
         let builder = report.diagnostic(&RULE.code, node.span(), format!("`{text}` {what}"));

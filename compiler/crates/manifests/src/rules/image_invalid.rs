@@ -1,9 +1,9 @@
 //! An image name is invalid.
 
-use gpuc_kubernetes::names::image;
+use gpuc_kubernetes::names::parse_image;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene, text_edit};
+use crate::{CheckContext, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,7 +45,7 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(node) = container.image() else {
             continue;
@@ -54,13 +54,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         if is_unchecked(text) {
             continue;
         }
-        let Err(problem) = image(text) else {
+        let Err(problem) = parse_image(text) else {
             continue;
         };
         let message = format!("invalid image name `{text}`");
         let builder = report.diagnostic(&RULE.code, node.span(), message);
-        let meant = without_scheme(text).filter(|meant| image(meant).is_ok());
-        let edit = meant.and_then(|meant| text_edit::text(scene.sources, node, meant));
+        let meant = without_scheme(text).filter(|meant| parse_image(meant).is_ok());
+        let edit = meant.and_then(|meant| text_edit::replace_text(scene.sources, node, meant));
         let builder = match meant {
             Some(meant) => builder.help(format!("write `{meant}`")),
             None => builder.help(problem),

@@ -1,9 +1,9 @@
 //! The image does not exist.
 
-use gpuc_model::scheduling::gone;
+use gpuc_model::scheduling::find_nonexistent;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,7 +45,7 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(node) = container.image() else {
             continue;
@@ -55,10 +55,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         if text.contains('@') {
             continue;
         }
-        let Some(found) = gone(text) else {
+        let Some(found) = find_nonexistent(text) else {
             continue;
         };
-        let builder = report.diagnostic(&RULE.code, node.span(), format!("`{text}` {}", found.why));
-        builder.help(found.instead).emit();
+        let builder = report.diagnostic(
+            &RULE.code,
+            node.span(),
+            format!("`{text}` {}", found.reason),
+        );
+        builder.help(found.help).emit();
     }
 }

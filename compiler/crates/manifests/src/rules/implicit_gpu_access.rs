@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,12 +47,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let pods = scene.pods.iter();
-    for pod in pods.filter(|pod| !pod.is_of_nodes() && !pod.is_open) {
+    for pod in pods.filter(|pod| !pod.is_of_daemon_set() && !pod.is_partial) {
         let mut is_reported = false;
         for container in &pod.containers {
-            let Some(value) = container.env("NVIDIA_VISIBLE_DEVICES") else {
+            let Some(value) = container.env_value("NVIDIA_VISIBLE_DEVICES") else {
                 continue;
             };
             let text = value.text().unwrap_or_default();
@@ -61,7 +61,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let claims = container
                 .resources()
                 .is_some_and(|it| it.value.get("claims").is_some());
-            if means_none || container.gpus().is_some() || claims {
+            if means_none || container.gpu_request().is_some() || claims {
                 continue;
             }
             is_reported = true;
@@ -79,7 +79,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             .spec
             .get("runtimeClassName")
             .filter(|class| class.text() == Some("nvidia"));
-        let is_ambiguous = !pod.asks_for_gpus() && !sets_devices(pod);
+        let is_ambiguous = !pod.requests_gpus() && !sets_visible_devices(pod);
         if let Some(class) = class.filter(|_| !is_reported && is_ambiguous) {
             let message = format!(
                 "{} uses the RuntimeClass `nvidia` but requests no GPU",
@@ -96,8 +96,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Whether every container sets `NVIDIA_VISIBLE_DEVICES`.
-fn sets_devices(pod: &crate::Pod<'_>) -> bool {
+fn sets_visible_devices(pod: &crate::Pod<'_>) -> bool {
     let is_set = |value: &Node| value.text().is_some();
     let mut containers = pod.containers.iter();
-    containers.all(|it| it.env("NVIDIA_VISIBLE_DEVICES").is_some_and(is_set))
+    containers.all(|it| it.env_value("NVIDIA_VISIBLE_DEVICES").is_some_and(is_set))
 }

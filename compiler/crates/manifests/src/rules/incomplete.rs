@@ -3,8 +3,8 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
-use crate::resources::is_gpu;
-use crate::{Object, Pod, Rule, Scene};
+use crate::resources::is_gpu_name;
+use crate::{CheckContext, Object, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -56,8 +56,8 @@ const KINDS: &[(&str, &[&str])] = &[
     ("batch/v1", &["Job", "CronJob"]),
 ];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for root in scene.nearly {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for root in scene.incomplete {
         check_document(root, report);
     }
     for object in scene.objects {
@@ -79,9 +79,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             );
         }
     }
-    for pod in scene.pods.iter().filter(|pod| !pod.is_open) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
-            let is_template = pod.object.is_of("apps") || pod.object.is_of("batch");
+            let is_template = pod.object.is_in_group("apps") || pod.object.is_in_group("batch");
             let is_known = is_template || pod.object.api_version == "v1";
             // Any other value is reported by `api_server`.
             let is_mapping = matches!(container.node.value, Value::Mapping(_));
@@ -124,7 +124,7 @@ fn requests_gpus(node: &Node) -> bool {
         let resources = container.get("resources");
         let lists = ["limits", "requests"].into_iter();
         let mut lists = lists.filter_map(|list| resources?.get(list));
-        lists.any(|list| list.entries().iter().any(|entry| is_gpu(&entry.key)))
+        lists.any(|list| list.entries().iter().any(|entry| is_gpu_name(&entry.key)))
     };
     match &node.value {
         Value::Scalar(_) => false,

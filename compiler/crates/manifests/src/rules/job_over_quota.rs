@@ -2,10 +2,10 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::quota_exceeded::{self, Kind};
+use super::quota_exceeded::{self, ExcessKind};
 use super::{gang_too_large, resource_quota_exceeded};
-use crate::gang_scheduling::loads;
-use crate::{Rule, Scene};
+use crate::gang_scheduling::gang_workloads;
+use crate::{CheckContext, Rule};
 
 /// The help of the diagnostic.
 pub(super) const HELP: &str = "lower `parallelism`, or raise the quota of the team";
@@ -62,10 +62,10 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    quota_exceeded::check(scene, Kind::InTurn, report);
-    resource_quota_exceeded::check(scene, Kind::InTurn, report);
-    for load in loads(scene, false) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    quota_exceeded::check(scene, ExcessKind::Sequential, report);
+    resource_quota_exceeded::check(scene, ExcessKind::Sequential, report);
+    for load in gang_workloads(scene, false) {
         gang_too_large::check_gang(scene, load, &RULE.code, report);
     }
 }

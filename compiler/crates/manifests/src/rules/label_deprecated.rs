@@ -5,7 +5,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use crate::{Rule, Scene, text_edit};
+use crate::{CheckContext, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -52,7 +52,7 @@ spec:
 /// Deprecated labels with their replacements.
 ///
 /// Source: kubernetes.io/docs/reference/labels-annotations-taints (from memory).
-const REPLACED: &[(&str, &str)] = &[
+const REPLACED_LABELS: &[(&str, &str)] = &[
     ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
     ("beta.kubernetes.io/os", "kubernetes.io/os"),
     (
@@ -70,12 +70,12 @@ const REPLACED: &[(&str, &str)] = &[
 ];
 
 /// Labels for GPU nodes in old documentation and tutorials, which nothing sets automatically.
-const NEVER_SET: &[&str] = &["accelerator", "hardware-type"];
+const UNSET_LABELS: &[&str] = &["accelerator", "hardware-type"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         let selector = pod
-            .nodes()
+            .placement()
             .get("nodeSelector")
             .map_or(&[][..], Node::entries);
         for entry in selector {
@@ -83,31 +83,34 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let is_duplicate = new.is_some_and(|key| selector.iter().any(|it| it.key == key));
             let edit = new
                 .filter(|_| !is_duplicate)
-                .and_then(|key| text_edit::key(scene.sources, entry, key));
+                .and_then(|key| text_edit::rename_key(scene.sources, entry, key));
             report_label(scene, &entry.key, entry.key_span, edit, report);
         }
-        for key in affinity_keys(pod.nodes()) {
+        for key in affinity_keys(pod.placement()) {
             let text = key.text().unwrap_or_default();
             let new = replacement(scene, text);
-            let edit = new.and_then(|new| text_edit::value(scene.sources, key, new));
+            let edit = new.and_then(|new| text_edit::replace_value(scene.sources, key, new));
             report_label(scene, text, key.span(), edit, report);
         }
     }
 }
 
 /// The label that replaces a deprecated one, unless a pool sets the deprecated one.
-fn replacement(scene: &Scene<'_>, key: &str) -> Option<&'static str> {
+fn replacement(scene: &CheckContext<'_>, key: &str) -> Option<&'static str> {
     let mut labels = scene.cluster.pools.iter().flat_map(|pool| &pool.labels);
     if labels.any(|label| label.key == key) {
         return None;
     }
     let of_cloud = scene.cluster.cloud.facts().replaced_labels;
-    let replaced = REPLACED.iter().chain(of_cloud).find(|(old, _)| *old == key);
+    let replaced = REPLACED_LABELS
+        .iter()
+        .chain(of_cloud)
+        .find(|(old, _)| *old == key);
     replaced.map(|(_, new)| *new)
 }
 
 fn report_label(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     key: &str,
     span: Span,
     edit: Option<gpuc_syntax::diag::Edit>,
@@ -121,7 +124,7 @@ fn report_label(
             format!("the label `{key}` is deprecated"),
             format!("write `{new}`"),
         ),
-        None if NEVER_SET.contains(&key) && !is_set => (
+        None if UNSET_LABELS.contains(&key) && !is_set => (
             format!("no pool has the label `{key}`"),
             format!("select a pool by the label `{POOL_LABEL}`"),
         ),

@@ -3,8 +3,8 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::resources::{Amount, amount, is_extended};
-use crate::{Rule, Scene};
+use crate::resources::{ResourceCount, is_extended_resource, parse_count};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,7 +47,7 @@ spec:
 
 // Sources: kubernetes 1.36 pkg/apis/core/validation/validation.go, `ValidateLimitRange`; pkg/apis/core/v1/defaults.go,
 // `SetDefaults_LimitRangeItem`.
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let ranges = scene
         .objects
         .iter()
@@ -58,7 +58,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             let list = |key: &str| item.get(key).map_or(&[][..], Node::entries);
             for request in list("defaultRequest")
                 .iter()
-                .filter(|it| is_extended(&it.key))
+                .filter(|it| is_extended_resource(&it.key))
             {
                 // The API server defaults `default` to the `max` of containers.
                 let is_container = item.get("type").and_then(Node::text) == Some("Container");
@@ -67,8 +67,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 let Some(limit) = limits.find(|it| it.key == request.key) else {
                     continue;
                 };
-                let amounts = (amount(&limit.value), amount(&request.value));
-                let (Amount::Whole(limited), Amount::Whole(requested)) = amounts else {
+                let amounts = (parse_count(&limit.value), parse_count(&request.value));
+                let (ResourceCount::Whole(limited), ResourceCount::Whole(requested)) = amounts
+                else {
                     continue;
                 };
                 if limited == requested {

@@ -1,13 +1,13 @@
 //! A LimitRange among the manifests rejects a pod or a PersistentVolumeClaim.
 
-use gpuc_model::scheduling::What;
+use gpuc_model::scheduling::QuotaResource;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use crate::limits::{Filled, Item, Ranges, Said};
+use crate::namespace_limits::{EffectiveAmount, EffectiveResources, LimitRangeItem, LimitRanges};
 use crate::read::Object;
-use crate::{Pod, Rule, Scene, volumes};
+use crate::{CheckContext, Pod, Rule, volumes};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -54,12 +54,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for (object, bytes, span) in volumes::claims(scene) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claim_objects(scene) {
         check_claim(scene, object, (bytes, span), report);
     }
-    for pod in scene.pods.iter().filter(|it| !it.is_open) {
-        let ranges = Ranges::for_object(scene, pod.object);
+    for pod in scene.pods.iter().filter(|it| !it.is_partial) {
+        let ranges = LimitRanges::for_object(scene, pod.object);
         // Resources of the pod as a whole change the defaults of its containers.
         let Some(ranges) = ranges.filter(|_| pod.spec.get("resources").is_none()) else {
             continue;
@@ -73,14 +73,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 fn check_pod<'s>(
     pod: &Pod<'s>,
     range: &'s Object,
-    item: &Item<'s>,
-    ranges: &Ranges<'s>,
+    item: &LimitRangeItem<'s>,
+    ranges: &LimitRanges<'s>,
     report: &mut Report,
 ) {
     match item.applies_to {
         "Container" => {
             for container in &pod.containers {
-                let resources = Filled::for_container(container.node, ranges);
+                let resources = EffectiveResources::for_container(container.node, ranges);
                 let name = container.node.entry("name");
                 let span = name.map_or(container.node.span(), |it| it.value.span());
                 let subject = format!(": container `{}`", container.name());
@@ -90,7 +90,7 @@ fn check_pod<'s>(
             }
         }
         "Pod" => {
-            let Some(resources) = Filled::for_pod(pod.spec, ranges) else {
+            let Some(resources) = EffectiveResources::for_pod(pod.spec, ranges) else {
                 return;
             };
             let span = pod.spec.get("containers").map(Node::span);
@@ -106,20 +106,20 @@ fn check_pod<'s>(
 /// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `PersistentVolumeClaimValidateLimitFunc`
 /// (from memory).
 fn check_claim(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     object: &Object,
     (bytes, span): (u64, Span),
     report: &mut Report,
 ) {
-    let request = Said {
+    let request = EffectiveAmount {
         amount: bytes.saturating_mul(1000),
         span,
         is_default: false,
     };
-    let mut resources = Filled::default();
+    let mut resources = EffectiveResources::default();
     resources.requests.insert("storage", request);
     resources.limits.insert("storage", request);
-    let Some(ranges) = Ranges::for_object(scene, object) else {
+    let Some(ranges) = LimitRanges::for_object(scene, object) else {
         return;
     };
     let items = ranges
@@ -133,12 +133,12 @@ fn check_claim(
 }
 
 /// A violation of a LimitRange.
-struct Violation<'s> {
+struct RangeViolation<'s> {
     resource: &'s str,
     /// The requested amount, or the limit; `None` if it is not set.
-    requested: Option<Said>,
+    requested: Option<EffectiveAmount>,
     /// The value in the LimitRange.
-    bound: Said,
+    bound: EffectiveAmount,
     constraint: Constraint,
 }
 
@@ -153,20 +153,25 @@ enum Constraint {
 ///
 /// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `minConstraint`, `maxConstraint` and
 /// `limitRequestRatioConstraint`; that those of pods count sums: `PodValidateLimitFunc` (from memory).
-fn violations<'s>(resources: &Filled<'s>, item: &Item<'s>) -> Vec<Violation<'s>> {
+fn violations<'s>(
+    resources: &EffectiveResources<'s>,
+    item: &LimitRangeItem<'s>,
+) -> Vec<RangeViolation<'s>> {
     let mut found = Vec::new();
     let own = |name: &str| (resources.requests.get(name), resources.limits.get(name));
-    let mut add =
-        |resource: &'s str, requested: Option<&Said>, bound: &Said, constraint: Constraint| {
-            if !resources.unknown.contains(resource) {
-                found.push(Violation {
-                    resource,
-                    requested: requested.copied(),
-                    bound: *bound,
-                    constraint,
-                });
-            }
-        };
+    let mut add = |resource: &'s str,
+                   requested: Option<&EffectiveAmount>,
+                   bound: &EffectiveAmount,
+                   constraint: Constraint| {
+        if !resources.unknown.contains(resource) {
+            found.push(RangeViolation {
+                resource,
+                requested: requested.copied(),
+                bound: *bound,
+                constraint,
+            });
+        }
+    };
     for (name, min) in &item.min {
         let (request, _) = own(name);
         if request.is_none_or(|it| it.amount < min.amount) {
@@ -175,7 +180,7 @@ fn violations<'s>(resources: &Filled<'s>, item: &Item<'s>) -> Vec<Violation<'s>>
     }
     for (name, max) in &item.max {
         let (request, limit) = own(name);
-        let exceeds = |it: &&Said| it.amount > max.amount;
+        let exceeds = |it: &&EffectiveAmount| it.amount > max.amount;
         let excess = limit.filter(exceeds).or_else(|| request.filter(exceeds));
         if limit.is_none() || excess.is_some() {
             add(name, excess, max, Constraint::Max);
@@ -183,7 +188,7 @@ fn violations<'s>(resources: &Filled<'s>, item: &Item<'s>) -> Vec<Violation<'s>>
     }
     for (name, ratio) in &item.ratio {
         let (request, limit) = own(name);
-        let is_within = |limit: &Said, request: &Said| {
+        let is_within = |limit: &EffectiveAmount, request: &EffectiveAmount| {
             let max = u128::from(request.amount) * u128::from(ratio.amount);
             u128::from(limit.amount) * 1000 <= max && limit.amount > 0 && request.amount > 0
         };
@@ -194,7 +199,7 @@ fn violations<'s>(resources: &Filled<'s>, item: &Item<'s>) -> Vec<Violation<'s>>
     found
 }
 
-impl Violation<'_> {
+impl RangeViolation<'_> {
     /// Reports the violation. `subject` follows the object's title, and `fallback` is the span if no value is written.
     fn report(
         &self,
@@ -220,10 +225,16 @@ impl Violation<'_> {
         let limit = format!("`{key}` of {}", range.title());
         let problem = match (self.requested, constraint) {
             (Some(it), Constraint::Min) => {
-                format!("requests {}, less than {limit}", words(resource, it.amount))
+                format!(
+                    "requests {}, less than {limit}",
+                    format_amount(resource, it.amount)
+                )
             }
             (Some(it), Constraint::Max) => {
-                format!("requests {}, more than {limit}", words(resource, it.amount))
+                format!(
+                    "requests {}, more than {limit}",
+                    format_amount(resource, it.amount)
+                )
             }
             (Some(_), Constraint::Ratio) => format!("violates {limit} for `{resource}`"),
             (None, Constraint::Max) => format!("has no limit for `{resource}`, despite {limit}"),
@@ -237,8 +248,8 @@ impl Violation<'_> {
             builder = builder.label(default.span, "the default of containers without a value");
         }
         let label = match constraint {
-            Constraint::Min => format!("at least {}", words(resource, bound.amount)),
-            Constraint::Max => format!("at most {}", words(resource, bound.amount)),
+            Constraint::Min => format!("at least {}", format_amount(resource, bound.amount)),
+            Constraint::Max => format!("at most {}", format_amount(resource, bound.amount)),
             Constraint::Ratio => "the maximum ratio of limit to request".to_owned(),
         };
         builder.label(bound.span, label).help(help).emit();
@@ -246,16 +257,16 @@ impl Violation<'_> {
 }
 
 /// An amount of a resource as a phrase.
-pub(super) fn words(name: &str, thousandths: u64) -> String {
+pub(super) fn format_amount(name: &str, thousandths: u64) -> String {
     let whole = thousandths.div_ceil(1000);
     match name {
-        "cpu" => What::Cpu.words(thousandths),
-        "memory" => What::Memory.words(whole),
-        "storage" => What::Storage.words(whole),
+        "cpu" => QuotaResource::Cpu.format_amount(thousandths),
+        "memory" => QuotaResource::Memory.format_amount(whole),
+        "storage" => QuotaResource::Storage.format_amount(whole),
         "ephemeral-storage" => format!(
             "{} of ephemeral storage",
             gpuc_model::scheduling::gib(whole)
         ),
-        name => What::Device(name.to_owned()).words(whole),
+        name => QuotaResource::Device(name.to_owned()).format_amount(whole),
     }
 }

@@ -1,9 +1,9 @@
 //! The memory limit of a container is below 1 MiB.
 
-use gpuc_model::scheduling::thousandths_of;
+use gpuc_model::scheduling::thousandths_of_node;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene, text_edit};
+use crate::{CheckContext, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,18 +46,18 @@ spec:
 
 /// Limits below this, in thousandths of a byte, are too low for any container. The minimum of container runtimes is
 /// some mebibytes (from memory).
-const TOO_LITTLE: u64 = 1000 << 20;
+const MIN_BYTES: u64 = 1000 << 20;
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
-            let mut limits = container.list("limits").iter();
+            let mut limits = container.resource_list("limits").iter();
             let Some(entry) = limits.find(|entry| entry.key == "memory") else {
                 continue;
             };
             // Zero means no limit.
-            let amount = thousandths_of(&entry.value).filter(|amount| *amount > 0);
-            let Some(amount) = amount.filter(|amount| *amount < TOO_LITTLE) else {
+            let amount = thousandths_of_node(&entry.value).filter(|amount| *amount > 0);
+            let Some(amount) = amount.filter(|amount| *amount < MIN_BYTES) else {
                 continue;
             };
             let text = entry.value.text().unwrap_or_default();
@@ -65,14 +65,14 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 "{}: the memory limit `{text}` of container `{}` is {}",
                 pod.title(),
                 container.name(),
-                in_bytes(amount)
+                format_bytes(amount)
             );
             let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
             let builder = builder.primary_label("too low for any program");
             let mebi = text.strip_suffix('m').map(|number| format!("{number}Mi"));
             let edit = mebi
                 .as_ref()
-                .and_then(|meant| text_edit::text(scene.sources, &entry.value, meant));
+                .and_then(|meant| text_edit::replace_text(scene.sources, &entry.value, meant));
             let builder = match mebi {
                 Some(meant) => builder.help(format!("write `{meant}`")),
                 None => builder.help(format!("write a unit: `{text}Mi` or `{text}Gi`")),
@@ -86,7 +86,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Thousandths of a byte as text.
-fn in_bytes(thousandths: u64) -> String {
+fn format_bytes(thousandths: u64) -> String {
     match thousandths.div_ceil(1000) {
         1 => "at most 1 byte".to_owned(),
         bytes => format!("{bytes} bytes"),

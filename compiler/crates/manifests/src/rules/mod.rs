@@ -113,35 +113,35 @@ use super::Rule;
 
 /// The rules for the total requests of several objects. The audit of patches computes its own totals, because it knows
 /// each workload.
-pub(super) static SUMS: [&Rule; 3] = [
+pub(super) static TOTALS_RULES: [&Rule; 3] = [
     &services_over_limit::RULE,
     &services_overfill_pool::RULE,
     &gang_too_large::RULE,
 ];
 
 /// The rule for the Pod Security Standards, which the audit of patches checks separately.
-pub(super) static SECURITY: &Rule = &pod_security_violated::RULE;
+pub(super) static SECURITY_RULE: &Rule = &pod_security_violated::RULE;
 
 /// The rule for the CustomResourceDefinitions that gpuc installs, which the audit of patches checks separately.
-pub(super) static DEFINITIONS: &Rule = &custom_resource_invalid::RULE;
+pub(super) static DEFINITIONS_RULE: &Rule = &custom_resource_invalid::RULE;
 
 /// The rule for unknown schedulers, which the audit of patches also reports.
-pub(super) static SCHEDULER: &Rule = &scheduler_unknown::RULE;
+pub(super) static SCHEDULER_RULE: &Rule = &scheduler_unknown::RULE;
 
 /// The code for a name in the annotation that allows nothing.
-pub(super) static UNUSED: &Code = &allow_unused::CODE;
+pub(super) static UNUSED_ALLOW_CODE: &Code = &allow_unused::CODE;
 
 /// Codes that no rule reports.
 pub static CODES: &[&Code] = &[&allow_unused::CODE];
 
 /// Every code for manifests.
-pub(super) fn codes() -> impl Iterator<Item = &'static Code> {
+pub(super) fn rule_codes() -> impl Iterator<Item = &'static Code> {
     let rules = RULES.iter().map(|rule| &rule.code);
     rules.chain(CODES.iter().copied())
 }
 
 /// The rule for misspelled fields and values.
-pub(super) static NAMES: &Rule = &unreadable::RULE;
+pub(super) static UNREADABLE_RULE: &Rule = &unreadable::RULE;
 
 /// Every rule, by id.
 pub static RULES: &[&Rule] = &[

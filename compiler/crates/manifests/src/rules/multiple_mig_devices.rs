@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::resources::{Amount, amount, offered};
-use crate::{Pod, Rule, Scene};
+use crate::resources::{ResourceCount, advertised_resources, parse_count};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -53,19 +53,21 @@ spec:
 const MIG_PREFIX: &str = "nvidia.com/mig-";
 
 /// Source: docs.nvidia.com/datacenter/tesla/mig-user-guide, «Application Considerations» (from memory).
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let names = offered(scene.cluster);
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_nodes()) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let names = advertised_resources(scene.cluster);
+    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         check_pod(scene, pod, &names, report);
     }
 }
 
-fn check_pod(scene: &Scene<'_>, pod: &Pod<'_>, names: &[&str], report: &mut Report) {
+fn check_pod(scene: &CheckContext<'_>, pod: &Pod<'_>, names: &[&str], report: &mut Report) {
     for container in &pod.containers {
-        let mig = container.asks().filter(|it| it.key.starts_with(MIG_PREFIX));
+        let mig = container
+            .requested_resources()
+            .filter(|it| it.key.starts_with(MIG_PREFIX));
         for entry in mig {
             let name = entry.key.as_str();
-            let Amount::Whole(count @ 2..) = amount(&entry.value) else {
+            let ResourceCount::Whole(count @ 2..) = parse_count(&entry.value) else {
                 continue;
             };
             if !names.contains(&name) {
@@ -77,7 +79,7 @@ fn check_pod(scene: &Scene<'_>, pod: &Pod<'_>, names: &[&str], report: &mut Repo
                 container.name()
             );
             let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
-            let advertising = scene.advertising(name);
+            let advertising = scene.pools_advertising(name);
             let builder = match advertising.first() {
                 Some(pool) => {
                     let text = format!("pool `{}` advertises this resource", pool.name);

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::scheduling::{Cause, against};
-use crate::{Rule, Scene};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,21 +45,21 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for unplaced in &scene.unplaced {
-        let Cause::Shares(index) = unplaced.cause else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in &scene.unschedulable {
+        let UnschedulableCause::SeveralReplicas(index) = unplaced.cause else {
             continue;
         };
         let verdict = &unplaced.verdicts[index];
-        let Some(reason) = against(verdict).next() else {
+        let Some(reason) = obstacles(verdict).next() else {
             continue;
         };
         let pod = &scene.pods[unplaced.pod];
         let message = format!("{} requests several parts of a GPU at once", pod.title());
-        let builder = report.diagnostic(&RULE.code, reason.asked, message);
+        let builder = report.diagnostic(&RULE.code, reason.request_span, message);
         builder
             .label(
-                reason.place,
+                reason.pool_span,
                 format!("pool `{}` {reason}", verdict.pool.name),
             )
             .help("request one")

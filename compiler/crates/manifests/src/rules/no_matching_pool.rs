@@ -1,10 +1,10 @@
 //! No pool fits a pod.
 
-use gpuc_model::scheduling::line;
+use gpuc_model::scheduling::explain_pool;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::scheduling::{Cause, against};
-use crate::{Rule, Scene};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,25 +46,28 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for unplaced in scene
-        .unplaced
+        .unschedulable
         .iter()
-        .filter(|it| it.cause == Cause::Otherwise)
+        .filter(|it| it.cause == UnschedulableCause::Mixed)
     {
         let pod = &scene.pods[unplaced.pod];
         let message = format!("no pool fits {}", pod.title());
         let mut builder = report.diagnostic(&RULE.code, unplaced.span(&scene.pods), message);
         for verdict in &unplaced.verdicts {
-            if let Some(line) = line(verdict) {
+            if let Some(line) = explain_pool(verdict) {
                 builder = builder.label(verdict.pool.name.span, line);
             }
         }
-        let closest = unplaced.closest();
-        let obstacle = closest.and_then(|it| Some((it.pool, against(it).next()?)));
+        let closest = unplaced.closest_pool();
+        let obstacle = closest.and_then(|it| Some((it.pool, obstacles(it).next()?)));
         let builder = match obstacle {
-            Some((pool, reason)) if reason.asked.is_written() => builder
-                .label(reason.asked, format!("pool `{}` {reason}", pool.name))
+            Some((pool, reason)) if reason.request_span.is_written() => builder
+                .label(
+                    reason.request_span,
+                    format!("pool `{}` {reason}", pool.name),
+                )
                 .help(format!(
                     "change this to run in pool `{}`, which is the closest match",
                     pool.name

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_kubernetes::api_server::{Extent, insecure, level_name};
+use gpuc_kubernetes::api_server::{Completeness, level_name, pod_security_violations};
 use gpuc_model::Team;
 use gpuc_schema::config::PodSecurityLevel;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
-use crate::{Pod, Rule, Scene};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -57,22 +57,24 @@ spec:
 };
 
 /// API groups whose operators set security contexts.
-const COMPLETED: &[&str] = &["serving.knative.dev", "serving.kserve.io"];
+const COMPLETED_GROUPS: &[&str] = &["serving.knative.dev", "serving.kserve.io"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
-        let Some((team, level, level_name)) = level(scene, pod) else {
+        let Some((team, level, level_name)) = enforced_level(scene, pod) else {
             continue;
         };
-        let is_completed = COMPLETED.iter().any(|group| pod.object.is_of(group));
-        let extent = if pod.is_open || is_completed {
-            Extent::Part
+        let is_completed = COMPLETED_GROUPS
+            .iter()
+            .any(|group| pod.object.is_in_group(group));
+        let extent = if pod.is_partial || is_completed {
+            Completeness::Partial
         } else {
-            Extent::Whole
+            Completeness::Complete
         };
         let containers: Vec<_> = pod.containers.iter().map(|it| it.node).collect();
         let mut seen = BTreeSet::new();
-        let mut found = insecure(pod.spec, &containers, level, extent);
+        let mut found = pod_security_violations(pod.spec, &containers, level, extent);
         found.retain(|(_, problem)| seen.insert(problem.clone()));
         if found.is_empty() {
             continue;
@@ -110,12 +112,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The Pod Security level of the pod's team, unless it allows everything.
-pub(super) fn level<'s>(
-    scene: &Scene<'s>,
+pub(super) fn enforced_level<'s>(
+    scene: &CheckContext<'s>,
     pod: &Pod<'_>,
 ) -> Option<(&'s Team, PodSecurityLevel, &'static str)> {
     let namespace = pod.object.namespace.as_deref()?;
-    let (team, _) = scene.cluster.team_of(namespace)?;
+    let (team, _) = scene.cluster.team_of_namespace(namespace)?;
     let level = team.settings.pod_security.value;
     Some((team, level, level_name(level)?))
 }
@@ -126,9 +128,9 @@ fn pod_span(pod: &Pod<'_>) -> Span {
     containers.map_or_else(|| pod.spec.span(), |it| it.key_span)
 }
 
-fn help(level: PodSecurityLevel, extent: Extent, found: &[(Option<Span>, String)]) -> String {
+fn help(level: PodSecurityLevel, extent: Completeness, found: &[(Option<Span>, String)]) -> String {
     let lacks = found.iter().any(|(span, _)| span.is_none());
-    if level == PodSecurityLevel::Restricted && extent == Extent::Whole && lacks {
+    if level == PodSecurityLevel::Restricted && extent == Completeness::Complete && lacks {
         return "write `securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}` for the pod, and \
                 `securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}` for each container"
             .to_owned();

@@ -1,12 +1,12 @@
 //! Pods that Kueue admits together exceed the team's quota in every single pool.
 
-use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_model::scheduling::{What, stuck};
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
+use gpuc_model::scheduling::{QuotaResource, find_unschedulable};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::quota_exceeded::limit;
-use crate::pod_sets::loads;
-use crate::{Rule, Scene, gang_scheduling};
+use super::quota_exceeded::quota_limit;
+use crate::pod_sets::queued_workloads;
+use crate::{CheckContext, Rule, gang_scheduling};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -55,25 +55,26 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for (pod, load) in loads(scene) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for (pod, load) in queued_workloads(scene) {
         let team = load.team.and_then(|name| scene.cluster.team(name));
-        let Some(stuck) = team.and_then(|team| stuck(scene.cluster, team, &load)) else {
+        let Some(stuck) = team.and_then(|team| find_unschedulable(scene.cluster, team, &load))
+        else {
             continue;
         };
         // A request that exceeds all pools together is reported by other rules.
-        let resource = What::Device(stuck.resource.clone());
-        let limit = limit(scene, pod, &stuck.resource);
+        let resource = QuotaResource::Device(stuck.resource.clone());
+        let limit = quota_limit(scene, pod, &stuck.resource);
         let Some((limit, _)) = limit else { continue };
         let gang = [load];
-        let is_reported = match gang_scheduling::at_once(scene.cluster, pod) {
-            Some(_) => !Sum::of_one(scene.cluster, &gang, 0).is_empty(),
-            None => gang[0].asks(&resource) > limit,
+        let is_reported = match gang_scheduling::gang_pods(scene.cluster, pod) {
+            Some(_) => !ExceededByTeam::by_workload(scene.cluster, &gang, 0).is_empty(),
+            None => gang[0].requested(&resource) > limit,
         };
         if is_reported {
             continue;
         }
         let [load] = gang;
-        contention::diagnostic_stuck(&stuck, &load, &RULE.code, report).emit();
+        contention::unschedulable_diagnostic(&stuck, &load, &RULE.code, report).emit();
     }
 }

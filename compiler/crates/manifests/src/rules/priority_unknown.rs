@@ -4,7 +4,7 @@ use gpuc_kubernetes::api_server::priority;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,7 +47,7 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let own = scene.cluster.config.priorities.iter();
     let own = own.map(|class| class.name.as_str());
     let classes = scene.objects.iter().filter(|it| it.kind == "PriorityClass");
@@ -59,7 +59,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let name = class.text().unwrap_or_default();
-        if let Some(help) = priority::unknown(name, &known) {
+        if let Some(help) = priority::unknown_class_help(name, &known) {
             let message = format!("{}: unknown PriorityClass `{name}`", pod.title());
             report
                 .diagnostic(&RULE.code, Node::span(class), message)
@@ -79,7 +79,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let name = class.text().unwrap_or_default();
-        if let Some(help) = priority::unknown(name, &known) {
+        if let Some(help) = priority::unknown_class_help(name, &known) {
             let message = format!("{}: unknown WorkloadPriorityClass `{name}`", object.title());
             report
                 .diagnostic(&RULE.code, class.span(), message)

@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::pod_security_violated;
-use crate::{Pod, Rule, Scene};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,12 +48,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     // Pods that the namespace rejects are reported by `pod_security_violated`.
     let pods = scene.pods.iter();
-    let pods = pods.filter(|pod| pod_security_violated::level(scene, pod).is_none());
-    for container in pods.flat_map(Pod::with_gpus) {
-        let Some(node) = container.is_privileged() else {
+    let pods = pods.filter(|pod| pod_security_violated::enforced_level(scene, pod).is_none());
+    for container in pods.flat_map(Pod::gpu_containers) {
+        let Some(node) = container.privileged_field() else {
             continue;
         };
         let message = format!(
@@ -62,7 +62,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         );
         let builder = report.diagnostic(&RULE.code, node.span(), message);
         let builder = builder.primary_label("gives access to every GPU of the node");
-        let builder = match container.gpus() {
+        let builder = match container.gpu_request() {
             Some(gpus) => builder.label(gpus.key_span, "requested GPUs"),
             None => builder,
         };

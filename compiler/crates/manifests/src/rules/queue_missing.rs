@@ -5,7 +5,7 @@ use gpuc_schema::config::Task;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::scheduling::is_queued;
-use crate::{Container, Object, Rule, Scene};
+use crate::{CheckContext, Container, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,16 +49,16 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     if !scene.cluster.has_queues() {
         return;
     }
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_nodes()) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         let Some(namespace) = &pod.object.namespace else {
             continue;
         };
-        let gpus = pod.containers.iter().find_map(Container::gpus);
-        let bypasses = !is_queued(scene.cluster, pod) && !is_test(scene.cluster, pod.object);
+        let gpus = pod.containers.iter().find_map(Container::gpu_request);
+        let bypasses = !is_queued(scene.cluster, pod) && !is_cuda_test(scene.cluster, pod.object);
         let Some(gpus) = gpus.filter(|_| bypasses) else {
             continue;
         };
@@ -76,7 +76,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// Whether an object belongs to a `cudaTest` workload of the file. Such a test is short, and verifies that GPUs work,
 /// so it must not wait in a queue.
-fn is_test(cluster: &Cluster, object: &Object) -> bool {
+fn is_cuda_test(cluster: &Cluster, object: &Object) -> bool {
     let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
     let name = labels.and_then(|it| it.get(WORKLOAD_LABEL)?.text());
     let mut workloads = cluster.config.workloads.iter();

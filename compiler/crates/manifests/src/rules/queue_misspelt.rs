@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queue_unknown::{Unknown, unknown};
-use crate::{Rule, Scene, text_edit};
+use super::queue_unknown::{UnknownQueue, unknown_queues};
+use crate::{CheckContext, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,12 +45,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for Unknown {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for UnknownQueue {
         object,
         queue,
-        meant,
-    } in unknown(scene)
+        suggestion: meant,
+    } in unknown_queues(scene)
     {
         let Some(meant) = meant else { continue };
         let name = queue.text().unwrap_or_default();
@@ -59,7 +59,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let builder = builder
             .label(scene.cluster.config.queueing.span, "jobs wait in queues")
             .help(format!("did you mean `{meant}`?"));
-        match text_edit::text(scene.sources, queue, meant) {
+        match text_edit::replace_text(scene.sources, queue, meant) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::cluster_queue_unknown::queues;
-use crate::{Rule, Scene};
+use super::cluster_queue_unknown::cluster_queue_references;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,8 +40,8 @@ spec: {clusterQueue: vision}
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for (object, queue) in queues(scene) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for (object, queue) in cluster_queue_references(scene) {
         let team = queue.text().and_then(|name| scene.cluster.team(name));
         let (Some(team), Some(namespace)) = (team, object.namespace.as_deref()) else {
             continue;
@@ -57,7 +57,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             "{}: the ClusterQueue of team `{name}` does not admit jobs of `{namespace}`",
             object.title()
         );
-        let help = match scene.cluster.team_of(namespace) {
+        let help = match scene.cluster.team_of_namespace(namespace) {
             Some((own, _)) => format!("write `{}`, the queue of the namespace's team", own.name),
             None => format!(
                 "move it to a namespace of team `{name}`, or add `{namespace}` to its `namespaces`"

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::words::nearest;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use crate::read::Object;
-use crate::scheduling::waits_in_one;
-use crate::{Rule, Scene, jobs};
+use crate::scheduling::is_queued_object;
+use crate::{CheckContext, Rule, jobs};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -61,8 +61,8 @@ spec:
 ///
 /// Source: kubernetes-sigs/kueue@001e49ba `pkg/controller/jobs/pod/pod_webhook.go` and @06452008
 /// `pkg/controller/jobs/job/job_webhook.go`.
-const GROUP: &str = "kueue.x-k8s.io/pod-group-name";
-const TOTAL: &str = "kueue.x-k8s.io/pod-group-total-count";
+const POD_GROUP_LABEL: &str = "kueue.x-k8s.io/pod-group-name";
+const POD_GROUP_TOTAL: &str = "kueue.x-k8s.io/pod-group-total-count";
 const MIN_PARALLELISM: &str = "kueue.x-k8s.io/job-min-parallelism";
 
 /// The maximum number of pod sets in a Workload, one of which is the head's.
@@ -74,19 +74,19 @@ const MAX_POD_SETS: usize = 18;
 /// A reason for a rejection: its location, the problem and the help.
 type Rejection = (Span, String, String);
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let queued = scene.objects.iter();
-    for object in queued.filter(|it| waits_in_one(scene.cluster, it)) {
+    for object in queued.filter(|it| is_queued_object(scene.cluster, it)) {
         let mut found = Vec::new();
         match object.kind.as_str() {
-            "RayJob" if object.is_of("ray.io") => ray_job(object, &mut found),
-            "RayCluster" if object.is_of("ray.io") => {
+            "RayJob" if object.is_in_group("ray.io") => check_ray_job(object, &mut found),
+            "RayCluster" if object.is_in_group("ray.io") => {
                 if let Some(spec) = object.root.get("spec") {
-                    cluster(spec, &mut found);
+                    check_ray_cluster(spec, &mut found);
                 }
             }
-            "Job" | "CronJob" if object.is_of("batch") => found.extend(job(object)),
-            "Pod" if object.api_version == "v1" => found.extend(pod(object)),
+            "Job" | "CronJob" if object.is_in_group("batch") => found.extend(check_job(object)),
+            "Pod" if object.api_version == "v1" => found.extend(check_pod(object)),
             _ => {}
         }
         let mut reported = BTreeSet::new();
@@ -102,7 +102,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Source: kubernetes-sigs/kueue@0394bfa8 `pkg/controller/jobs/rayjob/rayjob_webhook.go`, `validateCreate`.
-fn ray_job(object: &Object, found: &mut Vec<Rejection>) {
+fn check_ray_job(object: &Object, found: &mut Vec<Rejection>) {
     let Some(spec) = object.root.get("spec") else {
         return;
     };
@@ -131,11 +131,11 @@ fn ray_job(object: &Object, found: &mut Vec<Rejection>) {
         }
         Some(_) => {}
     }
-    cluster(&own.value, found);
+    check_ray_cluster(&own.value, found);
 }
 
 /// Source: kubernetes-sigs/kueue@05441dd6 `pkg/controller/jobs/raycluster/common.go`, `ValidateCreate`.
-fn cluster(spec: &Node, found: &mut Vec<Rejection>) {
+fn check_ray_cluster(spec: &Node, found: &mut Vec<Rejection>) {
     let Some(groups) = spec.entry("workerGroupSpecs") else {
         return;
     };
@@ -160,13 +160,13 @@ fn cluster(spec: &Node, found: &mut Vec<Rejection>) {
 }
 
 /// Source: kubernetes-sigs/kueue@06452008 `pkg/controller/jobs/job/job_webhook.go`, `validatePartialAdmissionCreate`.
-fn job(object: &Object) -> Option<Rejection> {
+fn check_job(object: &Object) -> Option<Rejection> {
     let root = match object.kind.as_str() {
         "CronJob" => object.root.get("spec")?.get("jobTemplate")?,
         _ => &object.root,
     };
     let written = metadata_entry(root, "annotations", MIN_PARALLELISM)?;
-    let pods = jobs::pods(jobs::spec(object)?)?.pods;
+    let pods = jobs::parallel_pods(jobs::job_spec(object)?)?.pods;
     let text = written.text().filter(|it| !it.contains(['$', '{']))?;
     let min = text.parse::<u64>().ok();
     let is_valid = min.is_some_and(|it| (1..pods).contains(&it));
@@ -182,25 +182,27 @@ fn job(object: &Object) -> Option<Rejection> {
 }
 
 /// Source: kubernetes-sigs/kueue@001e49ba `pkg/controller/jobs/pod/pod_webhook.go`, `validatePodGroupMetadata`.
-fn pod(object: &Object) -> Option<Rejection> {
-    let group = metadata_entry(&object.root, "labels", GROUP);
-    let total = metadata_entry(&object.root, "annotations", TOTAL);
+fn check_pod(object: &Object) -> Option<Rejection> {
+    let group = metadata_entry(&object.root, "labels", POD_GROUP_LABEL);
+    let total = metadata_entry(&object.root, "annotations", POD_GROUP_TOTAL);
     match (group, total) {
         (Some(group), None) => {
             let metadata = object.root.get("metadata")?;
             let all = metadata.get("annotations").map_or(&[][..], Node::entries);
-            let typo = all.iter().find(|it| nearest(&it.key, [TOTAL]).is_some());
+            let typo = all
+                .iter()
+                .find(|it| closest_match(&it.key, [POD_GROUP_TOTAL]).is_some());
             let problem = "its pod group has no total count".to_owned();
-            let help = format!("add the annotation `{TOTAL}` with the size of the group");
+            let help = format!("add the annotation `{POD_GROUP_TOTAL}` with the size of the group");
             Some(match typo {
-                Some(typo) => (typo.key_span, problem, format!("write `{TOTAL}`")),
+                Some(typo) => (typo.key_span, problem, format!("write `{POD_GROUP_TOTAL}`")),
                 None => (group.span(), problem, help),
             })
         }
         (None, Some(total)) => Some((
             total.span(),
             "it has the total count of a pod group, but no group".to_owned(),
-            format!("add the label `{GROUP}`, or remove the annotation"),
+            format!("add the label `{POD_GROUP_LABEL}`, or remove the annotation"),
         )),
         (Some(_), Some(total)) => {
             let text = total.text().filter(|it| !it.contains(['$', '{']))?;

@@ -1,12 +1,12 @@
 //! A job names a queue that its namespace does not have.
 
-use gpuc_model::QUEUE;
-use gpuc_syntax::diag::words::nearest;
+use gpuc_model::DEFAULT_QUEUE;
+use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::scheduling::queue_named;
-use crate::{Object, Rule, Scene};
+use crate::scheduling::queue_label;
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -50,23 +50,24 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let found = unknown(scene).into_iter();
-    for Unknown { object, queue, .. } in found.filter(|it| it.meant.is_none()) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let found = unknown_queues(scene).into_iter();
+    for UnknownQueue { object, queue, .. } in found.filter(|it| it.suggestion.is_none()) {
         let name = queue.text().unwrap_or_default();
         let namespace = object.namespace.as_deref().unwrap_or_default();
         let title = object.title();
-        let ((span, label), help) = if let Some((team, index)) = scene.cluster.team_of(namespace) {
-            let namespace = &team.namespaces[index];
-            let label = format!("the queue of `{}` is `{QUEUE}`", namespace.value);
-            let help = format!("write `{QUEUE}`, or remove the label");
-            ((namespace.span, label), help)
-        } else {
-            let label = "only the namespaces of teams have queues".to_owned();
-            let help = "move it to the namespace of a team, or add its namespace to a team";
-            let span = scene.cluster.config.queueing.span;
-            ((span, label), help.to_owned())
-        };
+        let ((span, label), help) =
+            if let Some((team, index)) = scene.cluster.team_of_namespace(namespace) {
+                let namespace = &team.namespaces[index];
+                let label = format!("the queue of `{}` is `{DEFAULT_QUEUE}`", namespace.value);
+                let help = format!("write `{DEFAULT_QUEUE}`, or remove the label");
+                ((namespace.span, label), help)
+            } else {
+                let label = "only the namespaces of teams have queues".to_owned();
+                let help = "move it to the namespace of a team, or add its namespace to a team";
+                let span = scene.cluster.config.queueing.span;
+                ((span, label), help.to_owned())
+            };
         let message = format!("{title}: unknown queue `{name}`");
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
         builder.label(span, label).help(help).emit();
@@ -74,19 +75,19 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// A queue that an object names and its namespace does not have.
-pub(super) struct Unknown<'s> {
+pub(super) struct UnknownQueue<'s> {
     pub(super) object: &'s Object,
     pub(super) queue: &'s Node,
     /// An existing queue with nearly the same name.
-    pub(super) meant: Option<&'s str>,
+    pub(super) suggestion: Option<&'s str>,
 }
 
 /// The unknown queues that objects name.
-pub(super) fn unknown<'s>(scene: &Scene<'s>) -> Vec<Unknown<'s>> {
+pub(super) fn unknown_queues<'s>(scene: &CheckContext<'s>) -> Vec<UnknownQueue<'s>> {
     let objects = scene.objects.iter();
     let found = objects.filter_map(|object| {
         let namespace = object.namespace.as_deref()?;
-        let queue = queue_named(object)?;
+        let queue = queue_label(object)?;
         let name = queue.text().unwrap_or_default();
         let is_open = [name, namespace]
             .iter()
@@ -94,7 +95,10 @@ pub(super) fn unknown<'s>(scene: &Scene<'s>) -> Vec<Unknown<'s>> {
         let others = scene.objects.iter();
         let others =
             others.filter(|it| it.kind == "LocalQueue" && it.namespace == object.namespace);
-        let own = scene.cluster.team_of(namespace).map(|_| QUEUE);
+        let own = scene
+            .cluster
+            .team_of_namespace(namespace)
+            .map(|_| DEFAULT_QUEUE);
         let known: Vec<_> = others
             .filter_map(|it| it.name.as_deref())
             .chain(own)
@@ -102,18 +106,19 @@ pub(super) fn unknown<'s>(scene: &Scene<'s>) -> Vec<Unknown<'s>> {
         if is_open || known.contains(&name) {
             return None;
         }
-        let meant = nearest(name, known.iter().copied()).filter(|it| is_alike(name, it));
-        Some(Unknown {
+        let meant =
+            closest_match(name, known.iter().copied()).filter(|it| is_similar_name(name, it));
+        Some(UnknownQueue {
             object,
             queue,
-            meant,
+            suggestion: meant,
         })
     });
     found.filter(|_| scene.cluster.has_queues()).collect()
 }
 
 /// Whether two names differ in length by at most one, and only in letters. Other differences mean different queues.
-fn is_alike(one: &str, other: &str) -> bool {
+fn is_similar_name(one: &str, other: &str) -> bool {
     let marks = |text: &str| {
         let marks = text.chars().filter(|c| !c.is_ascii_alphabetic());
         marks.collect::<String>()

@@ -3,10 +3,10 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::resources::is_extended;
-use crate::{Rule, Scene, text_edit};
+use crate::resources::is_extended_resource;
+use crate::{CheckContext, Rule, text_edit};
 
-use super::resource_unknown::spelling;
+use super::resource_unknown::corrected_resource;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -45,22 +45,22 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, `isExtendedResourceNameForQuota`.
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for (object, entry) in scene.quotas() {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for (object, entry) in scene.quota_entries() {
         let resource = entry.key.strip_prefix("limits.").unwrap_or(&entry.key);
         let is_of_claims = resource.ends_with(".deviceclass.resource.k8s.io/devices");
         // Object counts, and storage by class, have names of the same form.
         let is_count = resource.starts_with("count/") || resource.contains(".storageclass.");
-        if !is_extended(resource) || is_of_claims || is_count {
+        if !is_extended_resource(resource) || is_of_claims || is_count {
             continue;
         }
         // Other rules report a misspelled resource; the fix writes the correct one at once.
-        let counted = spelling(scene, resource).unwrap_or(resource);
+        let counted = corrected_resource(scene, resource).unwrap_or(resource);
         let counted = format!("requests.{counted}");
         let message = format!("{}: `{}` is never enforced", object.title(), entry.key);
         let builder = report.diagnostic(&RULE.code, entry.key_span, message);
         let builder = builder.primary_label("accepted, but limits nothing");
-        let advertising = scene.advertising(resource);
+        let advertising = scene.pools_advertising(resource);
         let builder = match advertising.first() {
             Some(pool) => {
                 let text = format!("pool `{}` advertises this resource", pool.name);
@@ -74,7 +74,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             .map_or(&[][..], Node::entries)
             .iter()
             .any(|it| it.key == counted);
-        let edit = text_edit::key(scene.sources, entry, &counted).filter(|_| !is_there);
+        let edit = text_edit::rename_key(scene.sources, entry, &counted).filter(|_| !is_there);
         match edit {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),

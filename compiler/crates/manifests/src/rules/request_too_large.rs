@@ -1,10 +1,10 @@
 //! A pod requests more than a node of any pool has.
 
-use gpuc_model::scheduling::{Reason, Why};
+use gpuc_model::scheduling::{MisfitCause, Reason};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::scheduling::{Cause, against};
-use crate::{Rule, Scene};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,21 +49,22 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for unplaced in scene
-        .unplaced
+        .unschedulable
         .iter()
-        .filter(|it| it.cause == Cause::TooMany)
+        .filter(|it| it.cause == UnschedulableCause::TooLarge)
     {
         let pod = &scene.pods[unplaced.pod];
         let is_size = |reason: &&Reason| {
-            let why = &reason.why;
-            matches!(why, Why::TooMany { .. }) || why.is_size()
+            let why = &reason.cause;
+            matches!(why, MisfitCause::TooManyDevices { .. }) || why.is_size()
         };
-        let is_count = |reason: &&Reason| matches!(reason.why, Why::TooMany { .. });
+        let is_count =
+            |reason: &&Reason| matches!(reason.cause, MisfitCause::TooManyDevices { .. });
         let reasons = unplaced.verdicts.iter().filter_map(|verdict| {
-            let count = against(verdict).find(is_count);
-            let reason = count.or_else(|| against(verdict).find(is_size))?;
+            let count = obstacles(verdict).find(is_count);
+            let reason = count.or_else(|| obstacles(verdict).find(is_size))?;
             Some((verdict.pool, reason))
         });
         let reasons: Vec<_> = reasons.collect();
@@ -80,20 +81,20 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         };
         let message = format!("{} requests more than {bound}", pod.title());
         // The request may be a default in the file of the cluster.
-        let is_in_manifest = first.asked.source == pod.spec.span().source;
-        let is_written = first.asked.is_written() && is_in_manifest;
+        let is_in_manifest = first.request_span.source == pod.spec.span().source;
+        let is_written = first.request_span.is_written() && is_in_manifest;
         let span = if is_written {
-            first.asked
+            first.request_span
         } else {
             unplaced.span(&scene.pods)
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
         if !is_written {
             let text = "the default for the team's containers without a request";
-            builder = builder.label(first.asked, text);
+            builder = builder.label(first.request_span, text);
         }
         for (pool, reason) in &reasons {
-            builder = builder.label(reason.place, format!("pool `{}` {reason}", pool.name));
+            builder = builder.label(reason.pool_span, format!("pool `{}` {reason}", pool.name));
         }
         let help = if is_any {
             "request less, and run one pod on each of several nodes"

@@ -4,8 +4,8 @@ use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 use serde_json::{Value as Json, json};
 
-use crate::resources::{Amount, amount, is_extended};
-use crate::{Container, Rule, Scene, text_edit};
+use crate::resources::{ResourceCount, is_extended_resource, parse_count};
+use crate::{CheckContext, Container, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,21 +49,22 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `validateContainerResourceRequirements`.
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
-            let limits = container.list("limits");
-            let requests = container.list("requests").iter();
+            let limits = container.resource_list("limits");
+            let requests = container.resource_list("requests").iter();
             // Invalid quantities are reported by `amount_not_whole`.
-            let requests = requests.filter(|entry| amount(&entry.value) != Amount::Refused);
-            for request in requests.filter(|entry| is_extended(&entry.key)) {
+            let requests =
+                requests.filter(|entry| parse_count(&entry.value) != ResourceCount::Invalid);
+            for request in requests.filter(|entry| is_extended_resource(&entry.key)) {
                 let limit = limits.iter().find(|limit| limit.key == request.key);
                 let builder = match limit {
                     None => {
                         let message = format!("`{}` is requested without a limit", request.key);
                         report.diagnostic(&RULE.code, request.key_span, message)
                     }
-                    Some(limit) if differ(limit, request) => {
+                    Some(limit) if has_different_quantity(limit, request) => {
                         let message =
                             format!("the limit and the request of `{}` differ", request.key);
                         let builder = report.diagnostic(&RULE.code, limit.value.span(), message);
@@ -77,7 +78,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     Some(_) => "write the same quantity in both, or only the limit".to_owned(),
                 };
                 let builder = builder.help(help);
-                let edit = limit.is_none().then(|| fix(scene, container, request));
+                let edit = limit
+                    .is_none()
+                    .then(|| equalize_edit(scene, container, request));
                 match edit.flatten() {
                     Some(edit) => builder.fix(vec![edit]).emit(),
                     None => builder.emit(),
@@ -88,23 +91,27 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Whether both are valid quantities that differ.
-fn differ(limit: &Entry, request: &Entry) -> bool {
-    match (amount(&limit.value), amount(&request.value)) {
-        (Amount::Whole(limit), Amount::Whole(request)) => limit != request,
+fn has_different_quantity(limit: &Entry, request: &Entry) -> bool {
+    match (parse_count(&limit.value), parse_count(&request.value)) {
+        (ResourceCount::Whole(limit), ResourceCount::Whole(request)) => limit != request,
         _ => false,
     }
 }
 
 /// Adds a limit equal to the request.
-fn fix(scene: &Scene<'_>, container: &Container<'_>, request: &Entry) -> Option<Edit> {
-    let Amount::Whole(count) = amount(&request.value) else {
+fn equalize_edit(
+    scene: &CheckContext<'_>,
+    container: &Container<'_>,
+    request: &Entry,
+) -> Option<Edit> {
+    let ResourceCount::Whole(count) = parse_count(&request.value) else {
         return None;
     };
     let resources = &container.resources()?.value;
     let count = quoted_like(&request.value, count);
     match resources.get("limits") {
-        Some(limits) => text_edit::entry(scene.sources, limits, &request.key, &count),
-        None => text_edit::entry(
+        Some(limits) => text_edit::append_entry(scene.sources, limits, &request.key, &count),
+        None => text_edit::append_entry(
             scene.sources,
             resources,
             "limits",

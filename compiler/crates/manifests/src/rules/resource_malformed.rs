@@ -1,9 +1,9 @@
 //! A resource name is not valid in Kubernetes.
 
-use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 
-use crate::resources::{is_gpu, offered};
-use crate::{Container, Rule, Scene, text_edit};
+use crate::resources::{advertised_resources, is_gpu_name};
+use crate::{CheckContext, Container, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,40 +48,42 @@ spec:
 /// Built-in resources of containers.
 ///
 /// Source: kubernetes `pkg/apis/core/helper/helpers.go`, `standardContainerResources` (from memory).
-const STANDARD: &[&str] = &["cpu", "memory", "ephemeral-storage"];
+const STANDARD_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
 /// Common names of GPUs without a domain.
-const PLAIN: &[&str] = &["gpu", "gpus", "nvidia-gpu", "nvidia.com-gpu", "nvidia_gpu"];
+const COMMON_GPU_NAMES: &[&str] = &["gpu", "gpus", "nvidia-gpu", "nvidia.com-gpu", "nvidia_gpu"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
-            for entry in container.asks() {
+            for entry in container.requested_resources() {
                 let name = entry.key.as_str();
-                let is_built_in = STANDARD.contains(&name) || name.starts_with("hugepages-");
+                let is_built_in =
+                    STANDARD_RESOURCES.contains(&name) || name.starts_with("hugepages-");
                 if is_built_in || name.contains(['/', '{', '$']) {
                     continue;
                 }
                 let message = format!("{}: unknown resource `{name}`", pod.title());
                 let builder = report.diagnostic(&RULE.code, entry.key_span, message);
-                let is_gpus = PLAIN.contains(&name.to_ascii_lowercase().as_str());
-                let gpus = offered(scene.cluster);
-                let gpus: Vec<_> = gpus.into_iter().filter(|name| is_gpu(name)).collect();
+                let is_gpus = COMMON_GPU_NAMES.contains(&name.to_ascii_lowercase().as_str());
+                let gpus = advertised_resources(scene.cluster);
+                let gpus: Vec<_> = gpus.into_iter().filter(|name| is_gpu_name(name)).collect();
                 let full = gpus.iter().find(|name| **name == "nvidia.com/gpu");
-                let closest = words::nearest(name, STANDARD.iter().copied());
+                let closest = phrases::closest_match(name, STANDARD_RESOURCES.iter().copied());
                 let (meant, help) = match (full.filter(|_| is_gpus), closest) {
                     (Some(full), _) => (Some(*full), format!("write `{full}`")),
                     (None, Some(closest)) => (Some(closest), format!("write `{closest}`")),
-                    (None, None) if is_gpus && !gpus.is_empty() => {
-                        (None, format!("write {}", words::all(&gpus, "or")))
-                    }
+                    (None, None) if is_gpus && !gpus.is_empty() => (
+                        None,
+                        format!("write {}", phrases::quoted_conjunction(&gpus, "or")),
+                    ),
                     (None, None) => (
                         None,
                         "write the domain of the vendor and a slash before the name".to_owned(),
                     ),
                 };
                 let builder = builder.help(help);
-                match meant.and_then(|meant| fix(scene, container, name, meant)) {
+                match meant.and_then(|meant| rename_edit(scene, container, name, meant)) {
                     Some(edits) => builder.fix(edits).emit(),
                     None => builder.emit(),
                 };
@@ -91,8 +93,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Replaces the name everywhere in the container; `None` if the container already has the correct one.
-fn fix(scene: &Scene<'_>, container: &Container<'_>, name: &str, meant: &str) -> Option<Vec<Edit>> {
-    let lists = ["limits", "requests"].map(|list| container.list(list));
+fn rename_edit(
+    scene: &CheckContext<'_>,
+    container: &Container<'_>,
+    name: &str,
+    meant: &str,
+) -> Option<Vec<Edit>> {
+    let lists = ["limits", "requests"].map(|list| container.resource_list(list));
     if lists
         .iter()
         .any(|list| list.iter().any(|it| it.key == meant))
@@ -101,6 +108,6 @@ fn fix(scene: &Scene<'_>, container: &Container<'_>, name: &str, meant: &str) ->
     }
     let entries = lists.into_iter().flatten().filter(|it| it.key == name);
     entries
-        .map(|entry| text_edit::key(scene.sources, entry, meant))
+        .map(|entry| text_edit::rename_key(scene.sources, entry, meant))
         .collect()
 }

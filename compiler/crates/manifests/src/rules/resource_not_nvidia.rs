@@ -1,9 +1,9 @@
 //! A manifest requests accelerators of another vendor.
 
-use crate::resources::{is_gpu, offered};
-use crate::{Rule, Scene};
+use crate::resources::{advertised_resources, is_gpu_name};
+use crate::{CheckContext, Rule};
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -55,11 +55,11 @@ const OTHER_VENDORS: &[(&str, &str)] = &[
     ("habana.ai/", "Intel's Gaudi"),
 ];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let advertised = offered(scene.cluster);
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let advertised = advertised_resources(scene.cluster);
     for pod in &scene.pods {
         for container in &pod.containers {
-            for entry in container.asks() {
+            for entry in container.requested_resources() {
                 let of_clouds = scene
                     .cluster
                     .registry
@@ -87,11 +87,11 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                     }
                     None => builder,
                 };
-                let gpus: Vec<_> = advertised.iter().filter(|name| is_gpu(name)).collect();
+                let gpus: Vec<_> = advertised.iter().filter(|name| is_gpu_name(name)).collect();
                 builder
                     .help(match gpus.as_slice() {
                         [] => "remove it; the pools advertise no GPU resources".to_owned(),
-                        gpus => format!("request {}", words::all(gpus, "or")),
+                        gpus => format!("request {}", phrases::quoted_conjunction(gpus, "or")),
                     })
                     .emit();
             }

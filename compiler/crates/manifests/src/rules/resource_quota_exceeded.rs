@@ -1,15 +1,17 @@
 //! An object exceeds a ResourceQuota among the manifests.
 
-use gpuc_model::scheduling::{What, thousandths_of};
+use gpuc_model::scheduling::{QuotaResource, thousandths_of_node};
 use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 use gpuc_syntax::source::Span;
 
-use super::limit_range_violated::words;
-use super::quota_exceeded::{Kind, copies};
-use crate::limits::{Filled, Ranges, Said, holding};
+use super::limit_range_violated::format_amount;
+use super::quota_exceeded::{ExcessKind, concurrent_pods};
+use crate::namespace_limits::{
+    EffectiveAmount, EffectiveResources, LimitRanges, objects_in_namespace,
+};
 use crate::read::Object;
-use crate::{Pod, Rule, Scene, jobs, volumes};
+use crate::{CheckContext, Pod, Rule, jobs, volumes};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -63,35 +65,37 @@ spec:
 };
 
 /// Resources that quotas count as requests if the name has no prefix.
-const PLAIN: &[&str] = &["cpu", "memory", "ephemeral-storage"];
+const STANDARD_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     check_claims(scene, report);
-    check(scene, Kind::Never, report);
+    check(scene, ExcessKind::Never, report);
 }
 
 /// The meaning of a key in a quota.
 ///
 /// Source: kubernetes `pkg/quota/v1/evaluator/core/pods.go`, `podResources` and `podComputeUsageHelper`
 /// (from memory).
-enum Counted<'q> {
+enum CountedResource<'q> {
     Pods,
     Requests(&'q str),
     Limits(&'q str),
 }
 
-fn counted(name: &str) -> Option<Counted<'_>> {
+fn parse_counted_resource(name: &str) -> Option<CountedResource<'_>> {
     if ["pods", "count/pods"].contains(&name) {
-        return Some(Counted::Pods);
+        return Some(CountedResource::Pods);
     }
     if let Some(name) = name.strip_prefix("requests.") {
-        return (name != "storage").then_some(Counted::Requests(name));
+        return (name != "storage").then_some(CountedResource::Requests(name));
     }
     if let Some(name) = name.strip_prefix("limits.") {
-        return PLAIN.contains(&name).then_some(Counted::Limits(name));
+        return STANDARD_RESOURCES
+            .contains(&name)
+            .then_some(CountedResource::Limits(name));
     }
-    let is_plain = PLAIN.contains(&name) || name.starts_with("hugepages-");
-    is_plain.then_some(Counted::Requests(name))
+    let is_plain = STANDARD_RESOURCES.contains(&name) || name.starts_with("hugepages-");
+    is_plain.then_some(CountedResource::Requests(name))
 }
 
 /// An entry of a ResourceQuota.
@@ -105,8 +109,8 @@ struct HardLimit<'s> {
 }
 
 /// The entries of the quotas that apply to an object.
-fn limits<'s>(scene: &Scene<'s>, object: &Object) -> Vec<HardLimit<'s>> {
-    let quotas = holding(scene, "ResourceQuota", object)
+fn limits<'s>(scene: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
+    let quotas = objects_in_namespace(scene, "ResourceQuota", object)
         .into_iter()
         .flatten();
     let specs = quotas.filter_map(|quota| Some((quota, quota.root.get("spec")?)));
@@ -119,7 +123,7 @@ fn limits<'s>(scene: &Scene<'s>, object: &Object) -> Vec<HardLimit<'s>> {
         .flat_map(|(quota, spec)| {
             let hard = spec.get("hard").map_or(&[][..], Node::entries).iter();
             hard.filter_map(move |entry| {
-                let max = thousandths_of(&entry.value)?;
+                let max = thousandths_of_node(&entry.value)?;
                 Some(HardLimit { quota, entry, max })
             })
         })
@@ -127,14 +131,14 @@ fn limits<'s>(scene: &Scene<'s>, object: &Object) -> Vec<HardLimit<'s>> {
 }
 
 /// Checks the total of all pods of an object.
-pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|it| !it.is_open) {
+pub(super) fn check(scene: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|it| !it.is_partial) {
         let limits = limits(scene, pod.object);
         if limits.is_empty() || pod.spec.get("containers").is_none() {
             continue;
         }
-        let ranges = Ranges::for_object(scene, pod.object);
-        let Some(filled) = ranges.and_then(|it| Filled::for_pod(pod.spec, &it)) else {
+        let ranges = LimitRanges::for_object(scene, pod.object);
+        let Some(filled) = ranges.and_then(|it| EffectiveResources::for_pod(pod.spec, &it)) else {
             continue;
         };
         let usage = Usage { pod, filled };
@@ -147,39 +151,39 @@ pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
 /// A pod with its requests and limits, including defaults.
 struct Usage<'s> {
     pod: &'s Pod<'s>,
-    filled: Filled<'s>,
+    filled: EffectiveResources<'s>,
 }
 
 fn check_limit(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     Usage { pod, filled }: &Usage<'_>,
     limit: &HardLimit<'_>,
-    kind: Kind,
+    kind: ExcessKind,
     report: &mut Report,
 ) {
     let HardLimit { quota, entry, max } = *limit;
-    let Some(counted) = counted(&entry.key) else {
+    let Some(counted) = parse_counted_resource(&entry.key) else {
         return;
     };
     let (name, amount) = match counted {
-        Counted::Pods => (None, None),
-        Counted::Requests(name) => (Some(name), filled.requests.get(name)),
-        Counted::Limits(name) => (Some(name), filled.limits.get(name)),
+        CountedResource::Pods => (None, None),
+        CountedResource::Requests(name) => (Some(name), filled.requests.get(name)),
+        CountedResource::Limits(name) => (Some(name), filled.limits.get(name)),
     };
     let each = match (name, amount) {
         (None, _) => 1000,
         (Some(name), Some(amount)) if !filled.unknown.contains(name) => amount.amount,
         _ => return,
     };
-    let copies = copies(scene, pod);
+    let copies = concurrent_pods(scene, pod);
     let all = each.saturating_mul(copies.pods);
-    let in_turn = jobs::spec(pod.object).is_some() && each <= max;
-    if all <= max || Kind::from_in_turn(in_turn) != kind {
+    let in_turn = jobs::job_spec(pod.object).is_some() && each <= max;
+    if all <= max || ExcessKind::from_is_sequential(in_turn) != kind {
         return;
     }
     let phrase = |thousandths: u64| match name {
-        None => What::Pods.words(thousandths.div_ceil(1000)),
-        Some(name) => words(name, thousandths),
+        None => QuotaResource::Pods.format_amount(thousandths.div_ceil(1000)),
+        Some(name) => format_amount(name, thousandths),
     };
     let total = if name.is_some() && copies.pods > 1 {
         format!(
@@ -192,8 +196,8 @@ fn check_limit(
         phrase(all)
     };
     let problem = match kind {
-        Kind::Never => "exceeds",
-        Kind::InTurn => "cannot run all of its pods at once within",
+        ExcessKind::Never => "exceeds",
+        ExcessKind::Sequential => "cannot run all of its pods at once within",
     };
     let message = format!("{} {problem} {}: {total}", pod.title(), quota.title());
     let written = amount.filter(|it| !it.is_default).map(|it| it.span);
@@ -201,15 +205,15 @@ fn check_limit(
     let span = written.or(copies.span).or_else(containers);
     let span = span.unwrap_or_else(|| pod.spec.span());
     let code = match kind {
-        Kind::Never => &RULE.code,
-        Kind::InTurn => kind.code(),
+        ExcessKind::Never => &RULE.code,
+        ExcessKind::Sequential => kind.code(),
     };
     let builder = report.diagnostic(code, span, message);
     let builder = label_default(builder, amount);
     let builder = builder.label(entry.value.span(), format!("at most {}", phrase(max)));
     let help = match kind {
-        Kind::Never => "request less, or raise the quota",
-        Kind::InTurn => "lower `parallelism`, or raise the quota",
+        ExcessKind::Never => "request less, or raise the quota",
+        ExcessKind::Sequential => "lower `parallelism`, or raise the quota",
     };
     builder.help(help).emit();
 }
@@ -217,7 +221,7 @@ fn check_limit(
 /// Labels the default that an amount comes from.
 fn label_default<'r>(
     builder: DiagnosticBuilder<'r>,
-    amount: Option<&Said>,
+    amount: Option<&EffectiveAmount>,
 ) -> DiagnosticBuilder<'r> {
     match amount.filter(|it| it.is_default) {
         Some(default) => builder.label(default.span, "the default of containers without a value"),
@@ -225,20 +229,29 @@ fn label_default<'r>(
     }
 }
 
-fn check_claims(scene: &Scene<'_>, report: &mut Report) {
-    for (object, bytes, span) in volumes::claims(scene) {
+fn check_claims(scene: &CheckContext<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claim_objects(scene) {
         check_claim(scene, object, bytes.saturating_mul(1000), span, report);
     }
 }
 
-fn check_claim(scene: &Scene<'_>, object: &Object, request: u64, span: Span, report: &mut Report) {
+fn check_claim(
+    scene: &CheckContext<'_>,
+    object: &Object,
+    request: u64,
+    span: Span,
+    report: &mut Report,
+) {
     for HardLimit { quota, entry, max } in limits(scene, object) {
         if entry.key != "requests.storage" || request <= max {
             continue;
         }
         let (title, quota) = (object.title(), quota.title());
-        let message = format!("{title} exceeds {quota}: {}", words("storage", request));
-        let label = format!("at most {}", words("storage", max));
+        let message = format!(
+            "{title} exceeds {quota}: {}",
+            format_amount("storage", request)
+        );
+        let label = format!("at most {}", format_amount("storage", max));
         report
             .diagnostic(&RULE.code, span, message)
             .label(entry.value.span(), label)

@@ -1,11 +1,13 @@
 //! A manifest requests a GPU resource that no pool advertises.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 use gpuc_syntax::node::Entry;
 
-use crate::resources::{ALPHA, MISNAMED, is_gpu, is_unknown, offered};
-use crate::{Container, Rule, Scene, text_edit};
+use crate::resources::{
+    ALPHA_GPU, MISNAMED_GPUS, advertised_resources, is_gpu_name, is_unadvertised_gpu,
+};
+use crate::{CheckContext, Container, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -52,12 +54,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for pod in &scene.pods {
         for container in &pod.containers {
             for entry in container
-                .asks()
-                .filter(|entry| is_unknown(scene.cluster, &entry.key))
+                .requested_resources()
+                .filter(|entry| is_unadvertised_gpu(scene.cluster, &entry.key))
             {
                 let title = format!("{} requests `{}`", pod.title(), entry.key);
                 report_unknown(
@@ -70,57 +72,59 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             }
         }
     }
-    for (object, entry) in scene.quotas() {
-        let Some(resource) = entry.key.strip_prefix(COUNTED) else {
+    for (object, entry) in scene.quota_entries() {
+        let Some(resource) = entry.key.strip_prefix(REQUESTS_PREFIX) else {
             continue;
         };
-        if is_unknown(scene.cluster, resource) {
+        if is_unadvertised_gpu(scene.cluster, resource) {
             let title = format!("{} counts `{resource}`", object.title());
             let lists = object.root.get("spec").and_then(|spec| spec.get("hard"));
-            let meant = spelling(scene, resource).map(|name| format!("{COUNTED}{name}"));
+            let meant =
+                corrected_resource(scene, resource).map(|name| format!("{REQUESTS_PREFIX}{name}"));
             // No edit if it would create a duplicate key.
-            let is_free = meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
+            let can_rename =
+                meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
             let keys = [entry];
-            let keys = if is_free { &keys[..] } else { &[] };
+            let keys = if can_rename { &keys[..] } else { &[] };
             report_unknown(scene, &title, entry, keys, report);
         }
     }
 }
 
 /// The prefix of resources in a quota.
-const COUNTED: &str = "requests.";
+const REQUESTS_PREFIX: &str = "requests.";
 
 /// The advertised resource that an unknown name is another spelling of.
-pub(super) fn spelling<'s>(scene: &Scene<'s>, name: &str) -> Option<&'s str> {
-    let gpus = offered(scene.cluster).into_iter();
-    let gpus: Vec<_> = gpus.filter(|name| is_gpu(name)).collect();
-    let meant = meant(name, &gpus).filter(|meant| is_spelling(name, meant));
-    meant.filter(|_| is_unknown(scene.cluster, name))
+pub(super) fn corrected_resource<'s>(scene: &CheckContext<'s>, name: &str) -> Option<&'s str> {
+    let gpus = advertised_resources(scene.cluster).into_iter();
+    let gpus: Vec<_> = gpus.filter(|name| is_gpu_name(name)).collect();
+    let meant = intended_resource(name, &gpus).filter(|meant| is_spelling(name, meant));
+    meant.filter(|_| is_unadvertised_gpu(scene.cluster, name))
 }
 
 /// The entries of a resource in a container's limits and requests.
 fn entries_for<'n>(container: &Container<'n>, name: &str) -> Vec<&'n Entry> {
-    let lists = ["limits", "requests"].map(|list| container.list(list));
+    let lists = ["limits", "requests"].map(|list| container.resource_list(list));
     let entries = lists.into_iter().flatten();
     entries.filter(|entry| entry.key == name).collect()
 }
 
 fn report_unknown(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     title: &str,
     entry: &Entry,
     keys: &[&Entry],
     report: &mut Report,
 ) {
     let message = format!("{title}, which no pool advertises");
-    let gpus: Vec<_> = offered(scene.cluster)
+    let gpus: Vec<_> = advertised_resources(scene.cluster)
         .into_iter()
-        .filter(|name| is_gpu(name))
+        .filter(|name| is_gpu_name(name))
         .collect();
     let builder = report.diagnostic(&RULE.code, entry.key_span, message);
     let builder = builder.primary_label("no node advertises this resource");
     let builder = match scene.cluster.gpu_pools().next() {
-        Some((pool, _)) => match pool.offers.get().and_then(|offers| offers.first()) {
+        Some((pool, _)) => match pool.advertised.get().and_then(|offers| offers.first()) {
             Some(offer) => {
                 let text = format!("pool `{}` advertises `{}`", pool.name, offer.resource);
                 builder.label(pool.name.span, text)
@@ -130,9 +134,9 @@ fn report_unknown(
         None => builder,
     };
     let builder = builder.help(help(scene, &entry.key, &gpus));
-    let (prefix, name) = split(&entry.key);
-    let meant = spelling(scene, name).map(|name| format!("{prefix}{name}"));
-    let edits = meant.and_then(|name| rename(scene, keys, &name));
+    let (prefix, name) = split_requests_prefix(&entry.key);
+    let meant = corrected_resource(scene, name).map(|name| format!("{prefix}{name}"));
+    let edits = meant.and_then(|name| rename_edits(scene, keys, &name));
     match edits {
         Some(edits) => builder.fix(edits).emit(),
         None => builder.emit(),
@@ -140,39 +144,39 @@ fn report_unknown(
 }
 
 /// Splits the prefix of a quota from the resource name.
-fn split(key: &str) -> (&str, &str) {
-    match key.strip_prefix(COUNTED) {
-        Some(name) => (COUNTED, name),
+fn split_requests_prefix(key: &str) -> (&str, &str) {
+    match key.strip_prefix(REQUESTS_PREFIX) {
+        Some(name) => (REQUESTS_PREFIX, name),
         None => ("", key),
     }
 }
 
 /// Suggests an advertised resource or DeviceClass.
-fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
-    let (prefix, name) = split(name);
-    let classes = scene.cluster.pools_claimed().flat_map(|pool| &pool.classes);
+fn help(scene: &CheckContext<'_>, name: &str, gpus: &[&str]) -> String {
+    let (prefix, name) = split_requests_prefix(name);
+    let classes = scene.cluster.dra_pools().flat_map(|pool| &pool.classes);
     let classes: Vec<_> = classes.map(|class| class.name.as_str()).collect();
     let Some(first) = gpus.first() else {
         return match classes.as_slice() {
             [] => "add a pool with GPUs to the cluster".to_owned(),
             classes => format!(
                 "create a ResourceClaim with the DeviceClass {}",
-                words::all(classes, "or")
+                phrases::quoted_conjunction(classes, "or")
             ),
         };
     };
-    if let Some(meant) = meant(name, gpus) {
+    if let Some(meant) = intended_resource(name, gpus) {
         return format!("write `{prefix}{meant}`");
     }
     if let Some(closest) = closest(name, gpus) {
         return format!("did you mean `{prefix}{closest}`?");
     }
     if is_replica(name) {
-        return match gpus.iter().find(|name| name.ends_with(SHARED)) {
+        return match gpus.iter().find(|name| name.ends_with(SHARED_SUFFIX)) {
             Some(shared) => format!("write `{prefix}{shared}`"),
             None => format!(
                 "request {}; no pool advertises replicas under a separate name",
-                words::all(gpus, "or")
+                phrases::quoted_conjunction(gpus, "or")
             ),
         };
     }
@@ -181,21 +185,21 @@ fn help(scene: &Scene<'_>, name: &str, gpus: &[&str]) -> String {
             "request `{first}`, and select the GPU model with `nodeSelector: {{{POOL_LABEL}: …}}`; this is a label"
         );
     }
-    format!("request {}", words::all(gpus, "or"))
+    format!("request {}", phrases::quoted_conjunction(gpus, "or"))
 }
 
 /// The resource whose name differs by one or two letters. Different digits mean a different MIG device.
 fn closest<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
-    const OWN: &str = "nvidia.com/";
+    const NVIDIA_PREFIX: &str = "nvidia.com/";
     let digits = |text: &str| {
         let digits = text.chars().filter(char::is_ascii_digit);
         digits.collect::<String>()
     };
-    let own = name.strip_prefix(OWN)?;
+    let own = name.strip_prefix(NVIDIA_PREFIX)?;
     let all = gpus.iter().filter(|it| digits(it) == digits(name));
-    let closest = words::nearest(own, all.filter_map(|it| it.strip_prefix(OWN)))?;
+    let closest = phrases::closest_match(own, all.filter_map(|it| it.strip_prefix(NVIDIA_PREFIX)))?;
     gpus.iter()
-        .find(|it| it.strip_prefix(OWN) == Some(closest))
+        .find(|it| it.strip_prefix(NVIDIA_PREFIX) == Some(closest))
         .copied()
 }
 
@@ -208,11 +212,11 @@ fn is_label(name: &str) -> bool {
 }
 
 /// The suffix of replicas that are advertised under a separate name.
-const SHARED: &str = ".shared";
+const SHARED_SUFFIX: &str = ".shared";
 
 /// Whether the name is a common one for a replica of a GPU.
 fn is_replica(name: &str) -> bool {
-    const NAMES: &[&str] = &[
+    const FULL_GPU_NAMES: &[&str] = &[
         "gpu.share",
         "gpu.shares",
         "gpu.shared",
@@ -226,16 +230,16 @@ fn is_replica(name: &str) -> bool {
     let own = name
         .strip_prefix("nvidia.com/")
         .map(str::to_ascii_lowercase);
-    own.is_some_and(|own| NAMES.contains(&own.as_str()))
+    own.is_some_and(|own| FULL_GPU_NAMES.contains(&own.as_str()))
 }
 
 /// The resource that a name stands for: another spelling of it, or the only one for full GPUs and replicas.
-fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
+fn intended_resource<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
     let same = gpus.iter().find(|gpu| gpu.eq_ignore_ascii_case(name));
     if let Some(same) = same {
         return Some(same);
     }
-    let mut shared = gpus.iter().filter(|gpu| gpu.ends_with(SHARED));
+    let mut shared = gpus.iter().filter(|gpu| gpu.ends_with(SHARED_SUFFIX));
     if let Some(shared) = shared.next().filter(|_| is_replica(name)) {
         return Some(shared);
     }
@@ -250,21 +254,21 @@ fn meant<'g>(name: &str, gpus: &[&'g str]) -> Option<&'g str> {
 /// Whether the name is an obsolete or misspelled one for full GPUs.
 fn is_full_gpu(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    [ALPHA, "nvidia.com/gpus"].contains(&name) || MISNAMED.contains(&lower.as_str())
+    [ALPHA_GPU, "nvidia.com/gpus"].contains(&name) || MISNAMED_GPUS.contains(&lower.as_str())
 }
 
 /// Whether one name is another spelling of the other, so that their quantities are equivalent.
 fn is_spelling(name: &str, meant: &str) -> bool {
     let is_full = is_full_gpu(name) && meant == "nvidia.com/gpu";
-    let is_shared = is_replica(name) && meant.ends_with(SHARED);
+    let is_shared = is_replica(name) && meant.ends_with(SHARED_SUFFIX);
     is_full || is_shared || name.eq_ignore_ascii_case(meant)
 }
 
 /// Renames the keys; `None` if one of them cannot be edited.
-fn rename(scene: &Scene<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
+fn rename_edits(scene: &CheckContext<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
     let edits = keys
         .iter()
-        .map(|entry| text_edit::key(scene.sources, entry, name));
+        .map(|entry| text_edit::rename_key(scene.sources, entry, name));
     edits
         .collect::<Option<Vec<_>>>()
         .filter(|edits| !edits.is_empty())

@@ -1,8 +1,8 @@
 //! A job requests a resource that its ClusterQueue has no quota for.
 
-use crate::pod_sets::waits;
-use crate::resources::{Amount, amount, is_gpu, offered};
-use crate::{Container, Rule, Scene};
+use crate::pod_sets::is_in_generated_queue;
+use crate::resources::{ResourceCount, advertised_resources, is_gpu_name, parse_count};
+use crate::{CheckContext, Container, Rule};
 
 use gpuc_model::Team;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -58,7 +58,7 @@ const IGNORED: &[&str] = &["ephemeral-storage", "hugepages-"];
 /// Accelerators of other vendors, which `resource_not_nvidia` reports.
 const OTHER_VENDORS: &[&str] = &["amd.com/gpu", "gpu.intel.com/", "habana.ai/"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let cluster = scene.cluster;
     if cluster.config.charts.kueue.is_some() {
         return;
@@ -70,19 +70,27 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         .flat_map(|it| it.facts().other_accelerators);
     let of_clouds = of_clouds.map(|(name, _)| *name);
     let others: Vec<_> = OTHER_VENDORS.iter().copied().chain(of_clouds).collect();
-    let fabric = cluster.pools.iter().flat_map(|pool| &pool.fabric);
+    let fabric = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
     let fabric = fabric.map(|it| it.resource.as_str());
     let ignored: Vec<_> = IGNORED.iter().copied().chain(fabric).collect();
-    for pod in scene.pods.iter().filter(|pod| waits(cluster, pod)) {
+    for pod in scene
+        .pods
+        .iter()
+        .filter(|pod| is_in_generated_queue(cluster, pod))
+    {
         let namespace = pod.object.namespace.as_deref().unwrap_or_default();
-        let Some((team, _)) = cluster.team_of(namespace) else {
+        let Some((team, _)) = cluster.team_of_namespace(namespace) else {
             continue;
         };
-        for entry in pod.containers.iter().flat_map(Container::asks) {
+        for entry in pod
+            .containers
+            .iter()
+            .flat_map(Container::requested_resources)
+        {
             let name = entry.key.as_str();
             let has_prefix = |prefixes: &[&str]| prefixes.iter().any(|it| name.starts_with(it));
-            let is_reported = is_gpu(name) || has_prefix(&others) || !name.contains('/');
-            let is_requested = matches!(amount(&entry.value), Amount::Whole(1..));
+            let is_reported = is_gpu_name(name) || has_prefix(&others) || !name.contains('/');
+            let is_requested = matches!(parse_count(&entry.value), ResourceCount::Whole(1..));
             let is_open = name.contains(['$', '{']);
             let is_counted = has_quota(team, name) || has_prefix(&ignored);
             if is_reported || is_open || !is_requested || is_counted {
@@ -92,7 +100,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 "{} requests `{name}`, which the team's ClusterQueue has no quota for",
                 pod.title()
             );
-            let help = if offered(cluster).contains(&name) {
+            let help = if advertised_resources(cluster).contains(&name) {
                 "add it to the team's quota, or remove it"
             } else {
                 "remove it, or exclude it from Kueue's quotas in `charts.kueue.values`"

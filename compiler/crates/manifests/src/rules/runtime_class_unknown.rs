@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -48,20 +48,23 @@ spec:
 /// Source: NVIDIA/gpu-operator `controllers/object_controls.go`, `RuntimeClass` (from memory).
 const OPERATOR_CLASSES: &[&str] = &["nvidia", "nvidia-cdi", "nvidia-legacy"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let cluster = scene.cluster;
     if !cluster.config.cloud.creates_cluster() {
         return;
     }
-    let accesses = cluster.pools.iter().filter_map(|pool| cluster.access(pool));
+    let accesses = cluster
+        .pools
+        .iter()
+        .filter_map(|pool| cluster.driver_access(pool));
     let classes = accesses.filter_map(|access| Some(access.runtime_class?.name));
     let mut known: BTreeSet<_> = classes.collect();
     if cluster.operator_pools().next().is_some() {
         known.extend(OPERATOR_CLASSES);
     }
-    let given = scene.objects.iter();
-    let given = given.filter(|object| object.kind == "RuntimeClass");
-    known.extend(given.filter_map(|object| object.name.as_deref()));
+    let known_classes = scene.objects.iter();
+    let known_classes = known_classes.filter(|object| object.kind == "RuntimeClass");
+    known.extend(known_classes.filter_map(|object| object.name.as_deref()));
     for pod in &scene.pods {
         let Some(node) = pod.spec.get("runtimeClassName") else {
             continue;
@@ -77,7 +80,10 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let known: Vec<_> = known.iter().copied().collect();
         let builder = match known.as_slice() {
             [] => builder.help("remove `runtimeClassName`"),
-            known => builder.help(format!("remove it, or write {}", words::all(known, "or"))),
+            known => builder.help(format!(
+                "remove it, or write {}",
+                phrases::quoted_conjunction(known, "or")
+            )),
         };
         builder.emit();
     }

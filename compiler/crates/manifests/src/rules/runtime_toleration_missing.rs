@@ -7,9 +7,9 @@ use gpuc_schema::config::TaintEffect;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
-use crate::operator_pods::is_installed;
+use crate::operator_pods::uses_installed_runtime;
 use crate::scheduling::is_queued;
-use crate::{Container, Object, Pod, Rule, Scene, installed};
+use crate::{CheckContext, Container, Object, Pod, Rule, installed_projects};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -56,7 +56,7 @@ spec:
 /// Sources: kserve/kserve `pkg/apis/serving/v1beta1/podspec.go`; kubeflow/spark-operator
 /// `api/v1beta2/sparkapplication_types.go`, `SparkPodSpec`; kubeflow/trainer@v2.3.0 `pkg/apis/trainer/v1alpha1`,
 /// `RuntimePatches` (all from memory).
-const KINDS: &[(&str, &str)] = &[
+const TOLERATION_HELP: &[(&str, &str)] = &[
     (
         "InferenceService",
         "write `tolerations` in `predictor`, next to `model`",
@@ -76,45 +76,51 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 /// The API group of Kubeflow Trainer.
-const TRAINER: &str = "trainer.kubeflow.org";
+const TRAINER_GROUP: &str = "trainer.kubeflow.org";
 
 /// The kinds of runtimes.
-const RUNTIMES: &[&str] = &[
+const RUNTIME_KINDS: &[&str] = &[
     "ClusterServingRuntime",
     "ClusterTrainingRuntime",
     "ServingRuntime",
     "TrainingRuntime",
 ];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     check(scene, &RULE.code, false, report);
 }
 
 /// Reports objects whose runtime certainly has no tolerations (`is_certain`), or the other ones.
-pub(super) fn check(scene: &Scene<'_>, code: &'static Code, is_certain: bool, report: &mut Report) {
+pub(super) fn check(
+    scene: &CheckContext<'_>,
+    code: &'static Code,
+    is_certain: bool,
+    report: &mut Report,
+) {
     // Some clouds add tolerations for requested resources.
     if scene.cluster.cloud.facts().tolerates_resources {
         return;
     }
-    let is_runtime = |object: &&Object| RUNTIMES.contains(&object.kind.as_str());
+    let is_runtime = |object: &&Object| RUNTIME_KINDS.contains(&object.kind.as_str());
     let mut runtimes = scene.objects.iter().filter(is_runtime);
     let in_runtime = runtimes.any(|object| has_tolerations(&object.root));
-    let unplaced: BTreeSet<_> = scene.unplaced.iter().map(|it| it.pod).collect();
+    let unplaced: BTreeSet<_> = scene.unschedulable.iter().map(|it| it.pod).collect();
     let mut reported: Option<&Object> = None;
     let pods = scene.pods.iter().enumerate();
-    for (index, pod) in pods.filter(|(_, pod)| pod.is_open) {
-        let mut kinds = KINDS.iter();
+    for (index, pod) in pods.filter(|(_, pod)| pod.is_partial) {
+        let mut kinds = TOLERATION_HELP.iter();
         let Some((kind, help)) = kinds.find(|(kind, _)| *kind == pod.object.kind) else {
             continue;
         };
         let in_object = match *kind {
-            "TrainJob" => has_tolerations(&pod.object.root) || !is_installed(pod.object),
+            "TrainJob" => has_tolerations(&pod.object.root) || !uses_installed_runtime(pod.object),
             _ => pod.spec.get("tolerations").is_some(),
         };
         let is_same = |other: &Object| std::ptr::eq(other, pod.object);
         let is_done = in_object || in_runtime || reported.is_some_and(is_same);
         // The runtimes of a chart that gpuc installs are known.
-        let certain = *kind == "TrainJob" && installed::installs_group(scene.cluster, TRAINER);
+        let certain =
+            *kind == "TrainJob" && installed_projects::installs_group(scene.cluster, TRAINER_GROUP);
         if certain != is_certain {
             continue;
         }
@@ -128,17 +134,20 @@ pub(super) fn check(scene: &Scene<'_>, code: &'static Code, is_certain: bool, re
 }
 
 fn check_pod(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     pod: &Pod<'_>,
     help: &str,
     code: &'static Code,
     report: &mut Report,
 ) {
-    let Some(gpus) = pod.containers.iter().find_map(Container::gpus) else {
+    let Some(gpus) = pod.containers.iter().find_map(Container::gpu_request) else {
         return;
     };
-    let pools = scene.advertising(&gpus.key);
-    let taints: Vec<_> = pools.iter().filter_map(|pool| taint(pool)).collect();
+    let pools = scene.pools_advertising(&gpus.key);
+    let taints: Vec<_> = pools
+        .iter()
+        .filter_map(|pool| repelling_taint(pool))
+        .collect();
     if pools.is_empty() || taints.len() < pools.len() {
         return;
     }
@@ -155,7 +164,7 @@ fn check_pod(
 }
 
 /// The first taint of a pool that repels pods.
-fn taint(pool: &Pool) -> Option<&PoolTaint> {
+fn repelling_taint(pool: &Pool) -> Option<&PoolTaint> {
     let mut taints = pool.taints.iter();
     taints.find(|taint| taint.effect != TaintEffect::PreferNoSchedule)
 }

@@ -1,9 +1,9 @@
 //! A TrainJob names a misspelled runtime.
 
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use crate::operator_pods::INSTALLED;
-use crate::{Object, Rule, Scene};
+use crate::operator_pods::INSTALLED_RUNTIMES;
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -42,10 +42,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let is_runtime = |object: &&Object| object.kind.ends_with("TrainingRuntime");
-    let given = scene.objects.iter().filter(is_runtime);
-    let given: Vec<_> = given.filter_map(|object| object.name.as_deref()).collect();
+    let known_runtimes = scene.objects.iter().filter(is_runtime);
+    let known_runtimes: Vec<_> = known_runtimes
+        .filter_map(|object| object.name.as_deref())
+        .collect();
     for object in scene.objects.iter().filter(|it| it.kind == "TrainJob") {
         let reference = object
             .root
@@ -55,10 +57,13 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
             continue;
         };
         let name = node.text().unwrap_or_default();
-        if given.contains(&name) || INSTALLED.contains(&name) {
+        if known_runtimes.contains(&name) || INSTALLED_RUNTIMES.contains(&name) {
             continue;
         }
-        let Some(meant) = closest(name, given.iter().chain(INSTALLED).copied()) else {
+        let Some(meant) = closest(
+            name,
+            known_runtimes.iter().chain(INSTALLED_RUNTIMES).copied(),
+        ) else {
             continue;
         };
         let message = format!("{}: unknown runtime `{name}`", object.title());
@@ -74,9 +79,9 @@ fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n s
         marks.collect::<String>()
     };
     let own = marks(name);
-    let alike = known.filter(|it| marks(it) == own && it.len().abs_diff(name.len()) <= 1);
-    let mut alike = alike.collect::<Vec<_>>().into_iter();
-    words::nearest(name, alike.by_ref())
+    let matching = known.filter(|it| marks(it) == own && it.len().abs_diff(name.len()) <= 1);
+    let mut matching = matching.collect::<Vec<_>>().into_iter();
+    phrases::closest_match(name, matching.by_ref())
 }
 
 #[cfg(test)]
@@ -85,7 +90,7 @@ mod tests {
 
     #[test]
     fn closest_differs_in_letters_only() {
-        let closest = |name| closest(name, INSTALLED.iter().copied());
+        let closest = |name| closest(name, INSTALLED_RUNTIMES.iter().copied());
         assert_eq!(closest("torch-distributd"), Some("torch-distributed"));
         assert_eq!(closest("torch-distributed-v2"), None);
         assert_eq!(closest("torch-distributed2"), None);

@@ -4,7 +4,7 @@ use gpuc_kubernetes::api_server::DEFAULT_SCHEDULER;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,8 +46,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.object.is_of(VOLCANO)) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene
+        .pods
+        .iter()
+        .filter(|pod| !pod.object.is_in_group(VOLCANO))
+    {
         let name = pod.spec.get("schedulerName");
         let Some((name, text)) = name.and_then(|it| Some((it, it.text()?))) else {
             continue;
@@ -72,7 +76,7 @@ const VOLCANO: &str = "batch.volcano.sh";
 
 /// Whether the manifests may contain a scheduler with this name: an object of Volcano, one named after the scheduler,
 /// or a ConfigMap that contains its name.
-fn may_exist(scene: &Scene<'_>, name: &str) -> bool {
+fn may_exist(scene: &CheckContext<'_>, name: &str) -> bool {
     scene.objects.iter().any(|object| {
         let of_volcano = name == "volcano" && object.api_version.contains(".volcano.sh/");
         let own = object.name.as_deref();

@@ -1,12 +1,12 @@
 //! A pod selects nodes that no pool has.
 
-use gpuc_kubernetes::api_server::{self, Extent, Refused, Step};
-use gpuc_model::scheduling::{Operator, Reason, Verdict, Why};
+use gpuc_kubernetes::api_server::{self, Completeness, Step, Violation};
+use gpuc_model::scheduling::{MisfitCause, Operator, PoolFeasibility, Reason};
 use gpuc_model::{POOL_LABEL, Pool};
-use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 
-use crate::scheduling::{Cause, against};
-use crate::{Container, Rule, Scene};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Container, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -51,55 +51,55 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for unplaced in scene
-        .unplaced
+        .unschedulable
         .iter()
-        .filter(|it| it.cause == Cause::Selector)
+        .filter(|it| it.cause == UnschedulableCause::Selector)
     {
         let pod = &scene.pods[unplaced.pod];
         // An invalid affinity is reported by `unreadable`.
-        let of_affinity = |found: &Refused| found.path.first() == Some(&Step::from("affinity"));
-        let refused = api_server::look_at_pod(pod.nodes(), Extent::Part);
+        let of_affinity = |found: &Violation| found.path.first() == Some(&Step::from("affinity"));
+        let refused = api_server::validate_pod_spec(pod.placement(), Completeness::Partial);
         if refused.iter().any(of_affinity) {
             continue;
         }
-        let Some(closest) = unplaced.closest() else {
+        let Some(closest) = unplaced.closest_pool() else {
             continue;
         };
-        let Some(reason) = against(closest).find(is_label) else {
+        let Some(reason) = obstacles(closest).find(is_label) else {
             continue;
         };
         let message = format!("no pool has the nodes that {} selects", pod.title());
-        let span = if reason.asked.is_written() {
-            reason.asked
+        let span = if reason.request_span.is_written() {
+            reason.request_span
         } else {
             unplaced.span(&scene.pods)
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
         for verdict in &unplaced.verdicts {
-            if let Some(reason) = against(verdict).find(is_label) {
+            if let Some(reason) = obstacles(verdict).find(is_label) {
                 let text = format!("pool `{}` {reason}", verdict.pool.name);
                 builder = builder.label(verdict.pool.name.span, text);
             }
         }
-        let with = match pod.containers.iter().find_map(Container::gpus) {
-            Some(gpus) => scene.advertising(&gpus.key),
+        let with = match pod.containers.iter().find_map(Container::gpu_request) {
+            Some(gpus) => scene.pools_advertising(&gpus.key),
             None => scene.cluster.pools.iter().collect(),
         };
-        let existing = existing_values(&reason.why, &unplaced.verdicts, &with);
+        let existing = existing_values(&reason.cause, &unplaced.verdicts, &with);
         let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
         let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
-        let by_model = by_model(&reason.why, scene);
+        let by_model = pool_with_model(&reason.cause, scene);
         let named = by_model.map(|pool| pool.name.as_str());
-        let meant = meant(&reason.why, &names, &existing).or(named);
-        let edit = meant.and_then(|name| edit(scene, reason, name));
+        let meant = closest_value(&reason.cause, &names, &existing).or(named);
+        let edit = meant.and_then(|name| replace_value_edit(scene, reason, name));
         let builder = match by_model.filter(|pool| meant == Some(pool.name.as_str())) {
             Some(pool) => builder.help(format!(
                 "write `{POOL_LABEL}: {}`, the pool with this GPU",
                 pool.name
             )),
-            None => builder.help(help(&reason.why, meant, &existing, &names)),
+            None => builder.help(help(&reason.cause, meant, &existing, &names)),
         };
         match edit {
             Some(edit) => builder.fix(vec![edit]).emit(),
@@ -110,22 +110,27 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 fn is_label(reason: &&Reason) -> bool {
     matches!(
-        reason.why,
-        Why::Label { .. } | Why::NoTerm { .. } | Why::NodeField
+        reason.cause,
+        MisfitCause::Label { .. } | MisfitCause::NoMatchingTerm { .. } | MisfitCause::NodeField
     )
 }
 
 /// The values of the selected label on the nodes of the given pools.
-fn existing_values(why: &Why, verdicts: &[Verdict<'_>], with: &[&Pool]) -> Vec<String> {
-    let Why::Label { asked, .. } = why else {
+fn existing_values(
+    why: &MisfitCause,
+    verdicts: &[PoolFeasibility<'_>],
+    with: &[&Pool],
+) -> Vec<String> {
+    let MisfitCause::Label { asked, .. } = why else {
         return Vec::new();
     };
-    let has = |reason: &Reason| match &reason.why {
-        Why::Label { asked: other, has } if other.key == asked.key => has.clone(),
+    let has = |reason: &Reason| match &reason.cause {
+        MisfitCause::Label { asked: other, has } if other.key == asked.key => has.clone(),
         _ => None,
     };
-    let is_given = |verdict: &&Verdict<'_>| with.iter().any(|it| it.index == verdict.pool.index);
-    let reasons = verdicts.iter().filter(is_given).flat_map(against);
+    let is_given =
+        |verdict: &&PoolFeasibility<'_>| with.iter().any(|it| it.index == verdict.pool.index);
+    let reasons = verdicts.iter().filter(is_given).flat_map(obstacles);
     let mut values: Vec<_> = reasons.filter_map(has).collect();
     values.sort_unstable();
     values.dedup();
@@ -133,8 +138,8 @@ fn existing_values(why: &Why, verdicts: &[Verdict<'_>], with: &[&Pool]) -> Vec<S
 }
 
 /// The only pool with the GPU model that is written in place of a pool's name.
-fn by_model<'s>(why: &Why, scene: &Scene<'s>) -> Option<&'s Pool> {
-    let Why::Label { asked, .. } = why else {
+fn pool_with_model<'s>(why: &MisfitCause, scene: &CheckContext<'s>) -> Option<&'s Pool> {
+    let MisfitCause::Label { asked, .. } = why else {
         return None;
     };
     let [value] = asked.values.as_slice() else {
@@ -160,8 +165,12 @@ fn by_model<'s>(why: &Why, scene: &Scene<'s>) -> Option<&'s Pool> {
 
 /// The intended value: a misspelled name of a pool, or the same value in another case. Similar names of GPU models or
 /// machine types are different ones.
-fn meant<'n>(why: &Why, names: &[&'n str], existing: &'n [String]) -> Option<&'n str> {
-    let Why::Label { asked, .. } = why else {
+fn closest_value<'n>(
+    why: &MisfitCause,
+    names: &[&'n str],
+    existing: &'n [String],
+) -> Option<&'n str> {
+    let MisfitCause::Label { asked, .. } = why else {
         return None;
     };
     let [value] = asked.values.as_slice() else {
@@ -170,21 +179,24 @@ fn meant<'n>(why: &Why, names: &[&'n str], existing: &'n [String]) -> Option<&'n
     if asked.operator != Operator::In {
         return None;
     }
-    let mut alike = existing.iter().filter(|it| it.eq_ignore_ascii_case(value));
+    let mut case_matches = existing.iter().filter(|it| it.eq_ignore_ascii_case(value));
     let are_pools = !existing.is_empty() && existing.iter().all(|it| names.contains(&it.as_str()));
-    let closest = || words::nearest(value, names.iter().copied());
-    let alike = alike.next().map(String::as_str);
-    alike.or_else(|| closest().filter(|_| asked.key == POOL_LABEL || are_pools))
+    let closest = || phrases::closest_match(value, names.iter().copied());
+    let case_matches = case_matches.next().map(String::as_str);
+    case_matches.or_else(|| closest().filter(|_| asked.key == POOL_LABEL || are_pools))
 }
 
-fn help(why: &Why, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
+fn help(why: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
     let key = match why {
-        Why::Label { asked, .. } => asked.key.as_str(),
+        MisfitCause::Label { asked, .. } => asked.key.as_str(),
         _ => POOL_LABEL,
     };
     let select_pool = match names {
         [] => "write a label that the nodes have".to_owned(),
-        names => format!("select by `{POOL_LABEL}`: {}", words::all(names, "or")),
+        names => format!(
+            "select by `{POOL_LABEL}`: {}",
+            phrases::quoted_conjunction(names, "or")
+        ),
     };
     match (meant, existing) {
         (Some(meant), _) if key != POOL_LABEL => format!("write `{key}: {meant}`"),
@@ -192,18 +204,18 @@ fn help(why: &Why, meant: Option<&str>, existing: &[String], names: &[&str]) -> 
         _ if key == POOL_LABEL => select_pool,
         (_, values) => format!(
             "use a value of `{key}` that the nodes have: {}; or {select_pool}",
-            words::all(values, "or")
+            phrases::quoted_conjunction(values, "or")
         ),
     }
 }
 
 /// Replaces the selected value, if it is one plain word.
-fn edit(scene: &Scene<'_>, reason: &Reason, value: &str) -> Option<Edit> {
-    let text = scene.sources.text(reason.asked);
+fn replace_value_edit(scene: &CheckContext<'_>, reason: &Reason, value: &str) -> Option<Edit> {
+    let text = scene.sources.text(reason.request_span);
     let is_plain = !text.contains(['"', '\'', '*', '&', ' ', '\n', '{', '[']);
-    let can_edit = is_plain && reason.asked.is_written() && text.len() < 64;
+    let can_edit = is_plain && reason.request_span.is_written() && text.len() < 64;
     can_edit.then(|| Edit {
-        span: reason.asked,
+        span: reason.request_span,
         text: value.to_owned(),
     })
 }

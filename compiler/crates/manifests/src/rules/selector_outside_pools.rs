@@ -1,12 +1,12 @@
 //! A pod without GPUs selects nodes that no pool has.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::scheduling::{Answer, Demand, Reason, Why};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_model::scheduling::{Demand, Feasibility, MisfitCause, Reason};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
-use super::foreign_cloud_label::elsewhere;
-use crate::scheduling::{against, chooses_a_pool, held};
-use crate::{Pod, Rule, Scene};
+use super::foreign_cloud_label::other_cloud_of_label;
+use crate::scheduling::{evaluate_pools, obstacles, selects_pool_nodes};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -50,39 +50,45 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let cluster = scene.cluster;
     if !cluster.config.cloud.creates_cluster() {
         return;
     }
     for pod in scene.pods.iter().filter(|pod| is_checked(pod)) {
-        let Some((demand, verdicts)) = held(cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(cluster, &scene.claims, pod) else {
             continue;
         };
         let required = required_keys(&demand);
-        let is_other_cloud = || required.iter().any(|key| elsewhere(scene, key).is_some());
-        if required.is_empty() || chooses_a_pool(&demand) || is_other_cloud() {
+        let is_other_cloud = || {
+            required
+                .iter()
+                .any(|key| other_cloud_of_label(scene, key).is_some())
+        };
+        if required.is_empty() || selects_pool_nodes(&demand) || is_other_cloud() {
             continue;
         }
         let mut why = Vec::new();
         for verdict in &verdicts {
-            let of_nodes: Vec<_> = against(verdict).filter(|it| is_of_nodes(it)).collect();
+            let of_nodes: Vec<_> = obstacles(verdict)
+                .filter(|it| is_placement_reason(it))
+                .collect();
             // A missing label is more specific than a taint.
             let label = of_nodes.iter().find(|it| !is_taint(it));
             why.extend(label.or(of_nodes.first()).map(|it| (verdict.pool, *it)));
         }
         let is_nowhere = verdicts
             .iter()
-            .all(|verdict| verdict.answer() == Answer::No);
+            .all(|verdict| verdict.feasibility() == Feasibility::DoesNotFit);
         let first = why.iter().find(|(_, reason)| !is_taint(reason));
         let Some((_, first)) = first.filter(|_| is_nowhere && why.len() == verdicts.len()) else {
             continue;
         };
         let message = format!("no pool has the nodes that {} selects", pod.title());
-        let span = if first.asked.is_written() {
-            first.asked
+        let span = if first.request_span.is_written() {
+            first.request_span
         } else {
-            pod.nodes().span()
+            pod.placement().span()
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
         for (pool, reason) in &why {
@@ -97,14 +103,17 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
                 pool.name
             ),
             (None, []) => "write a label that the nodes have".to_owned(),
-            (None, open) => format!("select by `{POOL_LABEL}`: {}", words::all(open, "or")),
+            (None, open) => format!(
+                "select by `{POOL_LABEL}`: {}",
+                phrases::quoted_conjunction(open, "or")
+            ),
         };
         builder.help(help).emit();
     }
 }
 
 fn is_checked(pod: &Pod<'_>) -> bool {
-    !pod.asks_for_gpus() && !pod.is_open && !pod.is_of_nodes()
+    !pod.requests_gpus() && !pod.is_partial && !pod.is_of_daemon_set()
 }
 
 /// The keys of the labels that a pod requires.
@@ -116,9 +125,13 @@ fn required_keys(demand: &Demand) -> Vec<&str> {
 }
 
 fn is_taint(reason: &Reason) -> bool {
-    matches!(reason.why, Why::Taint { .. })
+    matches!(reason.cause, MisfitCause::Taint { .. })
 }
 
-fn is_of_nodes(reason: &Reason) -> bool {
-    is_taint(reason) || matches!(reason.why, Why::Label { .. } | Why::NoTerm { .. })
+fn is_placement_reason(reason: &Reason) -> bool {
+    is_taint(reason)
+        || matches!(
+            reason.cause,
+            MisfitCause::Label { .. } | MisfitCause::NoMatchingTerm { .. }
+        )
 }

@@ -1,10 +1,10 @@
 //! The services of a team together exceed the team's quota.
 
-use gpuc_model::scheduling::contention::Sum;
+use gpuc_model::scheduling::contention::ExceededByTeam;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::services::Services;
-use crate::{Rule, Scene};
+use crate::services::ServiceWorkloads;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -117,11 +117,11 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let services = Services::from_scene(scene).counted_by_quotas(scene.cluster);
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_scene(scene).with_quota_pools(scene.cluster);
     let services = services.with_volumes(scene);
-    for sum in Sum::of_services(scene.cluster, &services.loads) {
-        if services.is_reported_here(sum.loads()) {
+    for sum in ExceededByTeam::by_services(scene.cluster, &services.loads) {
+        if services.includes_manifests(sum.workload_indexes()) {
             sum.diagnostic(&RULE.code, &services.loads, report).emit();
         }
     }

@@ -1,10 +1,10 @@
 //! The services of a pool exceed the capacity of its nodes.
 
-use gpuc_model::scheduling::{contention, crowded};
+use gpuc_model::scheduling::{contention, find_over_capacity};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::services::Services;
-use crate::{Rule, Scene};
+use crate::services::ServiceWorkloads;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -70,11 +70,12 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let services = Services::from_scene(scene);
-    for crowd in crowded(scene.cluster, &services.loads) {
-        if services.is_reported_here(&crowd.loads) {
-            contention::diagnostic(&crowd, &RULE.code, &services.loads, report).emit();
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_scene(scene);
+    for crowd in find_over_capacity(scene.cluster, &services.loads) {
+        if services.includes_manifests(&crowd.workloads) {
+            contention::over_capacity_diagnostic(&crowd, &RULE.code, &services.loads, report)
+                .emit();
         }
     }
 }

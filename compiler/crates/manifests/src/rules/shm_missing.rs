@@ -6,9 +6,9 @@ use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use gpuc_syntax::node::Node;
 use serde_json::{Value as Json, json};
 
-use crate::resources::{Amount, amount};
-use crate::scheduling::Cause;
-use crate::{Container, Pod, Rule, Scene, text_edit};
+use crate::resources::{ResourceCount, parse_count};
+use crate::scheduling::UnschedulableCause;
+use crate::{CheckContext, Container, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -56,59 +56,60 @@ spec:
 };
 
 /// The directory for shared memory.
-const SHM: &str = "/dev/shm";
+const SHM_PATH: &str = "/dev/shm";
 
 /// More GPUs than any node has. A larger quantity is a typo.
 const MANY: u64 = 1000;
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let pods = scene.pods.iter().enumerate();
     // Requests for several parts of a GPU are reported by `multiple_replicas`.
-    let shares = scene.unplaced.iter();
-    let shares = shares.filter(|it| matches!(it.cause, Cause::Shares(_)));
+    let shares = scene.unschedulable.iter();
+    let shares = shares.filter(|it| matches!(it.cause, UnschedulableCause::SeveralReplicas(_)));
     let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
-    for (index, pod) in pods.filter(|(_, pod)| !pod.is_open && !uses_host_ipc(pod)) {
+    for (index, pod) in pods.filter(|(_, pod)| !pod.is_partial && !uses_host_ipc(pod)) {
         if shares.contains(&index) {
             continue;
         }
         for container in pod.containers.iter().filter(|it| !it.is_init) {
-            let Some(gpus) = container.gpus() else {
+            let Some(gpus) = container.gpu_request() else {
                 continue;
             };
             let is_whole = gpus.key == "nvidia.com/gpu";
-            let Amount::Whole(count @ 2..=MANY) = amount(&gpus.value) else {
+            let ResourceCount::Whole(count @ 2..=MANY) = parse_count(&gpus.value) else {
                 continue;
             };
-            let mut requests = container.list("requests").iter();
+            let mut requests = container.resource_list("requests").iter();
             let requested = requests.find(|it| it.key == gpus.key);
             // A request that differs from the limit is reported by `requests_differ`.
-            let is_open = requested.is_some_and(|it| amount(&it.value) != Amount::Whole(count));
+            let is_open =
+                requested.is_some_and(|it| parse_count(&it.value) != ResourceCount::Whole(count));
             if !is_whole || is_open || only_runs_nvidia_smi(container) {
                 continue;
             }
-            match mounted(pod, container) {
-                Mounted::Nothing => {}
-                Mounted::OnDisk(empty) => {
+            match shm_volume(pod, container) {
+                ShmVolume::Missing => {}
+                ShmVolume::OnDisk(empty) => {
                     report_on_disk(scene, container, empty, report);
                     continue;
                 }
-                Mounted::Something => continue,
+                ShmVolume::Other => continue,
             }
             let message = format!(
-                "container `{}` has {count} GPUs and no volume at `{SHM}`",
+                "container `{}` has {count} GPUs and no volume at `{SHM_PATH}`",
                 container.name()
             );
             let builder = report.diagnostic(&RULE.code, gpus.value.span(), message);
             let builder = builder.primary_label("programs on several GPUs need shared memory");
-            let advertising = scene.advertising(&gpus.key);
+            let advertising = scene.pools_advertising(&gpus.key);
             let builder = match advertising.first() {
                 Some(pool) => builder.label(pool.name.span, "the GPUs of this pool"),
                 None => builder,
             };
             let builder = builder.help(format!(
-                "mount a volume `emptyDir: {{medium: Memory}}` at `{SHM}`"
+                "mount a volume `emptyDir: {{medium: Memory}}` at `{SHM_PATH}`"
             ));
-            match fix(scene, pod, container) {
+            match mount_shm_edits(scene, pod, container) {
                 Some(edits) => builder.fix(edits).emit(),
                 None => builder.emit(),
             };
@@ -129,23 +130,23 @@ fn uses_host_ipc(pod: &Pod<'_>) -> bool {
 }
 
 /// The volume at a container's `/dev/shm`.
-enum Mounted<'n> {
+enum ShmVolume<'n> {
     /// No volume.
-    Nothing,
+    Missing,
     /// An `emptyDir` on the disk of the node.
     OnDisk(&'n Node),
     /// Any other volume.
-    Something,
+    Other,
 }
 
-fn mounted<'n>(pod: &Pod<'n>, container: &Container<'n>) -> Mounted<'n> {
+fn shm_volume<'n>(pod: &Pod<'n>, container: &Container<'n>) -> ShmVolume<'n> {
     let list = |node: &'n Node, key: &str| node.get(key).map_or(&[][..], Node::items).iter();
     let path = |mount: &&Node| {
         let path = mount.get("mountPath").and_then(Node::text);
-        path.is_some_and(|path| path.trim_end_matches('/') == SHM)
+        path.is_some_and(|path| path.trim_end_matches('/') == SHM_PATH)
     };
     let Some(mount) = list(container.node, "volumeMounts").find(path) else {
-        return Mounted::Nothing;
+        return ShmVolume::Missing;
     };
     let name = mount.get("name").and_then(Node::text);
     let mut volumes = list(pod.spec, "volumes");
@@ -153,20 +154,25 @@ fn mounted<'n>(pod: &Pod<'n>, container: &Container<'n>) -> Mounted<'n> {
     let empty = volume.and_then(|it| it.get("emptyDir"));
     let in_memory = |empty: &&Node| empty.get("medium").and_then(Node::text) == Some("Memory");
     match empty {
-        Some(empty) if !in_memory(&empty) => Mounted::OnDisk(empty),
-        _ => Mounted::Something,
+        Some(empty) if !in_memory(&empty) => ShmVolume::OnDisk(empty),
+        _ => ShmVolume::Other,
     }
 }
 
 /// Reports a volume on the disk of the node.
-fn report_on_disk(scene: &Scene<'_>, container: &Container<'_>, empty: &Node, report: &mut Report) {
+fn report_on_disk(
+    scene: &CheckContext<'_>,
+    container: &Container<'_>,
+    empty: &Node,
+    report: &mut Report,
+) {
     let name = container.name();
-    let message = format!("the volume at `{SHM}` of container `{name}` is on the node's disk");
+    let message = format!("the volume at `{SHM_PATH}` of container `{name}` is on the node's disk");
     let builder = report.diagnostic(&RULE.code, empty.span(), message);
     let builder = builder.help("write `emptyDir: {medium: Memory}`");
     let edit = match empty.get("medium") {
-        Some(medium) => text_edit::value(scene.sources, medium, "Memory"),
-        None => text_edit::entry(scene.sources, empty, "medium", &json!("Memory")),
+        Some(medium) => text_edit::replace_value(scene.sources, medium, "Memory"),
+        None => text_edit::append_entry(scene.sources, empty, "medium", &json!("Memory")),
     };
     match edit {
         Some(edit) => builder.fix(vec![edit]).emit(),
@@ -175,7 +181,11 @@ fn report_on_disk(scene: &Scene<'_>, container: &Container<'_>, empty: &Node, re
 }
 
 /// Adds a memory-backed volume, unless the pod has one, and mounts it.
-fn fix(scene: &Scene<'_>, pod: &Pod<'_>, container: &Container<'_>) -> Option<Vec<Edit>> {
+fn mount_shm_edits(
+    scene: &CheckContext<'_>,
+    pod: &Pod<'_>,
+    container: &Container<'_>,
+) -> Option<Vec<Edit>> {
     let volumes = pod.spec.get("volumes").map_or(&[][..], Node::items);
     let name = |volume: &Node| volume.get("name").and_then(Node::text).map(str::to_owned);
     let is_memory = |volume: &&Node| {
@@ -189,11 +199,11 @@ fn fix(scene: &Scene<'_>, pod: &Pod<'_>, container: &Container<'_>) -> Option<Ve
         Some(name) => name.clone(),
         None => candidates.into_iter().find(|name| !taken.contains(name))?,
     };
-    let mount = json!({"name": volume, "mountPath": SHM});
-    let mut edits = vec![added(scene, container.node, "volumeMounts", mount)?];
+    let mount = json!({"name": volume, "mountPath": SHM_PATH});
+    let mut edits = vec![append_edit(scene, container.node, "volumeMounts", mount)?];
     if existing.is_none() {
         let volume = json!({"name": volume, "emptyDir": {"medium": "Memory"}});
-        edits.push(added(scene, pod.spec, "volumes", volume)?);
+        edits.push(append_edit(scene, pod.spec, "volumes", volume)?);
     }
     // If the container is the last part of the pod, both edits have the same span: the inner one comes first.
     if let [mount, volume] = edits.as_slice()
@@ -209,9 +219,9 @@ fn fix(scene: &Scene<'_>, pod: &Pod<'_>, container: &Container<'_>) -> Option<Ve
 }
 
 /// Adds an item to a list that may not exist yet.
-fn added(scene: &Scene<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
+fn append_edit(scene: &CheckContext<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
     match holder.get(list) {
-        Some(items) => text_edit::item(scene.sources, items, &item),
-        None => text_edit::entry(scene.sources, holder, list, &Json::from(vec![item])),
+        Some(items) => text_edit::append_item(scene.sources, items, &item),
+        None => text_edit::append_entry(scene.sources, holder, list, &Json::from(vec![item])),
     }
 }

@@ -1,13 +1,13 @@
 //! A topology spread constraint uses a label that no node has.
 
 use gpuc_model::Pool;
-use gpuc_model::scheduling::{Answer, Demand, Operator, Requirement, verdict};
+use gpuc_model::scheduling::{Demand, Feasibility, Operator, Requirement, check_pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use crate::scheduling::held;
-use crate::{Rule, Scene};
+use crate::scheduling::evaluate_pools;
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -58,20 +58,22 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_nodes()) {
-        let constraints = pod.nodes().get("topologySpreadConstraints");
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
+        let constraints = pod.placement().get("topologySpreadConstraints");
         let constraints = constraints.map_or(&[][..], Node::items).iter();
-        let mut keys = constraints.filter_map(required).peekable();
+        let mut keys = constraints.filter_map(required_topology_key).peekable();
         let Some((_, verdicts)) =
-            held(scene.cluster, &scene.claims, pod).filter(|_| keys.peek().is_some())
+            evaluate_pools(scene.cluster, &scene.claims, pod).filter(|_| keys.peek().is_some())
         else {
             continue;
         };
-        let holding = verdicts.iter().filter(|it| it.answer() != Answer::No);
+        let holding = verdicts
+            .iter()
+            .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         for (key, text) in keys {
-            if pools.is_empty() || !pools.iter().all(|pool| lacks(scene, pool, text)) {
+            if pools.is_empty() || !pools.iter().all(|pool| lacks_label(scene, pool, text)) {
                 continue;
             }
             let message = format!(
@@ -93,7 +95,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The key of a constraint with `DoNotSchedule`.
-fn required(constraint: &Node) -> Option<(&Node, &str)> {
+fn required_topology_key(constraint: &Node) -> Option<(&Node, &str)> {
     let mode = constraint.get("whenUnsatisfiable").and_then(Node::text);
     let key = constraint.get("topologyKey")?;
     let is_required = mode.is_none_or(|it| it == "DoNotSchedule");
@@ -105,7 +107,7 @@ fn required(constraint: &Node) -> Option<(&Node, &str)> {
 
 /// Whether the nodes of a pool certainly lack a label, or are created by gpuc without it. Labels added by hand only
 /// persist on permanent nodes.
-fn lacks(scene: &Scene<'_>, pool: &Pool, key: &str) -> bool {
+fn lacks_label(scene: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
     let exists = Requirement {
         key: key.to_owned(),
         operator: Operator::Exists,
@@ -116,11 +118,11 @@ fn lacks(scene: &Scene<'_>, pool: &Pool, key: &str) -> bool {
         selector: vec![exists],
         ..Demand::default()
     };
-    let verdict = verdict(&demand, scene.cluster, pool);
-    let mut of_label = verdict.reasons.iter().filter(|it| it.why.is_of_label());
-    match of_label.next().map(|reason| reason.answer) {
-        Some(Answer::No) => true,
-        Some(Answer::Perhaps) => {
+    let verdict = check_pool(&demand, scene.cluster, pool);
+    let mut of_label = verdict.reasons.iter().filter(|it| it.cause.is_label());
+    match of_label.next().map(|reason| reason.feasibility) {
+        Some(Feasibility::DoesNotFit) => true,
+        Some(Feasibility::Unknown) => {
             let is_made = scene.cluster.config.cloud.creates_cluster() && !pool.is_existing();
             is_made && !key.contains('/')
         }

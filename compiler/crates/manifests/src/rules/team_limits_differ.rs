@@ -1,14 +1,14 @@
 //! A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
 
-use gpuc_model::scheduling::{What, limits, thousandths_of};
+use gpuc_model::scheduling::{QuotaResource, resource_limits, thousandths_of_node};
 use gpuc_model::{Amounts, Cluster, Quantity, Team};
 use gpuc_schema::Span;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
-use crate::limits::is_made;
+use crate::namespace_limits::is_generated;
 use crate::read::Object;
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,10 +49,11 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for object in scene.objects.iter().filter(|it| !is_made(it)) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for object in scene.objects.iter().filter(|it| !is_generated(it)) {
         let namespace = object.namespace.as_deref();
-        let Some((team, index)) = namespace.and_then(|it| scene.cluster.team_of(it)) else {
+        let Some((team, index)) = namespace.and_then(|it| scene.cluster.team_of_namespace(it))
+        else {
             continue;
         };
         match object.kind.as_str() {
@@ -64,12 +65,12 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The resource behind a quota's key, except devices, with the number of thousandths in its unit.
-fn counted(name: &str) -> Option<(What, u64)> {
+fn parse_quota_key(name: &str) -> Option<(QuotaResource, u64)> {
     Some(match name {
-        "cpu" | "requests.cpu" => (What::Cpu, 1),
-        "memory" | "requests.memory" => (What::Memory, 1000),
-        "pods" | "count/pods" => (What::Pods, 1000),
-        "requests.storage" => (What::Storage, 1000),
+        "cpu" | "requests.cpu" => (QuotaResource::Cpu, 1),
+        "memory" | "requests.memory" => (QuotaResource::Memory, 1000),
+        "pods" | "count/pods" => (QuotaResource::Pods, 1000),
+        "requests.storage" => (QuotaResource::Storage, 1000),
         _ => return None,
     })
 }
@@ -86,13 +87,13 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
     }
     let is_only = team.namespaces.len() == 1;
     for entry in spec.get("hard").map_or(&[][..], Node::entries) {
-        let Some(written) = thousandths_of(&entry.value) else {
+        let Some(written) = thousandths_of_node(&entry.value) else {
             continue;
         };
-        let expected = if let Some((resource, unit)) = counted(&entry.key) {
-            let mut own = limits(cluster, team)
+        let expected = if let Some((resource, unit)) = parse_quota_key(&entry.key) {
+            let mut own = resource_limits(cluster, team)
                 .into_iter()
-                .filter(|it| it.what == resource);
+                .filter(|it| it.resource == resource);
             let applies = |namespace: Option<&str>| match namespace {
                 Some(name) => name == team.namespaces[index].as_str(),
                 None => is_only,
@@ -101,8 +102,8 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
                 continue;
             };
             Expected {
-                thousandths: own.has.saturating_mul(unit),
-                text: own.what.words(own.has),
+                thousandths: own.amount.saturating_mul(unit),
+                text: own.resource.format_amount(own.amount),
                 span: own.span,
                 reason: QUOTA_REASON,
             }
@@ -147,7 +148,7 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
         }
         for (list, own, why) in lists {
             for entry in item.get(list).map_or(&[][..], Node::entries) {
-                let written = thousandths_of(&entry.value);
+                let written = thousandths_of_node(&entry.value);
                 let mut own = own.into_iter().filter_map(|it| quantity(it, &entry.key));
                 let Some((written, own)) = written.zip(own.next()) else {
                     continue;

@@ -2,9 +2,9 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Scalar, Value};
-use gpuc_syntax::yaml::core_schema::{Core, read};
+use gpuc_syntax::yaml::core_schema::{CoreValue, resolve_scalar};
 
-use crate::{Object, Pod, Rule, Scene, text_edit};
+use crate::{CheckContext, Object, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -52,7 +52,7 @@ spec:
 /// Source: go-yaml/yaml v2 `resolve.go`, `resolveMap` (from memory).
 const BOOLEANS: &[&str] = &["yes", "no", "on", "off"];
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for object in scene.objects {
         let title = object.title();
         let metadata = object.root.get("metadata");
@@ -68,13 +68,18 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let mut templates = template.into_iter().chain([pod.spec]);
         let metadata = templates.find_map(|it| it.get("metadata"));
         check_metadata(scene, metadata, &title, report);
-        for (value, field) in texts(pod) {
+        for (value, field) in pod_texts(pod) {
             check_value(scene, value, &field, &title, report);
         }
     }
 }
 
-fn check_metadata(scene: &Scene<'_>, metadata: Option<&Node>, title: &str, report: &mut Report) {
+fn check_metadata(
+    scene: &CheckContext<'_>,
+    metadata: Option<&Node>,
+    title: &str,
+    report: &mut Report,
+) {
     for (key, noun) in [("labels", "label"), ("annotations", "annotation")] {
         let entries = metadata.and_then(|it| it.get(key));
         for entry in entries.map_or(&[][..], Node::entries) {
@@ -100,31 +105,31 @@ fn find_template<'n>(node: &'n Node, spec: &Node) -> Option<&'n Node> {
 /// kubernetes-sigs/kueue `apis/kueue/v1beta1/resourceflavor_types.go`, `NodeLabels` (from memory).
 fn texts_of_kind(object: &Object) -> Vec<(&Node, String)> {
     let mut texts = Vec::new();
-    if object.is_of("ray.io") {
-        maps(&object.root, "rayStartParams", "parameter", &mut texts);
-    } else if object.is_of("kueue.x-k8s.io") {
-        maps(&object.root, "nodeLabels", "node label", &mut texts);
+    if object.is_in_group("ray.io") {
+        add_map_values(&object.root, "rayStartParams", "parameter", &mut texts);
+    } else if object.is_in_group("kueue.x-k8s.io") {
+        add_map_values(&object.root, "nodeLabels", "node label", &mut texts);
     }
     texts
 }
 
 /// Collects the values of every mapping with a key.
-fn maps<'n>(node: &'n Node, key: &str, noun: &str, texts: &mut Vec<(&'n Node, String)>) {
+fn add_map_values<'n>(node: &'n Node, key: &str, noun: &str, texts: &mut Vec<(&'n Node, String)>) {
     for item in node.items() {
-        maps(item, key, noun, texts);
+        add_map_values(item, key, noun, texts);
     }
     for entry in node.entries() {
         if entry.key == key {
             let entries = entry.value.entries().iter();
             texts.extend(entries.map(|it| (&it.value, format!("{noun} `{}`", it.key))));
         } else {
-            maps(&entry.value, key, noun, texts);
+            add_map_values(&entry.value, key, noun, texts);
         }
     }
 }
 
 /// The values in a pod that must be strings, with a description.
-fn texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, String)> {
+fn pod_texts<'n>(pod: &Pod<'n>) -> Vec<(&'n Node, String)> {
     let list = |node: Option<&'n Node>| node.map_or(&[][..], Node::items).iter();
     let mut texts = Vec::new();
     let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
@@ -174,23 +179,31 @@ fn is_yaml_1_1_number(text: &str) -> bool {
         && digits.replace('_', "").parse::<f64>().is_ok()
 }
 
-fn check_value(scene: &Scene<'_>, node: &Node, field: &str, title: &str, report: &mut Report) {
+fn check_value(
+    scene: &CheckContext<'_>,
+    node: &Node,
+    field: &str,
+    title: &str,
+    report: &mut Report,
+) {
     let Value::Scalar(Scalar::Written { text, plain: true }) = &node.value else {
         return;
     };
-    let found = match read(text, true) {
-        Core::Bool(_) => "a boolean",
-        Core::Integer(_) | Core::Float(_) => "a number",
-        Core::Text(text) if BOOLEANS.contains(&text.to_ascii_lowercase().as_str()) => "a boolean",
-        Core::Text(text) if is_yaml_1_1_number(text) => "a number",
-        Core::Null | Core::Text(_) => return,
+    let found = match resolve_scalar(text, true) {
+        CoreValue::Bool(_) => "a boolean",
+        CoreValue::Integer(_) | CoreValue::Float(_) => "a number",
+        CoreValue::Text(text) if BOOLEANS.contains(&text.to_ascii_lowercase().as_str()) => {
+            "a boolean"
+        }
+        CoreValue::Text(text) if is_yaml_1_1_number(text) => "a number",
+        CoreValue::Null | CoreValue::Text(_) => return,
     };
     let message = format!("the {field} of {title} must be a string, but is {found}");
     let quoted = format!("\"{text}\"");
     let builder = report.diagnostic(&RULE.code, node.span(), message);
     let builder = builder.primary_label(format!("`{text}` is not quoted"));
     let builder = builder.help(format!("write `{quoted}`"));
-    match text_edit::value(scene.sources, node, &quoted) {
+    match text_edit::replace_value(scene.sources, node, &quoted) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };

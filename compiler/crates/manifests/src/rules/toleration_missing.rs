@@ -1,12 +1,12 @@
 //! A pod does not tolerate the taints of the pool that it needs.
 
-use gpuc_model::scheduling::{Demand, Tolerated, tolerates};
+use gpuc_model::scheduling::{Demand, PodToleration, tolerates};
 use gpuc_model::{Pool, Toleration};
 use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity};
 use serde_json::{Value as Json, json};
 
-use crate::scheduling::{Cause, against};
-use crate::{Pod, Rule, Scene, text_edit};
+use crate::scheduling::{UnschedulableCause, obstacles};
+use crate::{CheckContext, Pod, Rule, text_edit};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,9 +49,9 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    for unplaced in &scene.unplaced {
-        let Cause::Taints(pools) = &unplaced.cause else {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in &scene.unschedulable {
+        let UnschedulableCause::Taints(pools) = &unplaced.cause else {
             continue;
         };
         let verdicts: Vec<_> = pools
@@ -62,9 +62,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let Some(first) = verdicts.first() else {
             continue;
         };
-        let missing = missing(first.pool, &unplaced.demand);
+        let missing = missing_tolerations(first.pool, &unplaced.demand);
         // A toleration that does not match the taint completely.
-        let partial = against(first).map(|reason| reason.asked);
+        let partial = obstacles(first).map(|reason| reason.request_span);
         let partial = partial.filter(|span| span.is_written()).min();
         let message = format!(
             "{} does not tolerate the taints of pool `{}`",
@@ -74,25 +74,29 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         let span = partial.unwrap_or_else(|| unplaced.span(&scene.pods));
         let mut builder = report.diagnostic(&RULE.code, span, message);
         for verdict in &verdicts {
-            for reason in against(verdict) {
+            for reason in obstacles(verdict) {
                 builder = builder.label(
-                    reason.place,
+                    reason.pool_span,
                     format!("pool `{}` {reason}", verdict.pool.name),
                 );
             }
         }
-        let words: Vec<_> = missing.iter().map(|it| flow(it)).collect();
+        let words: Vec<_> = missing.iter().map(|it| flow_toleration(it)).collect();
         let builder = builder.help(format!("add to `tolerations`: {}", words.join(", ")));
         let texts = |pool: &Pool| {
-            let missing = crate::rules::toleration_missing::missing(pool, &unplaced.demand);
-            missing.iter().map(|it| flow(it)).collect::<Vec<_>>()
+            let missing =
+                crate::rules::toleration_missing::missing_tolerations(pool, &unplaced.demand);
+            missing
+                .iter()
+                .map(|it| flow_toleration(it))
+                .collect::<Vec<_>>()
         };
         let is_same = verdicts.iter().all(|verdict| texts(verdict.pool) == words);
         let corrected = match missing.as_slice() {
-            [only] => corrected(scene, pod, &unplaced.demand, only),
+            [only] => correction_edit(scene, pod, &unplaced.demand, only),
             _ => None,
         };
-        let edits = corrected.or_else(|| Some(vec![fix(scene, pod, &missing)?]));
+        let edits = corrected.or_else(|| Some(vec![add_tolerations_edit(scene, pod, &missing)?]));
         match edits.filter(|_| is_same) {
             Some(edits) => builder.fix(edits).emit(),
             None => builder.emit(),
@@ -101,7 +105,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// The tolerations that the pod lacks for a pool.
-fn missing<'p>(pool: &'p Pool, demand: &Demand) -> Vec<&'p Toleration> {
+fn missing_tolerations<'p>(pool: &'p Pool, demand: &Demand) -> Vec<&'p Toleration> {
     let is_missing = |toleration: &&Toleration| {
         let mut taints = pool.taints.iter();
         let taint = taints.find(|it| it.key == toleration.key && it.effect == toleration.effect);
@@ -110,7 +114,7 @@ fn missing<'p>(pool: &'p Pool, demand: &Demand) -> Vec<&'p Toleration> {
     pool.tolerations.iter().filter(is_missing).collect()
 }
 
-fn value(toleration: &Toleration) -> Json {
+fn toleration_json(toleration: &Toleration) -> Json {
     let (key, effect) = (&toleration.key, &toleration.effect);
     if toleration.value.is_empty() {
         return json!({"key": key, "operator": "Exists", "effect": effect});
@@ -119,26 +123,29 @@ fn value(toleration: &Toleration) -> Json {
 }
 
 /// Corrects a toleration with the same key that matches no taint of any pool.
-fn corrected(
-    scene: &Scene<'_>,
+fn correction_edit(
+    scene: &CheckContext<'_>,
     pod: &Pod<'_>,
     demand: &Demand,
     missing: &Toleration,
 ) -> Option<Vec<Edit>> {
     let taints = || scene.cluster.pools.iter().flat_map(|pool| &pool.taints);
-    let is_useless = |it: &&Tolerated| !taints().any(|taint| tolerates(it, taint));
+    let is_useless = |it: &&PodToleration| !taints().any(|taint| tolerates(it, taint));
     let mut own = demand.tolerations.iter().filter(|it| it.key == missing.key);
     let wrong = own.clone().find(is_useless)?;
     // With several it is not certain which one is wrong.
     if own.any(|it| it.span != wrong.span) {
         return None;
     }
-    let list = pod.nodes().get("tolerations")?.items();
+    let list = pod.placement().get("tolerations")?.items();
     let item = list.iter().find(|item| item.span() == wrong.span)?;
-    let right = value(missing);
+    let right = toleration_json(missing);
     let mut edits = Vec::new();
     for (key, is_right) in [
-        ("value", wrong.exists || wrong.value == missing.value),
+        (
+            "value",
+            wrong.matches_any_value || wrong.value == missing.value,
+        ),
         (
             "effect",
             wrong.effect.is_empty() || right["effect"] == *wrong.effect,
@@ -148,10 +155,10 @@ fn corrected(
         match (is_right, item.get(key), text) {
             (true, ..) => {}
             (false, Some(written), Some(text)) => {
-                edits.push(text_edit::text(scene.sources, written, text)?);
+                edits.push(text_edit::replace_text(scene.sources, written, text)?);
             }
             (false, None, Some(text)) => {
-                edits.push(text_edit::entry(
+                edits.push(text_edit::append_entry(
                     scene.sources,
                     item,
                     key,
@@ -165,25 +172,32 @@ fn corrected(
 }
 
 /// The toleration in flow style, in backticks.
-fn flow(toleration: &Toleration) -> String {
-    format!("`{}`", text_edit::flow(&value(toleration), false))
+fn flow_toleration(toleration: &Toleration) -> String {
+    format!(
+        "`{}`",
+        text_edit::flow_text(&toleration_json(toleration), false)
+    )
 }
 
 /// Adds the missing tolerations.
-fn fix(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<Edit> {
-    let values: Vec<Json> = missing.iter().map(|it| value(it)).collect();
-    let existing = pod.nodes().get("tolerations");
+fn add_tolerations_edit(
+    scene: &CheckContext<'_>,
+    pod: &Pod<'_>,
+    missing: &[&Toleration],
+) -> Option<Edit> {
+    let values: Vec<Json> = missing.iter().map(|it| toleration_json(it)).collect();
+    let existing = pod.placement().get("tolerations");
     // Tolerations of a template would replace those of its workflow.
     let workflow = pod.workflow.and_then(|it| it.get("tolerations"));
     if existing.is_none() && workflow.is_some() {
         return None;
     }
     let empty = pod
-        .nodes()
+        .placement()
         .entry("tolerations")
         .filter(|it| it.value.items().is_empty());
     let filled =
-        empty.and_then(|it| text_edit::filled(scene.sources, it, &Json::from(values.clone())));
+        empty.and_then(|it| text_edit::fill_value(scene.sources, it, &Json::from(values.clone())));
     if !values.is_empty() && filled.is_some() {
         return filled;
     }
@@ -191,13 +205,13 @@ fn fix(scene: &Scene<'_>, pod: &Pod<'_>, missing: &[&Toleration]) -> Option<Edit
         (_, []) => None,
         (None, values) => {
             let values = Json::from(values.to_vec());
-            text_edit::entry(scene.sources, pod.nodes(), "tolerations", &values)
+            text_edit::append_entry(scene.sources, pod.placement(), "tolerations", &values)
         }
         (Some(list), [first, rest @ ..]) => {
-            let mut edit = text_edit::item(scene.sources, list, first)?;
+            let mut edit = text_edit::append_item(scene.sources, list, first)?;
             for value in rest {
                 edit.text
-                    .push_str(&text_edit::item(scene.sources, list, value)?.text);
+                    .push_str(&text_edit::append_item(scene.sources, list, value)?.text);
             }
             Some(edit)
         }

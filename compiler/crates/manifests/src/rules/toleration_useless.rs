@@ -4,8 +4,8 @@ use gpuc_model::{POOL_LABEL, PoolTaint};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
-use crate::resources::{Amount, amount};
-use crate::{Pod, Rule, Scene};
+use crate::resources::{ResourceCount, parse_count};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -47,9 +47,10 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let pods = scene.pods.iter();
-    for pod in pods.filter(|pod| !pod.is_open && !pod.is_of_nodes() && !pod.asks_for_gpus()) {
+    for pod in pods.filter(|pod| !pod.is_partial && !pod.is_of_daemon_set() && !pod.requests_gpus())
+    {
         // Misspelled or misplaced GPU requests are reported by other rules.
         let mut containers = pod.containers.iter();
         if selects_pool(scene, pod) || containers.any(|it| mentions_gpus(it.node)) {
@@ -79,17 +80,17 @@ fn mentions_gpus(node: &Node) -> bool {
     node.entries().iter().any(|entry| {
         let name = entry.key.to_ascii_lowercase();
         let is_gpu = name.contains("gpu") || name.contains("nvidia") || name.contains("/mig-");
-        let is_requested = match amount(&entry.value) {
-            Amount::Whole(count) => count > 0,
-            Amount::Open => true,
-            Amount::Refused => matches!(entry.value.value, Value::Scalar(_)),
+        let is_requested = match parse_count(&entry.value) {
+            ResourceCount::Whole(count) => count > 0,
+            ResourceCount::Templated => true,
+            ResourceCount::Invalid => matches!(entry.value.value, Value::Scalar(_)),
         };
         (is_gpu && is_requested) || mentions_gpus(&entry.value)
     })
 }
 
 /// Whether the pod selects a pool explicitly.
-fn selects_pool(scene: &Scene<'_>, pod: &Pod<'_>) -> bool {
+fn selects_pool(scene: &CheckContext<'_>, pod: &Pod<'_>) -> bool {
     let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
     let labels = scene.cluster.pools.iter().flat_map(|pool| &pool.selector);
     let keys: Vec<_> = labels
@@ -106,7 +107,7 @@ fn selects_pool(scene: &Scene<'_>, pod: &Pod<'_>) -> bool {
 }
 
 /// The taint with this key, if only pools with GPUs have it, with the name of a pool.
-fn gpu_taint<'s>(scene: &Scene<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
+fn gpu_taint<'s>(scene: &CheckContext<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
     let named = |taint: &&PoolTaint| taint.key == key;
     let mut pools = scene.cluster.pools.iter();
     if pools.any(|pool| !pool.has_gpus() && pool.taints.iter().any(|taint| taint.key == key)) {

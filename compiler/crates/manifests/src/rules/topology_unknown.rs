@@ -1,14 +1,14 @@
 //! A job requests a topology from Kueue that its pools do not have.
 
-use gpuc_model::scheduling::Answer;
+use gpuc_model::scheduling::Feasibility;
 use gpuc_model::{Pool, topology_levels};
-use gpuc_syntax::diag::words::all;
+use gpuc_syntax::diag::phrases::quoted_conjunction;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node, Value};
 
-use crate::pod_sets::waits;
-use crate::scheduling::held;
-use crate::{Pod, Rule, Scene};
+use crate::pod_sets::is_in_generated_queue;
+use crate::scheduling::evaluate_pools;
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -57,28 +57,33 @@ spec:
 /// The annotations that request a level, and the one that requests a topology without a level.
 ///
 /// Source: kubernetes-sigs/kueue@00f0cbe2 `pkg/controller/jobframework/tas_validation.go`, `ValidateTASPodSetRequest`.
-const LEVELS: &[&str] = &[
+const TOPOLOGY_ANNOTATIONS: &[&str] = &[
     "kueue.x-k8s.io/podset-required-topology",
     "kueue.x-k8s.io/podset-preferred-topology",
     "kueue.x-k8s.io/podset-slice-required-topology",
 ];
-const ANY: &str = "kueue.x-k8s.io/podset-unconstrained-topology";
+const UNCONSTRAINED_TOPOLOGY: &str = "kueue.x-k8s.io/podset-unconstrained-topology";
 
 /// The implicit lowest level of every topology.
-const NODE: &str = "kubernetes.io/hostname";
+const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     // Custom flavors among the manifests may have other topologies.
     let is_queue = |kind: &str| ["ClusterQueue", "ResourceFlavor"].contains(&kind);
     if scene.objects.iter().any(|it| is_queue(&it.kind)) {
         return;
     }
-    for pod in scene.pods.iter().filter(|pod| waits(scene.cluster, pod)) {
-        let annotations = metadata(&pod.object.root, pod.spec).and_then(|it| it.get("annotations"));
+    for pod in scene
+        .pods
+        .iter()
+        .filter(|pod| is_in_generated_queue(scene.cluster, pod))
+    {
+        let annotations =
+            template_metadata(&pod.object.root, pod.spec).and_then(|it| it.get("annotations"));
         for entry in annotations.map_or(&[][..], Node::entries) {
             let value = entry.value.text().unwrap_or_default();
-            let requests_topology =
-                LEVELS.contains(&entry.key.as_str()) || (entry.key == ANY && value == "true");
+            let requests_topology = TOPOLOGY_ANNOTATIONS.contains(&entry.key.as_str())
+                || (entry.key == UNCONSTRAINED_TOPOLOGY && value == "true");
             if requests_topology && !value.contains(['$', '{']) {
                 check_annotation(scene, pod, entry, report);
             }
@@ -88,8 +93,8 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 
 /// Source: kubernetes-sigs/kueue `pkg/scheduler/flavorassigner/tas_flavorassigner.go`,
 /// `checkPodSetAndFlavorMatchForTAS` (read 2026-11-22).
-fn check_annotation(scene: &Scene<'_>, pod: &Pod<'_>, entry: &Entry, report: &mut Report) {
-    let pools = pools(scene, pod);
+fn check_annotation(scene: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, report: &mut Report) {
+    let pools = candidate_pools(scene, pod);
     let Some(pool) = pools.first() else {
         return;
     };
@@ -113,12 +118,12 @@ fn check_annotation(scene: &Scene<'_>, pod: &Pod<'_>, entry: &Entry, report: &mu
         builder.help(help).emit();
         return;
     }
-    let Some(topology) = topology.filter(|_| entry.key != ANY) else {
+    let Some(topology) = topology.filter(|_| entry.key != UNCONSTRAINED_TOPOLOGY) else {
         return;
     };
     let levels = topology_levels(scene.cluster, topology);
     let level = entry.value.text().unwrap_or_default();
-    if levels.is_empty() || level == NODE || levels.iter().any(|it| it == level) {
+    if levels.is_empty() || level == HOSTNAME_LABEL || levels.iter().any(|it| it == level) {
         return;
     }
     let message = format!(
@@ -127,23 +132,27 @@ fn check_annotation(scene: &Scene<'_>, pod: &Pod<'_>, entry: &Entry, report: &mu
     );
     let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
     let builder = builder.label(topology.span, "the topology with its levels");
-    builder.help(format!("write {}", all(&levels, "or"))).emit();
+    builder
+        .help(format!("write {}", quoted_conjunction(&levels, "or")))
+        .emit();
 }
 
 /// The pools that may fit a pod and that its team has a quota for; empty if they are not known.
-fn pools<'s>(scene: &Scene<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
+fn candidate_pools<'s>(scene: &CheckContext<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
-    let Some((team, _)) = scene.cluster.team_of(namespace) else {
+    let Some((team, _)) = scene.cluster.team_of_namespace(namespace) else {
         return Vec::new();
     };
-    if team.has_unknown_grants() || pod.with_gpus().next().is_none() {
+    if team.has_unknown_grants() || pod.gpu_containers().next().is_none() {
         return Vec::new();
     }
-    let Some((demand, verdicts)) = held(scene.cluster, &scene.claims, pod) else {
+    let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
         return Vec::new();
     };
     let requests = |name: &str| demand.resources.iter().any(|it| it.resource.value == name);
-    let verdicts = verdicts.iter().filter(|it| it.answer() != Answer::No);
+    let verdicts = verdicts
+        .iter()
+        .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
     let pools = verdicts.map(|it| it.pool).filter(|pool| {
         let mut grants = team.grants();
         grants.any(|grant| grant.pool == pool.index && requests(&grant.resource))
@@ -152,16 +161,16 @@ fn pools<'s>(scene: &Scene<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
 }
 
 /// The metadata next to the specification of a pod.
-fn metadata<'n>(node: &'n Node, spec: &Node) -> Option<&'n Node> {
+fn template_metadata<'n>(node: &'n Node, spec: &Node) -> Option<&'n Node> {
     match &node.value {
         Value::Scalar(_) => None,
-        Value::Sequence(items) => items.iter().find_map(|it| metadata(it, spec)),
+        Value::Sequence(items) => items.iter().find_map(|it| template_metadata(it, spec)),
         Value::Mapping(entries) => {
             let is_template = node.get("spec").is_some_and(|it| std::ptr::eq(it, spec));
             let own = node.get("metadata").filter(|_| is_template);
             own.or_else(|| {
                 let mut below = entries.iter();
-                below.find_map(|it| metadata(&it.value, spec))
+                below.find_map(|it| template_metadata(&it.value, spec))
             })
         }
     }

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::unchecked::outside;
-use crate::{Object, Rule, Scene};
+use crate::unchecked::find_unchecked_request;
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -57,9 +57,9 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for object in scene.objects {
-        let Some(named) = outside(object, scene.sources) else {
+        let Some(named) = find_unchecked_request(object, scene.sources) else {
             continue;
         };
         let message = format!(
@@ -77,9 +77,9 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 fn help(object: &Object) -> &'static str {
-    if object.is_of("helm.toolkit.fluxcd.io") || object.kind.starts_with("Application") {
+    if object.is_in_group("helm.toolkit.fluxcd.io") || object.kind.starts_with("Application") {
         "check the rendered chart: `helm template … | gpuc check --manifests -`"
-    } else if object.is_of("kustomize.toolkit.fluxcd.io") {
+    } else if object.is_in_group("kustomize.toolkit.fluxcd.io") {
         "check the built kustomization: `kubectl kustomize … | gpuc check --manifests -`"
     } else {
         "check the pods of its controller: `kubectl get pods -o yaml | gpuc check --manifests -`"

@@ -1,9 +1,9 @@
 //! Kubernetes cannot read an object, or rejects it.
 
-use gpuc_kubernetes::api_server::Refused;
+use gpuc_kubernetes::api_server::Violation;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Object, Rule, Scene, api_validation};
+use crate::{CheckContext, Object, Rule, api_validation};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -53,7 +53,8 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let is_reported = |_: &Object, it: &Refused| it.unknown_to.is_none() && it.rule_of.is_none();
-    api_validation::report(scene, &RULE.code, is_reported, report);
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let is_reported =
+        |_: &Object, it: &Violation| it.unknown_to_project.is_none() && it.rule_owner.is_none();
+    api_validation::report_violations(scene, &RULE.code, is_reported, report);
 }

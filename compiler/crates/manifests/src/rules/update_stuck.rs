@@ -1,12 +1,12 @@
 //! The quota has no room for the additional pod of a Deployment's rolling update.
 
-use gpuc_kubernetes::rolling_update::{Usual, needs_room};
-use gpuc_model::scheduling::Load;
-use gpuc_model::scheduling::contention::Sum;
+use gpuc_kubernetes::rolling_update::{RollingUpdateDefaults, needs_extra_capacity};
+use gpuc_model::scheduling::RunningWorkload;
+use gpuc_model::scheduling::contention::ExceededByTeam;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::services::{Services, count};
-use crate::{Pod, Rule, Scene};
+use crate::services::{ServiceWorkloads, configured_pods};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -59,30 +59,35 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
-    let services = Services::from_scene(scene).counted_by_quotas(scene.cluster);
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_scene(scene).with_quota_pools(scene.cluster);
     let loads = &services.loads;
     // Services that exceed the quota already are reported by other rules.
     let mut over = Vec::new();
-    for sum in Sum::of_services(scene.cluster, loads) {
-        over.extend_from_slice(sum.loads());
+    for sum in ExceededByTeam::by_services(scene.cluster, loads) {
+        over.extend_from_slice(sum.workload_indexes());
     }
     for (index, load) in loads.iter().enumerate() {
-        if !services.is_reported_here(&[index]) || over.contains(&index) {
+        if !services.includes_manifests(&[index]) || over.contains(&index) {
             continue;
         }
         let mut pods = scene.pods.iter();
-        let Some(pod) = pods.find(|pod| is_load(pod, load)).filter(|it| surges(it)) else {
+        let Some(pod) = pods
+            .find(|pod| is_load_of_pod(pod, load))
+            .filter(|it| needs_surge_capacity(it))
+        else {
             continue;
         };
         let mut rolling = loads.clone();
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
-        let mut sums = Sum::of_services(scene.cluster, &rolling);
-        sums.extend(Sum::of_one(scene.cluster, &rolling, index));
-        let is_over = sums.iter().any(|sum| sum.loads().contains(&index));
-        if !is_over || !Sum::of_one(scene.cluster, loads, index).is_empty() {
+        let mut sums = ExceededByTeam::by_services(scene.cluster, &rolling);
+        sums.extend(ExceededByTeam::by_workload(scene.cluster, &rolling, index));
+        let is_over = sums
+            .iter()
+            .any(|sum| sum.workload_indexes().contains(&index));
+        if !is_over || !ExceededByTeam::by_workload(scene.cluster, loads, index).is_empty() {
             continue;
         }
         let Some(team) = load.team.and_then(|name| scene.cluster.team(name)) else {
@@ -112,19 +117,19 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
 }
 
 /// Whether a load is the one of a pod's Deployment.
-fn is_load(pod: &Pod<'_>, load: &Load<'_>) -> bool {
+fn is_load_of_pod(pod: &Pod<'_>, load: &RunningWorkload<'_>) -> bool {
     let is_same = pod.title() == load.title && pod.object.namespace.as_deref() == load.namespace;
     is_same && pod.object.kind == "Deployment"
 }
 
 /// Whether a Deployment creates new pods before it deletes old ones.
-fn surges(pod: &Pod<'_>) -> bool {
+fn needs_surge_capacity(pod: &Pod<'_>) -> bool {
     let spec = pod.object.root.get("spec");
     let strategy = spec.and_then(|spec| spec.get("strategy"));
-    let pods = count(pod).map_or(1, |count| count.pods);
-    needs_room(
+    let pods = configured_pods(pod).map_or(1, |count| count.pods);
+    needs_extra_capacity(
         strategy,
         u32::try_from(pods).unwrap_or(u32::MAX),
-        &Usual::of_kubernetes(pods),
+        &RollingUpdateDefaults::kubernetes_defaults(pods),
     )
 }

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{Rule, Scene};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,12 +49,12 @@ spec:
 
 // Source: kubernetes `pkg/kubelet/kubelet_pods.go`, `GenerateRunContainerOptions`: what the pod says comes after what
 // device plugins say (from memory).
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
-        let Some(gpus) = container.gpus() else {
+        let Some(gpus) = container.gpu_request() else {
             continue;
         };
-        let Some(value) = container.env("NVIDIA_VISIBLE_DEVICES") else {
+        let Some(value) = container.env_value("NVIDIA_VISIBLE_DEVICES") else {
             continue;
         };
         let text = value.text().unwrap_or_default();

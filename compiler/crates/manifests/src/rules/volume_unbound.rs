@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use crate::{Object, Rule, Scene};
+use crate::{CheckContext, Object, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,18 +43,18 @@ nodePools:"),
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     if is_in_manifests(scene) {
         return;
     }
-    for (object, claim) in claims(scene) {
+    for (object, claim) in all_claims(scene) {
         let class = claim.spec.get("storageClassName");
         // An empty name requests a statically provisioned volume.
         let name = class.map(|class| class.text().unwrap_or_default());
         if name == Some("") || is_bound(&claim) {
             continue;
         }
-        let Some(unbound) = scene.cluster.unbound(name) else {
+        let Some(unbound) = scene.cluster.unbound_reason(name) else {
             continue;
         };
         let message = format!(
@@ -63,7 +63,7 @@ fn run(scene: &Scene<'_>, report: &mut Report) {
         );
         let span = class.map_or(claim.span, Node::span);
         let builder = report.diagnostic(&RULE.code, span, message);
-        builder.help(scene.cluster.binding(&unbound)).emit();
+        builder.help(scene.cluster.unbound_help(&unbound)).emit();
     }
 }
 
@@ -87,7 +87,7 @@ impl<'n> Claim<'n> {
 }
 
 /// Every claim: objects, claim templates of StatefulSets, and ephemeral volumes of pods.
-fn claims<'s>(scene: &'s Scene<'_>) -> Vec<(&'s Object, Claim<'s>)> {
+fn all_claims<'s>(scene: &'s CheckContext<'_>) -> Vec<(&'s Object, Claim<'s>)> {
     let mut claims = Vec::new();
     for object in scene.objects {
         let own = Some(&object.root).filter(|_| object.kind == "PersistentVolumeClaim");
@@ -125,10 +125,10 @@ fn is_bound(claim: &Claim<'_>) -> bool {
 }
 
 /// Whether the manifests contain classes, volumes or a CSI driver.
-fn is_in_manifests(scene: &Scene<'_>) -> bool {
+fn is_in_manifests(scene: &CheckContext<'_>) -> bool {
     let kinds = ["StorageClass", "PersistentVolume", "CSIDriver"];
     let facts = scene.cluster.cloud.facts().storage;
-    let addon = facts.and_then(|facts| facts.classes_need);
+    let addon = facts.and_then(|facts| facts.classes_addon);
     scene.objects.iter().any(|object| {
         let source = scene.sources.get(object.root.span().source);
         let names = |addon: &str| source.is_some_and(|it| it.text().contains(addon));

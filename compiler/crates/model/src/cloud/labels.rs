@@ -4,53 +4,53 @@ use crate::{Cluster, MachineType, Pool};
 
 /// A label that a cloud sets on nodes automatically.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnLabel {
+pub struct CloudLabel {
     /// Its key.
     pub key: &'static str,
     /// Its possible values: several if the nodes of a pool differ, none if no node has the label.
     pub values: Vec<String>,
     /// Whether every node has it. If false, a node may lack it.
-    pub always: bool,
+    pub is_certain: bool,
     /// Whether `values` are prefixes.
-    pub begins: bool,
+    pub is_prefix: bool,
 }
 
-impl OwnLabel {
+impl CloudLabel {
     /// A label of every node.
-    pub fn always(key: &'static str, value: impl Into<String>) -> Self {
+    pub fn certain(key: &'static str, value: impl Into<String>) -> Self {
         Self {
             key,
             values: vec![value.into()],
-            always: true,
-            begins: false,
+            is_certain: true,
+            is_prefix: false,
         }
     }
 
     /// A label of every node whose value begins with one of these.
-    pub(super) fn beginning(key: &'static str, values: Vec<String>) -> Self {
+    pub(super) fn with_prefixes(key: &'static str, values: Vec<String>) -> Self {
         Self {
             key,
             values,
-            always: true,
-            begins: true,
+            is_certain: true,
+            is_prefix: true,
         }
     }
 
     /// A label that has this value if a node has it.
-    pub fn perhaps(key: &'static str, value: impl Into<String>) -> Self {
+    pub fn possible(key: &'static str, value: impl Into<String>) -> Self {
         Self {
-            always: false,
-            ..Self::always(key, value)
+            is_certain: false,
+            ..Self::certain(key, value)
         }
     }
 
     /// A label that no node has.
-    pub fn never(key: &'static str) -> Self {
+    pub fn absent(key: &'static str) -> Self {
         Self {
             key,
             values: Vec::new(),
-            always: true,
-            begins: false,
+            is_certain: true,
+            is_prefix: false,
         }
     }
 }
@@ -79,24 +79,24 @@ impl Cluster {
 /// every cloud names its zones after their region. `others` are the values of nodes without a zone.
 ///
 /// Source: <https://kubernetes.io/docs/reference/labels-annotations-taints/>, read 2026-11-21.
-pub fn labels_of_place(
+pub fn topology_labels(
     zones: impl IntoIterator<Item = String>,
     region: String,
     others: &[&str],
-) -> Vec<OwnLabel> {
+) -> Vec<CloudLabel> {
     const ZONE: &str = "topology.kubernetes.io/zone";
     let zones: Vec<String> = zones.into_iter().collect();
     let zone = if zones.is_empty() {
         let others = others.iter().map(|other| (*other).to_owned());
-        OwnLabel::beginning(ZONE, [region.clone()].into_iter().chain(others).collect())
+        CloudLabel::with_prefixes(ZONE, [region.clone()].into_iter().chain(others).collect())
     } else {
-        OwnLabel {
+        CloudLabel {
             values: zones,
-            ..OwnLabel::never(ZONE)
+            ..CloudLabel::absent(ZONE)
         }
     };
     vec![
         zone,
-        OwnLabel::always("topology.kubernetes.io/region", region),
+        CloudLabel::certain("topology.kubernetes.io/region", region),
     ]
 }

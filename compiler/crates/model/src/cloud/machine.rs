@@ -61,7 +61,7 @@ impl Fraction {
 
 impl MachineGpus {
     /// Full GPUs, all of which the cloud's API reports.
-    pub const fn whole(model: &'static GpuModel, count: u32, memory_mib: Option<u32>) -> Self {
+    pub const fn full_gpus(model: &'static GpuModel, count: u32, memory_mib: Option<u32>) -> Self {
         Self {
             model,
             count,

@@ -24,11 +24,11 @@ use serde_json::{Map, Value};
 use crate::check::{Checked, Rule};
 use crate::operator::DRIVER_DIR;
 use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
-use crate::{Cluster, Daemon, Label, Offer, Pool, PoolSpec, PoolTaint};
+use crate::{AdvertisedResource, Cluster, DaemonSetRequests, Label, Pool, PoolSpec, PoolTaint};
 pub use facts::{
     Facts, ForOperator, Injection, NO_DRIVER_CONTAINER, NameRule, OsFacts, Repairs, RuntimeClass,
 };
-pub use labels::{OwnLabel, labels_of_place};
+pub use labels::{CloudLabel, topology_labels};
 use machine::Machine;
 pub use machine::MachineName;
 use storage::VolumeType;
@@ -36,19 +36,19 @@ pub use types::{DiskRange, NoRdma, NodeDisk};
 
 /// Settings of pods that use a pool's interconnect.
 #[derive(Clone, Debug, Default)]
-pub struct FabricSettings {
+pub struct InterconnectSettings {
     /// Environment variables and their values.
     pub env: &'static [(&'static str, &'static str)],
     /// The memory in 2 MiB huge pages that a node reserves for it and that a pod with all of its GPUs uses, in MiB; 0
     /// if it reserves none.
     pub huge_pages_mib: u32,
     /// Components that are injected into the pods.
-    pub parts: PodParts,
+    pub additions: PodAdditions,
 }
 
 /// Components that are injected into a pod.
 #[derive(Clone, Debug, Default)]
-pub struct PodParts {
+pub struct PodAdditions {
     /// Annotations.
     pub annotations: Map<String, Value>,
     /// Volumes, with names that are longer than those in the file can be.
@@ -102,7 +102,7 @@ pub trait NodeFacts {
     fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint>;
 
     /// Labels that the cloud sets on a pool's nodes automatically, if this is certain.
-    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<OwnLabel> {
+    fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
         let _ = (cluster, pool);
         Vec::new()
     }
@@ -121,15 +121,15 @@ pub trait NodeFacts {
     }
 
     /// Resources that a pool's nodes advertise for their interconnect.
-    fn fabric(&self, pool: &PoolSpec) -> Vec<Offer> {
+    fn fabric(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
         let _ = pool;
         Vec::new()
     }
 
     /// Settings of pods that use a pool's interconnect, in addition to the resources of [`Self::fabric`].
-    fn fabric_settings(&self, pool: &Pool) -> FabricSettings {
+    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
         let _ = pool;
-        FabricSettings::default()
+        InterconnectSettings::default()
     }
 
     /// The names of all interconnect resources.
@@ -138,7 +138,7 @@ pub trait NodeFacts {
     }
 
     /// The DaemonSets that only this cloud needs on a pool's nodes, with the requests of their pods.
-    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<Daemon> {
+    fn daemons(&self, config: &GpuCluster, pool: &Pool) -> Vec<DaemonSetRequests> {
         let _ = (config, pool);
         Vec::new()
     }
@@ -317,6 +317,6 @@ pub const INSTANCE_TYPE: (&str, &str) = (
 );
 
 /// Whether the file sets `sharing` for a pool.
-pub fn shares(pool: &NodePool) -> bool {
+pub fn has_sharing_setting(pool: &NodePool) -> bool {
     !matches!(pool.sharing.value, Sharing::None)
 }

@@ -11,12 +11,12 @@
 use std::collections::BTreeSet;
 
 /// The prefix of keys that gpuc always owns; a rule rejects it in the file.
-pub const OWN: &str = "gpuc.dev/";
+pub const OWNED_PREFIX: &str = "gpuc.dev/";
 
 /// The tags or labels of an ownership record: sorted marks without duplicates, as many per value as fit. The first has
 /// this name, the others the suffixes `-2`, `-3` and so on. A mark that is too long for one value is omitted: gpuc does
 /// not remove its key when it is removed from the file.
-pub fn parts(
+pub fn record_entries(
     name: &str,
     marks: impl IntoIterator<Item = String>,
     separator: &str,
@@ -54,7 +54,7 @@ mod tests {
 
     fn packed(marks: &[&str], longest: usize) -> Vec<(String, String)> {
         let marks = marks.iter().map(|mark| (*mark).to_owned());
-        parts("gpuc.dev/tags", marks, " ", longest)
+        record_entries("gpuc.dev/tags", marks, " ", longest)
     }
 
     fn pair(name: &str, value: &str) -> (String, String) {

@@ -41,7 +41,7 @@ pub const CPU_BANDS: &[(u64, u64)] = &[(1000, 600), (2000, 100), (4000, 50), (u6
 
 /// The reserved part of an amount, computed in bands: each band has an upper end, and the reserved part within it in
 /// ten-thousandths.
-pub fn in_bands(amount: u64, bands: &[(u64, u64)]) -> u64 {
+pub fn reserved_by_bands(amount: u64, bands: &[(u64, u64)]) -> u64 {
     let mut from = 0;
     let mut reserved = 0;
     for (to, part) in bands {
@@ -60,8 +60,12 @@ mod tests {
     fn each_band_reserves_its_part() {
         // 60 of the first core, 10 of the second, 10 of the next two, 110 of 44 more.
         for (cores, reserved) in [(1, 60), (2, 70), (4, 80), (8, 90), (48, 190), (96, 310)] {
-            assert_eq!(in_bands(cores * 1000, CPU_BANDS), reserved, "{cores}");
+            assert_eq!(
+                reserved_by_bands(cores * 1000, CPU_BANDS),
+                reserved,
+                "{cores}"
+            );
         }
-        assert_eq!(in_bands(0, CPU_BANDS), 0);
+        assert_eq!(reserved_by_bands(0, CPU_BANDS), 0);
     }
 }

@@ -19,7 +19,7 @@ pub struct StorageFacts {
     /// Whether one of them is the default of a new cluster.
     pub has_default: bool,
     /// The add-on that a new cluster needs for these classes, by its name in the cloud; `None` if it is preinstalled.
-    pub classes_need: Option<&'static str>,
+    pub classes_addon: Option<&'static str>,
 }
 
 /// How pods mount the buckets of a cloud.
@@ -60,9 +60,9 @@ pub struct VolumeType {
     pub mount_options: &'static [&'static str],
     /// Whether a volume is created only when its first pod is scheduled (`WaitForFirstConsumer`). Volumes that are
     /// accessible from every zone do not need this.
-    pub waits: bool,
+    pub waits_for_pod: bool,
     /// Whether volumes can be expanded.
-    pub expands: bool,
+    pub is_expandable: bool,
     /// The add-on that must be installed or enabled in the cluster, by its name in the cloud.
     pub addon: Option<&'static str>,
     /// The source of these facts.
@@ -77,12 +77,12 @@ pub struct Parameter {
     /// The suffix of a number.
     pub unit: &'static str,
     /// Whether the driver requires it.
-    pub needed: bool,
+    pub is_required: bool,
 }
 
 impl StorageFacts {
     /// The type of these volumes; `None` if the cloud does not have it.
-    pub fn volumes(&self, written: &Volumes) -> Option<&VolumeType> {
+    pub fn volume_type(&self, written: &Volumes) -> Option<&VolumeType> {
         let (types, kind) = match written {
             Volumes::Disk(disk) => (self.disks, &disk.kind),
             Volumes::Files(files) => (self.files, &files.kind),
@@ -97,7 +97,7 @@ impl StorageFacts {
     pub fn addons(&self, config: &GpuCluster) -> BTreeMap<&'static str, Vec<Span>> {
         let mut addons: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for class in config.storage.iter().flat_map(|storage| &storage.classes) {
-            let volumes = self.volumes(&class.volumes.value);
+            let volumes = self.volume_type(&class.volumes.value);
             if let Some(addon) = volumes.and_then(|volumes| volumes.addon) {
                 addons.entry(addon).or_default().push(class.volumes.span);
             }
@@ -131,8 +131,8 @@ impl VolumeType {
             subnet: None,
             security_group: None,
             mount_options: &[],
-            waits: true,
-            expands: true,
+            waits_for_pod: true,
+            is_expandable: true,
             addon: None,
             source,
         }
@@ -146,7 +146,7 @@ impl VolumeType {
         source: &'static str,
     ) -> Self {
         Self {
-            waits: false,
+            waits_for_pod: false,
             ..Self::disk(name, provisioner, parameters, source)
         }
     }
@@ -154,20 +154,20 @@ impl VolumeType {
 
 impl Parameter {
     /// An optional parameter without a unit.
-    pub const fn may(key: &'static str) -> Option<Self> {
+    pub const fn optional(key: &'static str) -> Option<Self> {
         Some(Self {
             key,
             unit: "",
-            needed: false,
+            is_required: false,
         })
     }
 
     /// A required parameter without a unit.
-    pub const fn must(key: &'static str) -> Option<Self> {
+    pub const fn required(key: &'static str) -> Option<Self> {
         Some(Self {
             key,
             unit: "",
-            needed: true,
+            is_required: true,
         })
     }
 }

@@ -8,13 +8,13 @@ use crate::Pool;
 #[derive(Clone, Copy, Debug)]
 pub struct DiskRange {
     /// The minimum size.
-    pub least: u32,
+    pub min_gib: u32,
     /// The reason for the minimum, for messages.
-    pub smaller: &'static str,
+    pub min_reason: &'static str,
     /// The maximum size.
-    pub most: u32,
+    pub max_gib: u32,
     /// The reason for the maximum, for messages.
-    pub larger: &'static str,
+    pub max_reason: &'static str,
 }
 
 /// The disk of a node for images, the writable layers of containers, logs and `emptyDir` volumes.
@@ -23,7 +23,7 @@ pub struct NodeDisk {
     /// Its size in bytes, including file system overhead and reservations: an upper bound for requests of pods.
     pub bytes: u64,
     /// The span that selects the disk or sets its size.
-    pub said: Option<Span>,
+    pub span: Option<Span>,
 }
 
 impl NodeDisk {
@@ -32,7 +32,7 @@ impl NodeDisk {
         let disk = pool.settings.disk_gib;
         Self {
             bytes: u64::from(disk.value) << 30,
-            said: disk.span.is_written().then_some(disk.span),
+            span: disk.span.is_written().then_some(disk.span),
         }
     }
 }
@@ -41,7 +41,7 @@ impl NodeDisk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRdma {
     /// The reason, for messages.
-    pub why: String,
+    pub reason: String,
     /// The help of the diagnostic.
     pub help: &'static str,
 }

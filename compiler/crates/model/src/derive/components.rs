@@ -4,7 +4,7 @@
 pub const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
 
 /// The component of the DeviceClasses: the folder of their manifests.
-pub const ALLOCATION: &str = "allocation";
+pub const DEVICE_CLASSES: &str = "allocation";
 
 /// The namespace of NVIDIA's driver for Dynamic Resource Allocation.
 pub const DRA_DRIVER_NAMESPACE: &str = "dra-driver-nvidia-gpu";

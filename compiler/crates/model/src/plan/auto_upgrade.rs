@@ -14,9 +14,9 @@ pub struct AutoUpgrade {
     /// The spans in the file that it follows from.
     pub inputs: Vec<Span>,
     /// The effect of an increase on nodes, for messages.
-    pub up: &'static str,
+    pub upgrade_effect: &'static str,
     /// The effect of a decrease on nodes, for messages.
-    pub down: &'static str,
+    pub downgrade_effect: &'static str,
     /// The source of these facts.
     pub source: &'static str,
 }

@@ -19,9 +19,9 @@ pub struct Chart {
     /// How the chart installs its CRDs.
     pub crds: Crds,
     /// The API groups of its CRDs: objects of these groups are installed after it.
-    pub groups: &'static [&'static str],
+    pub api_groups: &'static [&'static str],
     /// Charts that are installed before it, if the cluster has them, each with the reason.
-    pub after: &'static [(&'static str, &'static str)],
+    pub dependencies: &'static [(&'static str, &'static str)],
     /// The releases of it in a cluster, with their values.
     pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// The source of the facts above.
@@ -41,7 +41,7 @@ pub enum PodSecurity {
 
 impl PodSecurity {
     /// The value in the namespace's labels.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Restricted => "restricted",
             Self::Baseline => "baseline",
@@ -66,12 +66,12 @@ pub const KUBE_SYSTEM: &str = "kube-system";
 
 impl Chart {
     /// Whether Helm never updates its CRDs, so another tool must do it.
-    pub fn needs_kinds_updated(&self) -> bool {
+    pub fn needs_crd_updates(&self) -> bool {
         self.crds == Crds::Folder
     }
 
     /// Whether it installs CRDs, of which other objects may exist.
-    pub fn brings_kinds(&self) -> bool {
+    pub fn installs_crds(&self) -> bool {
         self.crds != Crds::None
     }
 }

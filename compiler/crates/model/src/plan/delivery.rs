@@ -8,14 +8,14 @@ pub struct Step {
     /// The name of the release or the component.
     pub name: String,
     /// What the step deploys.
-    pub what: What,
+    pub kind: StepKind,
     /// Its dependencies, by name.
-    pub needs: Vec<Need>,
+    pub dependencies: Vec<StepDependency>,
 }
 
 /// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum StepKind {
     /// The objects of a component.
     Component,
     /// A Helm release.
@@ -24,11 +24,11 @@ pub enum What {
 
 /// A dependency on another step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Need {
+pub struct StepDependency {
     /// The name of the other step.
     pub step: String,
     /// The reason, for messages: `it installs the CRD of kind ServiceMonitor`.
-    pub because: String,
+    pub reason: String,
 }
 
 /// How the tree is deployed to the cluster.

@@ -31,7 +31,7 @@ pub struct Identity {
 impl Object {
     /// Creates an object. Its identity is derived from the object itself, so that they cannot differ.
     pub fn new(component: &str, object: &impl serde::Serialize, origin: Origin) -> Self {
-        let node = Node::typed(object, origin);
+        let node = Node::from_serializable(object, origin);
         let text = |node: &Node, key: &str| {
             let text = node.get(key).and_then(Node::text);
             text.map(str::to_owned)

@@ -43,15 +43,15 @@ pub enum Contents {
 #[derive(Clone, Debug)]
 pub struct IdentityCheck {
     /// The name of the checked value: `AWS account`.
-    pub what: &'static str,
+    pub subject: &'static str,
     /// Whether another value means another cluster, and not only one that does not meet a requirement.
-    pub is_place: bool,
+    pub is_location: bool,
     /// The command that prints the value on standard output.
-    pub ask: Command,
+    pub query: Command,
     /// The expected value.
-    pub want: String,
+    pub expected: String,
     /// The help if the value differs.
-    pub otherwise: String,
+    pub mismatch_message: String,
 }
 
 /// How scripts access the cluster.
@@ -65,21 +65,21 @@ pub enum Credentials {
 
 /// A command: the program and its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command(pub Vec<Word>);
+pub struct Command(pub Vec<Argument>);
 
 /// One argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum Argument {
     /// Verbatim text.
     Text(String),
     /// The output of a jq program for the observed resource; `$want` is the desired value of the field, as JSON.
     Observed(String),
     /// Like `Observed`, but the command is skipped if the program outputs `null`.
-    ObservedIfAny(String),
+    ObservedOptional(String),
     /// Like `Observed`, for a program that outputs a list of strings that is never empty: each string is a word.
-    ObservedWords(String),
+    ObservedList(String),
     /// The path of a file in `cloud/`, independent of the working directory.
-    Beside(String),
+    CloudFile(String),
 }
 
 impl Command {
@@ -88,21 +88,21 @@ impl Command {
         Self(
             words
                 .into_iter()
-                .map(|word| Word::Text(word.into()))
+                .map(|word| Argument::Text(word.into()))
                 .collect(),
         )
     }
 
     /// Appends words.
     #[must_use]
-    pub fn with<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+    pub fn with_arguments<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.0.extend(Self::new(words).0);
         self
     }
 
     /// Appends a word that is known only at run time.
     #[must_use]
-    pub fn with_word(mut self, word: Word) -> Self {
+    pub fn with_argument(mut self, word: Argument) -> Self {
         self.0.push(word);
         self
     }
@@ -130,7 +130,7 @@ pub struct FieldKind {
     /// desired value, as JSON: if several observed values are acceptable, the program outputs `$want` for them.
     pub read: &'static str,
     /// The flag that sets it at creation, if there is one.
-    pub create: Option<&'static str>,
+    pub create_flag: Option<&'static str>,
     /// How a change is applied.
     pub change: Change,
     /// The source of these facts: repository, path and revision, or URL and date.
@@ -143,24 +143,24 @@ pub enum Change {
     /// Updated in place, without an effect on nodes.
     InPlace,
     /// Nodes are added or removed.
-    Resizes,
+    Resize,
     /// Nodes are drained and recreated; the script requires `--allow-disruption`.
-    Rolls {
+    NodeRollout {
         /// The effect, for messages.
         reason: &'static str,
     },
     /// Immutable: requires replacement, so the script stops.
-    Replaces {
+    Replacement {
         /// The reason, for messages.
         reason: &'static str,
     },
     /// A Kubernetes version that is upgraded one minor version at a time: the script stops if one would be skipped. A
     /// newer version is kept.
-    Climbs {
+    MinorVersionSteps {
         /// The reason, for messages.
         reason: &'static str,
         /// The effect of an older version than the current one, for messages.
-        back: &'static str,
+        downgrade_effect: &'static str,
     },
 }
 
@@ -175,27 +175,27 @@ pub struct Resource {
     /// another, such as the hosts of a pool.
     pub script: String,
     /// A one-line description for the head of its script.
-    pub about: String,
+    pub description: String,
     /// The command that reads it, as JSON on standard output.
-    pub observe: Observe,
+    pub observation: Observation,
     /// The commands that create it.
     pub create: Vec<Command>,
     /// The resource whose creation also creates it, if there is one.
-    pub comes_with: Option<ComesWith>,
+    pub created_with: Option<CreatedWith>,
     /// Its fields, in the order in which they are compared and updated.
     pub fields: Vec<Field>,
     /// The commands that delete it.
     pub delete: Vec<Command>,
     /// The commands with which users delete it, if they differ from `delete` or `delete` has words that only a script
     /// knows.
-    pub by_hand: Vec<Command>,
+    pub manual_delete: Vec<Command>,
     /// Its origin.
     pub origin: Origin,
 }
 
 impl Resource {
     /// Whether gpuc's scripts only delete it, and never create or update it.
-    pub fn is_only_removed(&self) -> bool {
+    pub fn is_only_deleted(&self) -> bool {
         self.create.is_empty() && self.fields.is_empty()
     }
 }
@@ -205,23 +205,23 @@ impl Resource {
 /// A dry run creates nothing, so it does not find the other resource that a real run finds. It checks whether this
 /// resource is missing too.
 #[derive(Clone, Debug)]
-pub struct ComesWith {
+pub struct CreatedWith {
     /// Its kind and name, for messages.
-    pub what: String,
+    pub title: String,
     /// The command that reads it.
-    pub observe: Observe,
+    pub observation: Observation,
     /// The updates that a real run applies to the other resource after its creation.
-    pub afterwards: Vec<Command>,
+    pub follow_up: Vec<Command>,
 }
 
 /// How to read a resource.
 #[derive(Clone, Debug)]
-pub struct Observe {
+pub struct Observation {
     /// The command that prints it as JSON.
     pub command: Command,
     /// An extended regular expression that matches standard error if the resource does not exist. Any other failure
     /// stops the script.
-    pub absent: &'static str,
+    pub absent_pattern: &'static str,
 }
 
 /// The desired value of a field.
@@ -230,12 +230,12 @@ pub struct Field {
     /// The field.
     pub kind: &'static FieldKind,
     /// The value, in the format of the output of its `read` program.
-    pub want: serde_json::Value,
+    pub desired: serde_json::Value,
     /// The commands that update it; empty if it is immutable.
     pub update: Vec<Command>,
     /// For a set with externally managed entries: the jq program that lists their names. The script keeps and reports
     /// them.
-    pub others: Option<&'static str>,
+    pub external_entries: Option<&'static str>,
     /// The origin of the value.
     pub origin: Origin,
 }

@@ -14,7 +14,7 @@ pub struct Summary {
     /// The teams.
     pub teams: Vec<TeamSummary>,
     /// The quotas of teams, by pool and resource.
-    pub promises: Vec<PromiseSummary>,
+    pub promises: Vec<QuotaTotalSummary>,
     /// The workloads of the file.
     pub workloads: Vec<WorkloadSummary>,
     /// How GPUs are monitored, one sentence each; empty without monitoring.
@@ -64,7 +64,7 @@ pub struct PoolSummary {
     /// The resources that its nodes advertise.
     pub resources: Vec<ResourceSummary>,
     /// Its devices that are allocated through DRA.
-    pub classes: Vec<ClassSummary>,
+    pub classes: Vec<DeviceClassSummary>,
     /// The objects of an example: a ResourceClaim and a pod that uses it; empty without DRA.
     #[serde(skip)]
     pub claim: Vec<Node>,
@@ -78,7 +78,7 @@ pub struct PoolSummary {
 
 /// The summary of a DeviceClass.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct ClassSummary {
+pub struct DeviceClassSummary {
     /// Its name.
     pub name: String,
     /// A description of a device.
@@ -121,7 +121,7 @@ pub struct TeamSummary {
 
 /// The quotas of teams for one resource of a pool.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct PromiseSummary {
+pub struct QuotaTotalSummary {
     /// The pool.
     pub pool: String,
     /// The resource that pods request.
@@ -131,12 +131,12 @@ pub struct PromiseSummary {
     /// The number at the maximum number of nodes.
     pub max: u64,
     /// The quota of each team, and the total.
-    pub teams: Vec<PromisedSummary>,
+    pub teams: Vec<TeamQuotaSummary>,
 }
 
 /// The quota of a team.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct PromisedSummary {
+pub struct TeamQuotaSummary {
     /// The team, with the namespace if it has several; or the total.
     pub name: String,
     /// The guaranteed number.

@@ -16,7 +16,7 @@ pub struct Expectation {
     /// The devices of a node that are allocated through DRA.
     pub devices: Vec<ExpectedDevices>,
     /// Other allocatable resources of a node, such as network interfaces.
-    pub fabric: BTreeMap<String, u32>,
+    pub interconnect: BTreeMap<String, u32>,
     /// The DaemonSets of this tree on its nodes, as namespace and name.
     pub daemon_sets: Vec<(String, String)>,
     /// The tolerations of a test pod.

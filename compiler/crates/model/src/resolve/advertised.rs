@@ -6,7 +6,7 @@ use gpuc_schema::config::{MigStrategy, NodePool};
 use gpuc_schema::gpu::Mig;
 use gpuc_syntax::node::Origin;
 
-use crate::{MigGpu, Offer, PoolGpus, Resolved, Sharing};
+use crate::{AdvertisedResource, MigGpu, PoolGpus, Resolved, Sharing};
 
 const GPU: &str = "nvidia.com/gpu";
 const SHARED: &str = "nvidia.com/gpu.shared";
@@ -16,7 +16,7 @@ pub(super) fn resolve(
     pool: &NodePool,
     gpus: &Resolved<Option<PoolGpus>>,
     sharing: &Resolved<Sharing>,
-) -> Resolved<Vec<Offer>> {
+) -> Resolved<Vec<AdvertisedResource>> {
     let gpus = match gpus {
         Resolved::Value(Some(gpus)) => gpus,
         Resolved::Value(None) => return Resolved::Value(Vec::new()),
@@ -27,11 +27,11 @@ pub(super) fn resolve(
         Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
     };
     let counts = count_resources(gpus, sharing);
-    let offer = |(resource, per_node): (String, u32)| Offer {
+    let offer = |(resource, per_node): (String, u32)| AdvertisedResource {
         resource,
         per_node,
         origin: Origin::rule(
-            [gpus.chosen, pool.sharing.span],
+            [gpus.span, pool.sharing.span],
             "the resource names and counts follow from the GPUs and how they are shared",
         ),
     };
@@ -64,10 +64,10 @@ fn count_mig_resources(
 ) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for gpu in layouts {
-        if gpu.slices.is_empty() {
+        if gpu.placements.is_empty() {
             *counts.entry(GPU.to_owned()).or_default() += 1;
         }
-        for slice in &gpu.slices {
+        for slice in &gpu.placements {
             let profile = mig.and_then(|mig| mig.profile(slice.profile));
             let name = match (strategy, profile) {
                 (MigStrategy::Mixed, Some(profile)) => {

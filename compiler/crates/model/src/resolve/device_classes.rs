@@ -6,19 +6,19 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, NodePool};
 use gpuc_syntax::node::Origin;
 
-use crate::{Claimed, DeviceClass, MigGpu, Offer, PoolGpus, Resolved, Sharing};
+use crate::{AdvertisedResource, DeviceClass, DeviceKind, MigGpu, PoolGpus, Resolved, Sharing};
 
 /// The suffix of the name of every DeviceClass.
 const DOMAIN: &str = "gpuc.dev";
 
 /// The resources that a device plugin advertises, and the DeviceClasses of the pool. One of them is empty.
-pub(super) fn split(
+pub(super) fn split_by_allocation(
     pool: &NodePool,
     allocation: Spanned<Allocation>,
     gpus: &Resolved<Option<PoolGpus>>,
     sharing: &Resolved<Sharing>,
-    offers: Resolved<Vec<Offer>>,
-) -> (Resolved<Vec<Offer>>, Vec<DeviceClass>) {
+    offers: Resolved<Vec<AdvertisedResource>>,
+) -> (Resolved<Vec<AdvertisedResource>>, Vec<DeviceClass>) {
     match (gpus.get(), sharing.get()) {
         (Some(Some(gpus)), Some(sharing)) if allocation.value == Allocation::Dra => {
             let classes = classes(pool, allocation, gpus, sharing);
@@ -37,23 +37,32 @@ fn classes(
 ) -> Vec<DeviceClass> {
     let class = |name: String, device, per_node| DeviceClass {
         name,
-        device,
+        device_kind: device,
         per_node,
         origin: Origin::rule(
             [
                 allocation.span,
                 pool.name.span,
-                gpus.chosen,
+                gpus.span,
                 pool.sharing.span,
             ],
             "a pool with `allocation: dra` has a DeviceClass for each kind of device on its nodes",
         ),
     };
-    let full_gpus = |count| class(format!("{}.{DOMAIN}", pool.name), Claimed::Gpu, count);
+    let full_gpus = |count| {
+        class(
+            format!("{}.{DOMAIN}", pool.name),
+            DeviceKind::FullGpu,
+            count,
+        )
+    };
     let Sharing::Mig { gpus: layouts, .. } = sharing else {
         return vec![full_gpus(gpus.per_node)];
     };
-    let unpartitioned = layouts.iter().filter(|gpu| gpu.slices.is_empty()).count();
+    let unpartitioned = layouts
+        .iter()
+        .filter(|gpu| gpu.placements.is_empty())
+        .count();
     let unpartitioned = u32::try_from(unpartitioned).unwrap_or(u32::MAX);
     let mut classes: Vec<_> = count_mig_devices(layouts)
         .into_iter()
@@ -62,7 +71,7 @@ fn classes(
             // The name of a profile can contain `+`, which is invalid in the name of an object.
             let resource = profile.resource_name();
             let name = format!("{resource}.{}.{DOMAIN}", pool.name);
-            Some(class(name, Claimed::Slice(profile), count))
+            Some(class(name, DeviceKind::MigDevice(profile), count))
         })
         .collect();
     classes.extend((unpartitioned > 0).then(|| full_gpus(unpartitioned)));
@@ -73,7 +82,7 @@ fn classes(
 /// The number of MIG devices of each profile on a node.
 fn count_mig_devices(layouts: &[MigGpu]) -> BTreeMap<&str, u32> {
     let mut counts = BTreeMap::new();
-    for slice in layouts.iter().flat_map(|gpu| &gpu.slices) {
+    for slice in layouts.iter().flat_map(|gpu| &gpu.placements) {
         *counts.entry(slice.profile).or_default() += 1;
     }
     counts

@@ -3,7 +3,7 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::NodePool;
 use gpuc_schema::gpu::{self, FindError, GpuModel};
-use gpuc_syntax::diag::{Report, Reported, words};
+use gpuc_syntax::diag::{Report, Reported, phrases};
 
 use super::codes;
 use crate::cloud::Cloud;
@@ -45,7 +45,7 @@ pub(super) fn model(
     let message = format!("GPU model `{name}` is ambiguous");
     let builder = report.diagnostic(&codes::GPU_MODEL_AMBIGUOUS, name.span, message);
     Err(builder
-        .help(format!("write one of {}", words::some(&keys, 8)))
+        .help(format!("write one of {}", phrases::quoted_list(&keys, 8)))
         .emit())
 }
 
@@ -60,10 +60,10 @@ fn report_unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
     }
     let message = format!("unknown GPU model `{name}`");
     let builder = report.diagnostic(&codes::GPU_MODEL_UNKNOWN, name.span, message);
-    let unambiguous = gpu::names()
+    let unambiguous = gpu::accepted_names()
         .into_iter()
         .filter(|name| gpu::find(name).is_ok());
-    let builder = match words::nearest(name, unambiguous) {
+    let builder = match phrases::closest_match(name, unambiguous) {
         Some(closest) => builder
             .help(format!("did you mean `{closest}`?"))
             .replace(name.span, closest),
@@ -97,28 +97,28 @@ fn included_gpus(
     machine: &'static crate::cloud::machine::Machine,
     report: &mut Report,
 ) -> Result<PoolGpus, Reported> {
-    let own = &machine.gpus;
+    let included = &machine.gpus;
     let chosen = pool.machine.as_ref().map(|name| name.span);
     let requested = pool.gpu.as_ref();
     let chosen = chosen.or(requested.map(|request| request.model.span));
     let gpus = PoolGpus {
-        model: own.model,
-        per_node: own.count,
-        fraction: own.fraction,
-        reported: own.reported.unwrap_or(own.count),
-        chosen: chosen.unwrap_or(pool.name.span),
+        model: included.model,
+        per_node: included.count,
+        fraction: included.fraction,
+        reported: included.reported.unwrap_or(included.count),
+        span: chosen.unwrap_or(pool.name.span),
         count_span: requested.map(|request| request.per_node.span),
     };
     let (Some(name), Some(request)) = (&pool.machine, requested) else {
         return Ok(gpus);
     };
     let model = model(&request.model, report)?;
-    if std::ptr::eq(model, own.model) && request.per_node.value == own.count {
+    if std::ptr::eq(model, included.model) && request.per_node.value == included.count {
         return Ok(gpus);
     }
     let message = format!(
         "`{name}` has {} x {}, not {} x {}",
-        own.count, own.model.key, request.per_node, model.key
+        included.count, included.model.key, request.per_node, model.key
     );
     Err(report
         .diagnostic(&codes::GPU_CONTRADICTS_MACHINE, request.model.span, message)
@@ -166,7 +166,7 @@ fn requested_gpus(pool: &NodePool, report: &mut Report) -> Result<Option<PoolGpu
         per_node: request.per_node.value,
         fraction: None,
         reported: request.per_node.value,
-        chosen: request.model.span,
+        span: request.model.span,
         count_span: Some(request.per_node.span),
     }))
 }

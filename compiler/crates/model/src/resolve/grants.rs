@@ -2,11 +2,11 @@
 
 use gpuc_schema::config::{Allocation, GpuQuota, MigStrategy};
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::words::{counted, nearest, some};
+use gpuc_syntax::diag::phrases::{closest_match, pluralize, quoted_list};
 use gpuc_syntax::diag::{Report, Reported};
 
 use super::codes;
-use crate::{Claimed, Grant, Pool, Resolved, Sharing, Unit};
+use crate::{DeviceKind, Grant, Pool, Resolved, Sharing, Unit};
 
 /// Reports a grant whose resource an earlier entry of the same quota contains.
 pub(super) fn reject_duplicate(
@@ -61,11 +61,11 @@ fn find_pool<'p>(
     let names: Vec<_> = pools.iter().map(|pool| pool.name.as_str()).collect();
     let message = format!("unknown pool `{name}`");
     let builder = report.diagnostic(&codes::QUOTA_POOL_UNKNOWN, name.span, message);
-    let closest = nearest(name, names.iter().copied())
+    let closest = closest_match(name, names.iter().copied())
         .and_then(|closest| pools.iter().find(|pool| pool.name.value == closest));
     let Some(closest) = closest else {
         return Err(builder
-            .help(format!("write one of {}", some(&names, 12)))
+            .help(format!("write one of {}", quoted_list(&names, 12)))
             .emit());
     };
     Err(builder
@@ -135,7 +135,7 @@ fn resolve_devices(
     pool: &Pool,
     report: &mut Report,
 ) -> Result<Devices, Reported> {
-    let sharing = match (&pool.gpus, &pool.sharing, &pool.offers) {
+    let sharing = match (&pool.gpus, &pool.sharing, &pool.advertised) {
         (Resolved::Unresolved(reported), _, _)
         | (_, Resolved::Unresolved(reported), _)
         | (_, _, Resolved::Unresolved(reported)) => {
@@ -194,27 +194,27 @@ fn mig_profile(resource: &str) -> Option<&str> {
 /// All kinds of devices of a pool.
 fn countable_devices(pool: &Pool) -> Vec<Devices> {
     let classes = pool.classes.iter().map(|class| Devices {
-        unit: match class.device {
-            Claimed::Gpu => Unit::Gpu,
-            Claimed::Slice(_) => Unit::Slice,
+        unit: match class.device_kind {
+            DeviceKind::FullGpu => Unit::Gpu,
+            DeviceKind::MigDevice(_) => Unit::MigDevice,
         },
         resource: class.name.clone(),
-        quota_name: class.quota(),
+        quota_name: class.quota_resource(),
         per_node: class.per_node,
     });
     let offers = pool
-        .offers
+        .advertised
         .get()
         .into_iter()
         .flatten()
         .map(|offer| Devices {
             unit: match pool.sharing.get() {
-                Some(Sharing::TimeSlicing { .. } | Sharing::Mps { .. }) => Unit::Share,
+                Some(Sharing::TimeSlicing { .. } | Sharing::Mps { .. }) => Unit::Replica,
                 Some(Sharing::Mig { strategy, .. })
                     if strategy.value == MigStrategy::Single
                         || mig_profile(&offer.resource).is_some() =>
                 {
-                    Unit::Slice
+                    Unit::MigDevice
                 }
                 _ => Unit::Gpu,
             },
@@ -283,7 +283,7 @@ fn unit_mismatch(written: &GpuQuota, pool: &Pool, sharing: &Sharing) -> Option<M
             format!(
                 "write `shares: {}` for {}",
                 u64::from(gpus.value) * u64::from(replicas),
-                counted(gpus.value, "GPU")
+                pluralize(gpus.value, "GPU")
             ),
         )),
         (None, _, Some(_)) if is_dra => Some(Mismatch::new(
@@ -305,7 +305,7 @@ fn profile_mismatch(written: &GpuQuota, pool: &Pool) -> Mismatch {
         .filter_map(|it| mig_profile(&it.resource))
         .map(|it| it.replacen(".me", "+me", 1))
         .collect();
-    let names = some(&profiles, 12);
+    let names = quoted_list(&profiles, 12);
     let mismatch = match &written.profile {
         Some(profile) => Mismatch::new(
             format!("has no MIG devices of profile `{profile}`"),

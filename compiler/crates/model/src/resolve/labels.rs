@@ -2,7 +2,7 @@
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, DevicePlugin};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 
 use crate::cloud::Cloud;
 use crate::{DEDICATED_TO, Label, MPS_CAPABLE, POOL_LABEL, PoolSpec, Sharing, operator};
@@ -21,7 +21,7 @@ pub(super) fn effective_labels(
     labels.extend(cloud.required_labels(autoscaler, pool));
     if uses_operator {
         // A rule checks the labels of the operator that the user set.
-        let mut operands = operator::labels(cloud, pool);
+        let mut operands = operator::operand_labels(cloud, pool);
         operands.retain(|new| labels.iter().all(|label| label.key != new.key));
         labels.extend(operands);
     }
@@ -50,7 +50,7 @@ fn own_labels(pool: &PoolSpec) -> Vec<Label> {
     let by_user = pool.user_labels.iter().map(|(key, value)| Label {
         key: key.value.clone(),
         value: value.value.clone(),
-        origin: Origin::made([key.span, value.span], Because::Written),
+        origin: Origin::derived([key.span, value.span], DerivationReason::Written),
     });
     let by_nvidia = pool.is_advertised_by(DevicePlugin::Nvidia);
     let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
@@ -80,7 +80,7 @@ pub(super) fn node_selector(pool: &PoolSpec, labels: &[Label]) -> Vec<Label> {
     let label = |(key, value): (&Spanned<String>, &Spanned<String>)| Label {
         key: key.value.clone(),
         value: value.value.clone(),
-        origin: Origin::made([key.span, value.span], Because::Written),
+        origin: Origin::derived([key.span, value.span], DerivationReason::Written),
     };
     existing.selector.iter().map(label).collect()
 }

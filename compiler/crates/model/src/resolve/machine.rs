@@ -3,8 +3,8 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuRequest, NodePool};
 use gpuc_schema::gpu::GpuModel;
-use gpuc_syntax::diag::{Report, Reported, words};
-use gpuc_syntax::node::Because;
+use gpuc_syntax::diag::{Report, Reported, phrases};
+use gpuc_syntax::node::DerivationReason;
 
 use super::{Defaults, codes, gpus};
 use crate::cloud::machine::{Machine, Status};
@@ -12,11 +12,11 @@ use crate::cloud::{Cloud, MachineName};
 use crate::{MachineType, Registry, Resolved};
 
 /// The context for selecting a machine type.
-pub(super) struct Picker<'p> {
+pub(super) struct MachineContext<'p> {
     /// The index of the pool.
     pub(super) index: usize,
     /// The machine type that was selected in an earlier run.
-    pub(super) before: Option<&'p str>,
+    pub(super) earlier_choice: Option<&'p str>,
     /// The cloud with the machine types.
     pub(super) cloud: &'static dyn Cloud,
     /// The clouds there are.
@@ -26,7 +26,7 @@ pub(super) struct Picker<'p> {
 /// Resolves the machine type of a pool, or selects one.
 pub(super) fn resolve(
     pool: &NodePool,
-    picker: &Picker<'_>,
+    picker: &MachineContext<'_>,
     defaults: &mut Defaults,
     report: &mut Report,
 ) -> Resolved<MachineType> {
@@ -48,7 +48,7 @@ pub(super) fn resolve(
 /// Finds the machine type with this name.
 fn find_machine(
     name: &Spanned<String>,
-    picker: &Picker<'_>,
+    picker: &MachineContext<'_>,
     report: &mut Report,
 ) -> Result<MachineType, Reported> {
     let cloud = picker.cloud;
@@ -57,7 +57,8 @@ fn find_machine(
     }
     let facts = cloud.facts();
     let term = facts.machine_word;
-    let closest = || words::nearest(name, cloud.machines().iter().map(|machine| machine.name));
+    let closest =
+        || phrases::closest_match(name, cloud.machines().iter().map(|machine| machine.name));
     match cloud.machine_name(name) {
         MachineName::Cpu(cpu) => Ok(MachineType::Cpu(Some(cpu))),
         MachineName::OtherAccelerator(vendor) => {
@@ -126,7 +127,7 @@ fn cloud_with_machine(registry: &Registry, name: &str) -> Option<&'static str> {
 /// types are selected: none that is retired, in preview, of a previous generation or a part of a larger one.
 fn select_machine(
     request: &Spanned<GpuRequest>,
-    picker: &Picker<'_>,
+    picker: &MachineContext<'_>,
     defaults: &mut Defaults,
     report: &mut Report,
 ) -> Result<MachineType, Reported> {
@@ -140,19 +141,24 @@ fn select_machine(
         .collect();
     with_model.sort_by_key(|machine| (machine.vcpus, machine.memory_mib, machine.name));
     let fits = |machine: &&&'static Machine| machine.gpus.count == requested;
-    let locked = picker.before.and_then(|name| {
-        let same = |machine: &&&'static Machine| machine.name == name;
-        with_model.iter().filter(fits).find(same)
+    let locked = picker.earlier_choice.and_then(|name| {
+        let has_name = |machine: &&&'static Machine| machine.name == name;
+        with_model.iter().filter(fits).find(has_name)
     });
     let Some(machine) = locked.or_else(|| with_model.iter().find(fits)) else {
         return Err(report_none(request, model, &with_model, cloud, report));
     };
-    let why = if locked.is_some() {
+    let reason = if locked.is_some() {
         "selected earlier and kept in gpuc.lock.json"
     } else {
         "the smallest machine type in the catalog with these GPUs"
     };
-    defaults.pick_for_pool(picker.index, "machine", &machine.name, Because::Rule(why));
+    defaults.pick_for_pool(
+        picker.index,
+        "machine",
+        &machine.name,
+        DerivationReason::Rule(reason),
+    );
     Ok(MachineType::Catalog(machine))
 }
 
@@ -189,7 +195,7 @@ fn report_none(
     builder
         .help(format!(
             "available GPU models: {}",
-            words::some(&models, 30)
+            phrases::quoted_list(&models, 30)
         ))
         .emit()
 }

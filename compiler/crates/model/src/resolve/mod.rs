@@ -22,12 +22,13 @@ use std::sync::Arc;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use gpuc_syntax::diag::Report;
-use gpuc_syntax::node::Because;
+use gpuc_syntax::node::DerivationReason;
 use serde::Serialize;
 
 use crate::cloud::{self, Cloud};
 use crate::{
-    Cluster, Filled, KubernetesVersion, Operands, Pool, PoolSpec, Registry, Resolved, SUPPORTED,
+    Cluster, DefaultedSetting, KubernetesVersion, Operands, Pool, PoolSpec, Registry, Resolved,
+    SUPPORTED,
 };
 use pool::SpecResolver;
 use teams::TeamResolver;
@@ -79,7 +80,9 @@ pub fn resolve(
         .map(|index| resolver.resolve(index))
         .collect();
     // All specifications determine whether the GPU Operator is installed.
-    let uses_operator = specs.iter().any(|it| Operands::of(cloud, it).is_some());
+    let uses_operator = specs
+        .iter()
+        .any(|it| Operands::for_pool(cloud, it).is_some());
     let pools: Vec<Pool> = specs
         .into_iter()
         .map(|spec| pool::derive(cloud, autoscaler, spec, uses_operator))
@@ -99,10 +102,10 @@ pub fn resolve(
         autoscaler,
         pools,
         teams,
-        filled: Vec::new(),
+        defaulted_settings: Vec::new(),
     };
     defaults.fill_quota_totals(&cluster);
-    cluster.filled = defaults.filled;
+    cluster.defaulted_settings = defaults.settings;
     cluster
 }
 
@@ -154,16 +157,17 @@ fn autoscaler(
 ) -> Spanned<Autoscaler> {
     config.autoscaler.unwrap_or_else(|| {
         let autoscaler = facts.autoscalers[0];
-        let because = Because::Rule("the cloud's managed autoscaler if it has one, otherwise none");
+        let because =
+            DerivationReason::Rule("the cloud's managed autoscaler if it has one, otherwise none");
         defaults.fill(["autoscaler"], &autoscaler, because);
-        Spanned::unwritten(autoscaler)
+        Spanned::without_span(autoscaler)
     })
 }
 
 /// The default values of settings that the file does not contain.
 #[derive(Default)]
 struct Defaults {
-    filled: Vec<Filled>,
+    settings: Vec<DefaultedSetting>,
 }
 
 impl Defaults {
@@ -171,17 +175,23 @@ impl Defaults {
         &mut self,
         path: impl IntoIterator<Item = S>,
         value: &impl Serialize,
-        because: Because,
+        because: DerivationReason,
     ) {
-        self.filled.push(Filled {
+        self.settings.push(DefaultedSetting {
             path: path.into_iter().map(|key| key.to_string()).collect(),
             value: serde_json::to_value(value).expect("the schema's types serialise to JSON"),
-            because,
-            is_pick: false,
+            source: because,
+            is_selected: false,
         });
     }
 
-    fn fill_pool(&mut self, pool: usize, keys: &[&str], value: &impl Serialize, because: Because) {
+    fn fill_pool(
+        &mut self,
+        pool: usize,
+        keys: &[&str],
+        value: &impl Serialize,
+        because: DerivationReason,
+    ) {
         let head = ["nodePools".to_owned(), pool.to_string()];
         let path = head
             .into_iter()
@@ -191,21 +201,27 @@ impl Defaults {
 
     /// Adds the total quota of all teams to each pool.
     fn fill_quota_totals(&mut self, cluster: &Cluster) {
-        for quota in cluster.promises() {
+        for quota in cluster.quota_totals() {
             let (min, max) = (quota.total.start(), quota.total.end());
             let (guaranteed, limit) = (quota.guaranteed(), quota.limit());
             let value = format!("{guaranteed} guaranteed, limit {limit}, of {min} to {max}");
-            let because = Because::Rule("the sum of the quotas of the teams");
+            let because = DerivationReason::Rule("the sum of the quotas of the teams");
             let key = format!("{} of teams", quota.resource);
             self.pick_for_pool(quota.pool, &key, &value, because);
         }
     }
 
     /// Fills in a value that was selected from several.
-    fn pick_for_pool(&mut self, pool: usize, key: &str, value: &impl Serialize, because: Because) {
+    fn pick_for_pool(
+        &mut self,
+        pool: usize,
+        key: &str,
+        value: &impl Serialize,
+        because: DerivationReason,
+    ) {
         self.fill_pool(pool, &[key], value, because);
-        if let Some(filled) = self.filled.last_mut() {
-            filled.is_pick = true;
+        if let Some(filled) = self.settings.last_mut() {
+            filled.is_selected = true;
         }
     }
 }

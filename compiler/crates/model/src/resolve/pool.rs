@@ -3,9 +3,9 @@
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, NodePool, OsFamily};
 use gpuc_syntax::diag::Report;
-use gpuc_syntax::node::Because;
+use gpuc_syntax::node::DerivationReason;
 
-use super::machine::{self, Picker};
+use super::machine::{self, MachineContext};
 use super::{
     Defaults, Inputs, advertised, device_classes, gpus, labels, nodes, rdma, sharing, taints,
 };
@@ -23,10 +23,10 @@ pub(super) fn derive(
     let labels = labels::effective_labels(cloud, autoscaler, &spec, uses_operator);
     let taints = taints::effective_taints(cloud, &spec);
     Pool {
-        fabric: cloud
+        interconnect: cloud
             .fabric(&spec)
             .into_iter()
-            .chain(rdma::offer(&spec))
+            .chain(rdma::shared_nic_resource(&spec))
             .collect(),
         selector: labels::node_selector(&spec, &labels),
         tolerations: taints::tolerations(&taints),
@@ -58,9 +58,9 @@ impl SpecResolver<'_> {
         } = self.inputs;
         let pool = &config.node_pools[index].value;
         let before = choices.machines.get(&pool.name.value);
-        let picker = Picker {
+        let picker = MachineContext {
             index,
-            before: before.map(String::as_str),
+            earlier_choice: before.map(String::as_str),
             cloud,
             registry,
         };
@@ -72,11 +72,11 @@ impl SpecResolver<'_> {
         let plugin = match allocation.value {
             Allocation::DevicePlugin => self.resolve_plugin(index, &gpus, os.value),
             // No device plugin runs on this pool, whatever the cluster's `devicePlugin` is.
-            Allocation::Dra => Spanned::unwritten(DevicePlugin::Gpuc),
+            Allocation::Dra => Spanned::without_span(DevicePlugin::Gpuc),
         };
         let advertised = advertised::resolve(pool, &gpus, &sharing);
         let (offers, classes) =
-            device_classes::split(pool, allocation, &gpus, &sharing, advertised);
+            device_classes::split_by_allocation(pool, allocation, &gpus, &sharing, advertised);
         let (own, shared) = (&pool.stack, &config.stack);
         PoolSpec {
             settings: PoolSettings::from(pool),
@@ -84,7 +84,7 @@ impl SpecResolver<'_> {
             name: pool.name.clone(),
             machine_name: pool.machine.clone(),
             nodes: nodes::resolve(pool, self.report),
-            offers,
+            advertised: offers,
             classes,
             driver: self.resolve_driver(index, &gpus, plugin.value),
             driver_version: pool_or_cluster(
@@ -123,11 +123,11 @@ impl SpecResolver<'_> {
             let family = self.inputs.cloud.facts().os[0].family;
             // The node image of an existing pool is unknown, so that the default is an assumption and not reported.
             if self.pool(index).existing.is_none() {
-                let because = Because::Rule("the default node image of the cloud");
+                let because = DerivationReason::Rule("the default node image of the cloud");
                 self.defaults
                     .fill_pool(index, &["os", "family"], &family, because);
             }
-            Spanned::unwritten(family)
+            Spanned::without_span(family)
         })
     }
 
@@ -143,9 +143,9 @@ impl SpecResolver<'_> {
                 if matches!(gpus.get(), Some(Some(_))) {
                     let keys = &["stack", "allocation"];
                     self.defaults
-                        .fill_pool(index, keys, &allocation, Because::Default);
+                        .fill_pool(index, keys, &allocation, DerivationReason::Default);
                 }
-                Spanned::unwritten(allocation)
+                Spanned::without_span(allocation)
             })
     }
 
@@ -162,15 +162,15 @@ impl SpecResolver<'_> {
         let advertises = self.inputs.cloud.os(os).is_some_and(|it| it.advertises);
         let (plugin, because) = if advertises {
             let why = "the node image of this operating system includes a device plugin";
-            (DevicePlugin::Cloud, Because::Rule(why))
+            (DevicePlugin::Cloud, DerivationReason::Rule(why))
         } else {
-            (DevicePlugin::Gpuc, Because::Default)
+            (DevicePlugin::Gpuc, DerivationReason::Default)
         };
         if matches!(gpus.get(), Some(Some(_))) {
             let keys = &["stack", "devicePlugin"];
             self.defaults.fill_pool(index, keys, &plugin, because);
         }
-        Spanned::unwritten(plugin)
+        Spanned::without_span(plugin)
     }
 
     fn resolve_driver(
@@ -185,11 +185,12 @@ impl SpecResolver<'_> {
         }
         let driver = self.inputs.cloud.default_driver(plugin);
         if matches!(gpus.get(), Some(Some(_))) {
-            let because = Because::Rule("the default driver installation for this device plugin");
+            let because =
+                DerivationReason::Rule("the default driver installation for this device plugin");
             self.defaults
                 .fill_pool(index, &["stack", "driver"], &driver, because);
         }
-        Spanned::unwritten(driver)
+        Spanned::without_span(driver)
     }
 }
 

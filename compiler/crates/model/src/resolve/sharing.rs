@@ -6,7 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuLayout, MigSharing, NodePool, Sharing as Written};
 use gpuc_schema::gpu::placement::{self, Placement};
 use gpuc_schema::gpu::{GpuModel, Mig, MigProfile};
-use gpuc_syntax::diag::{Report, Reported, words};
+use gpuc_syntax::diag::{Report, Reported, phrases};
 use gpuc_syntax::source::Span;
 
 use super::codes;
@@ -55,7 +55,7 @@ fn resolve_mig(
         let message = format!("{} does not support MIG", gpus.model.key);
         return Err(report
             .diagnostic(&codes::MIG_UNSUPPORTED, span, message)
-            .label(gpus.chosen, "the GPU model is set here")
+            .label(gpus.span, "the GPU model is set here")
             .help("share it with `timeSlicing` or `mps`")
             .emit());
     };
@@ -69,7 +69,7 @@ fn resolve_mig(
         let names: Vec<_> = mig.profile_names().collect();
         let help = format!(
             "add a layout with at least one of {}",
-            words::some(&names, 16)
+            phrases::quoted_list(&names, 16)
         );
         return Err(report
             .diagnostic(&codes::MIG_LAYOUT_EMPTY, span, message)
@@ -97,7 +97,7 @@ fn resolve_mig(
     }
     let gpu = |index| MigGpu {
         index,
-        slices: by_index.remove(&index).unwrap_or_default(),
+        placements: by_index.remove(&index).unwrap_or_default(),
     };
     Ok((0..gpus.per_node).map(gpu).collect())
 }
@@ -128,14 +128,14 @@ fn place_layout(
         );
         report
             .diagnostic(&codes::MIG_LAYOUT_IMPOSSIBLE, first.span, message)
-            .label(gpus.chosen, "the GPU model is set here")
-            .help(fitting_help(mig, &requested))
+            .label(gpus.span, "the GPU model is set here")
+            .help(partial_layout_help(mig, &requested))
             .emit()
     })
 }
 
 /// A help with the largest part of a layout that fits, and its diagram.
-fn fitting_help(mig: &Mig, requested: &[(&'static MigProfile, u32)]) -> String {
+fn partial_layout_help(mig: &Mig, requested: &[(&'static MigProfile, u32)]) -> String {
     let mut fitting: Vec<(&MigProfile, u32)> = Vec::new();
     for (profile, count) in requested {
         let max_count = (1..=(*count).min(16)).rev().find(|count| {
@@ -172,9 +172,9 @@ fn report_unsupported(
     let message = format!("{} has no MIG profile `{profile}`", model.key);
     let builder = report
         .diagnostic(&codes::MIG_PROFILE_UNSUPPORTED, profile.span, message)
-        .label(gpus.chosen, "the GPU model is set here");
-    let supported = format!("supported profiles: {}", words::some(&names, 16));
-    let builder = match words::nearest(profile, names.iter().copied()) {
+        .label(gpus.span, "the GPU model is set here");
+    let supported = format!("supported profiles: {}", phrases::quoted_list(&names, 16));
+    let builder = match phrases::closest_match(profile, names.iter().copied()) {
         Some(closest) => builder
             .help(format!("did you mean `{closest}`? {supported}"))
             .replace(profile.span, closest),

@@ -2,7 +2,7 @@
 
 use gpuc_schema::config::{DevicePlugin, TaintEffect};
 use gpuc_schema::node_config::STARTUP_TAINT;
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 
 use crate::cloud::Cloud;
 use crate::{DEDICATED_TO, PoolSpec, PoolTaint, SetBy, Sharing, Toleration};
@@ -10,7 +10,7 @@ use crate::{DEDICATED_TO, PoolSpec, PoolTaint, SetBy, Sharing, Toleration};
 /// All taints of the nodes, by key and effect. A taint of the pool takes precedence over one of the cloud.
 pub(super) fn effective_taints(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = own_taints(pool);
-    add(&mut taints, cloud.automatic_taints(pool));
+    add_missing(&mut taints, cloud.automatic_taints(pool));
     taints
 }
 
@@ -24,9 +24,9 @@ fn own_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
         effect: taint.effect.value,
         set_by: SetBy::Gpuc,
         span: taint.key.span,
-        origin: Origin::made(
+        origin: Origin::derived(
             [taint.key.span, taint.value.span, taint.effect.span],
-            Because::Written,
+            DerivationReason::Written,
         ),
     });
     let dedicated = pool.settings.dedicated_to.iter().map(|team| PoolTaint {
@@ -40,7 +40,7 @@ fn own_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
             "the taint of a dedicated pool repels other pods",
         ),
     });
-    add(&mut taints, by_user.chain(dedicated));
+    add_missing(&mut taints, by_user.chain(dedicated));
     taints
 }
 
@@ -48,9 +48,10 @@ fn own_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
 /// taint that is not restored after its removal. gpuc does not taint the nodes of existing pools.
 pub(super) fn startup_taint(pool: &PoolSpec, cloud: &dyn Cloud) -> Option<PoolTaint> {
     let source = cloud.facts().startup_taints?;
-    let by_us = pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
+    let is_partitioned_by_gpuc =
+        pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
-    (by_us && is_mig && !cloud.partitions_gpus(pool)).then(|| PoolTaint {
+    (is_partitioned_by_gpuc && is_mig && !cloud.partitions_gpus(pool)).then(|| PoolTaint {
         key: STARTUP_TAINT.to_owned(),
         value: "starting".to_owned(),
         effect: TaintEffect::NoSchedule,
@@ -65,10 +66,11 @@ pub(super) fn startup_taint(pool: &PoolSpec, cloud: &dyn Cloud) -> Option<PoolTa
 }
 
 /// Adds taints, by key and effect. An existing taint is kept: a node has one taint with a key and an effect.
-fn add(taints: &mut Vec<PoolTaint>, more: impl IntoIterator<Item = PoolTaint>) {
+fn add_missing(taints: &mut Vec<PoolTaint>, more: impl IntoIterator<Item = PoolTaint>) {
     for taint in more {
-        let same = |other: &PoolTaint| other.key == taint.key && other.effect == taint.effect;
-        if !taints.iter().any(same) {
+        let has_same_key_and_effect =
+            |other: &PoolTaint| other.key == taint.key && other.effect == taint.effect;
+        if !taints.iter().any(has_same_key_and_effect) {
             taints.push(taint);
         }
     }

@@ -5,9 +5,9 @@ use gpuc_schema::config::{
     Team as FileTeam,
 };
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::words::some;
+use gpuc_syntax::diag::phrases::quoted_list;
 use gpuc_syntax::diag::{Report, Reported};
-use gpuc_syntax::node::Because;
+use gpuc_syntax::node::DerivationReason;
 
 use super::grants::{reject_duplicate, resolve_grant};
 use super::{Defaults, codes};
@@ -40,7 +40,7 @@ impl TeamResolver<'_> {
 
     fn resolve_team(&mut self, index: usize, team: &FileTeam) -> Team {
         let namespaces = if team.namespaces.is_empty() {
-            let because = Because::Rule("the name of the team");
+            let because = DerivationReason::Rule("the name of the team");
             let path = ["teams", &index.to_string(), "namespaces"];
             self.defaults.fill(path, &[&team.name], because);
             vec![team.name.clone()]
@@ -98,7 +98,7 @@ impl TeamResolver<'_> {
             .and_then(|grant| reject_duplicate(grant, &grants[first_of_quota..], self.report));
             if let (Ok(grant), None) = (&resolved, &entry.limit) {
                 let keys = ["gpus".to_owned(), index.to_string(), "limit".to_owned()];
-                let because = Because::Rule("equal to the guaranteed amount");
+                let because = DerivationReason::Rule("equal to the guaranteed amount");
                 self.defaults
                     .fill(path.iter().cloned().chain(keys), &grant.limit, because);
             }
@@ -158,13 +158,14 @@ impl TeamResolver<'_> {
                 None => request,
             };
             let path = ["teams", &index.to_string(), "limits", "defaultRequest", key];
-            let because = Because::Rule("pods need a request where a quota or a limit applies");
+            let because =
+                DerivationReason::Rule("pods need a request where a quota or a limit applies");
             self.defaults.fill(path, &value, because);
             let slot = match key {
                 "cpu" => &mut amounts.cpu,
                 _ => &mut amounts.memory,
             };
-            *slot = Some(Spanned::unwritten(value));
+            *slot = Some(Spanned::without_span(value));
         }
         Amounts::from(&amounts)
     }
@@ -181,7 +182,7 @@ fn report_unknown_namespace(
     let first = namespaces.first().map_or(Span::NONE, |it| it.span);
     let help = format!(
         "write one of {}, or add it to `namespaces`",
-        some(&names, 12)
+        quoted_list(&names, 12)
     );
     report
         .diagnostic(&codes::QUOTA_NAMESPACE_UNKNOWN, name.span, message)

@@ -7,8 +7,8 @@
 
 use gpuc_schema::Span;
 
-use super::feasibility::Answer;
-use super::labels::{Held, NodeLabels};
+use super::feasibility::Feasibility;
+use super::labels::{LabelValue, NodeLabels};
 
 /// An expression about a node label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Operator {
     }
 
     /// The name of the operator in Kubernetes.
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::In => "In",
             Self::NotIn => "NotIn",
@@ -110,28 +110,28 @@ impl Requirement {
     }
 
     /// Whether nodes with these labels match.
-    pub(super) fn answer(&self, labels: &NodeLabels) -> Answer {
+    pub(super) fn feasibility(&self, labels: &NodeLabels) -> Feasibility {
         match labels.get(&self.key) {
-            Held::Is(value) => Answer::of(self.matches(Some(&value))),
-            Held::Absent => Answer::of(self.matches(None)),
-            Held::Unknown => Answer::Perhaps,
-            Held::Begins(starts) => {
+            LabelValue::Known(value) => Feasibility::from_condition(self.matches(Some(&value))),
+            LabelValue::Absent => Feasibility::from_condition(self.matches(None)),
+            LabelValue::Unknown => Feasibility::Unknown,
+            LabelValue::Prefix(starts) => {
                 let begins = |value: &String| starts.iter().any(|start| value.starts_with(start));
                 match self.operator {
-                    Operator::In if !self.values.iter().any(begins) => Answer::No,
-                    Operator::NotIn if !self.values.iter().any(begins) => Answer::Yes,
-                    Operator::Exists => Answer::Yes,
-                    Operator::DoesNotExist => Answer::No,
-                    _ => Answer::Perhaps,
+                    Operator::In if !self.values.iter().any(begins) => Feasibility::DoesNotFit,
+                    Operator::NotIn if !self.values.iter().any(begins) => Feasibility::Fits,
+                    Operator::Exists => Feasibility::Fits,
+                    Operator::DoesNotExist => Feasibility::DoesNotFit,
+                    _ => Feasibility::Unknown,
                 }
             }
-            Held::OneOf(values) => {
+            LabelValue::OneOf(values) => {
                 let answers = values.iter().map(|value| self.matches(value.as_deref()));
                 let answers: Vec<_> = answers.collect();
                 match (answers.contains(&true), answers.contains(&false)) {
-                    (true, false) => Answer::Yes,
-                    (false, true) => Answer::No,
-                    _ => Answer::Perhaps,
+                    (true, false) => Feasibility::Fits,
+                    (false, true) => Feasibility::DoesNotFit,
+                    _ => Feasibility::Unknown,
                 }
             }
         }
@@ -140,12 +140,12 @@ impl Requirement {
 
 impl Term {
     /// Whether nodes with these labels match.
-    pub(super) fn answer(&self, labels: &NodeLabels) -> Answer {
+    pub(super) fn feasibility(&self, labels: &NodeLabels) -> Feasibility {
         if self.labels.is_empty() && self.fields.is_empty() {
-            return Answer::No;
+            return Feasibility::DoesNotFit;
         }
-        let fields = self.fields.iter().map(|_| Answer::Perhaps);
-        let labels = self.labels.iter().map(|it| it.answer(labels));
-        labels.chain(fields).min().unwrap_or(Answer::Yes)
+        let fields = self.fields.iter().map(|_| Feasibility::Unknown);
+        let labels = self.labels.iter().map(|it| it.feasibility(labels));
+        labels.chain(fields).min().unwrap_or(Feasibility::Fits)
     }
 }

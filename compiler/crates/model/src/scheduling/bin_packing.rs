@@ -11,24 +11,24 @@ const MAX_UNIONS: usize = 256;
 
 /// Things that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excess {
+pub struct Oversubscription {
     /// The places.
     pub places: BTreeSet<usize>,
     /// The indexes of the things that fit only in these places.
-    pub things: Vec<usize>,
+    pub items: Vec<usize>,
     /// The amount that they need.
-    pub asked: u64,
+    pub requested: u64,
     /// The capacity of the places.
-    pub has: u64,
+    pub capacity: u64,
 }
 
 /// The smallest sets of places whose capacity is exceeded. `things` contains the places of each thing and the amount
 /// that it needs, `has` returns the capacity of a place, if it is known. A thing without places is ignored.
-pub fn excesses(
+pub fn find_oversubscriptions(
     things: &[(BTreeSet<usize>, u64)],
     has: impl Fn(usize) -> Option<u64>,
-) -> Vec<Excess> {
-    let mut found: Vec<Excess> = Vec::new();
+) -> Vec<Oversubscription> {
+    let mut found: Vec<Oversubscription> = Vec::new();
     for places in unions(things.iter().map(|(places, _)| places)) {
         if found
             .iter()
@@ -52,11 +52,11 @@ pub fn excesses(
             .map(|(_, (_, count))| *count)
             .fold(0, u64::saturating_add);
         if asked > capacity {
-            found.push(Excess {
-                things: inside.into_iter().map(|(index, _)| index).collect(),
+            found.push(Oversubscription {
+                items: inside.into_iter().map(|(index, _)| index).collect(),
                 places,
-                asked,
-                has: capacity,
+                requested: asked,
+                capacity,
             });
         }
     }
@@ -67,9 +67,9 @@ pub fn excesses(
 fn unions<'s>(sets: impl Iterator<Item = &'s BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let mut unions: BTreeSet<BTreeSet<usize>> = BTreeSet::new();
     for set in sets.filter(|set| !set.is_empty()) {
-        let more: Vec<_> = unions.iter().map(|union| union | set).collect();
+        let larger: Vec<_> = unions.iter().map(|union| union | set).collect();
         unions.insert(set.clone());
-        for union in more {
+        for union in larger {
             if unions.len() < MAX_UNIONS {
                 unions.insert(union);
             }
@@ -125,21 +125,27 @@ mod tests {
     fn excesses_over_unions_of_places_are_found() {
         let has = |place: usize| [Some(4), Some(2), None].get(place).copied().flatten();
         let fits = [(set(&[0]), 4), (set(&[1]), 1), (set(&[0, 1]), 1)];
-        assert_eq!(excesses(&fits, has), []);
+        assert_eq!(find_oversubscriptions(&fits, has), []);
         let over = [(set(&[0]), 4), (set(&[1]), 1), (set(&[0, 1]), 2)];
-        let found = excesses(&over, has);
+        let found = find_oversubscriptions(&over, has);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].asked, found[0].has), (7, 6));
-        assert_eq!(found[0].things, [0, 1, 2]);
+        assert_eq!((found[0].requested, found[0].capacity), (7, 6));
+        assert_eq!(found[0].items, [0, 1, 2]);
         // If one place is exceeded, larger sets are not reported.
         let one = [(set(&[1]), 3), (set(&[0, 1]), 2)];
-        let found = excesses(&one, has);
-        assert_eq!((found[0].asked, found[0].has), (3, 2));
-        assert_eq!(found[0].things, [0]);
+        let found = find_oversubscriptions(&one, has);
+        assert_eq!((found[0].requested, found[0].capacity), (3, 2));
+        assert_eq!(found[0].items, [0]);
         // A thing without places is ignored.
-        assert_eq!(excesses(&[(set(&[]), 9), (set(&[0]), 4)], has), []);
+        assert_eq!(
+            find_oversubscriptions(&[(set(&[]), 9), (set(&[0]), 4)], has),
+            []
+        );
         // Places of unknown capacity are not reported.
-        assert_eq!(excesses(&[(set(&[2]), 9), (set(&[0, 2]), 9)], has), []);
+        assert_eq!(
+            find_oversubscriptions(&[(set(&[2]), 9), (set(&[0, 2]), 9)], has),
+            []
+        );
     }
 
     #[test]

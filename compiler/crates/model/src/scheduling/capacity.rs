@@ -2,36 +2,39 @@
 
 use std::collections::BTreeSet;
 
-use super::workload::{Load, What};
+use super::workload::{QuotaResource, RunningWorkload};
 use super::{bin_packing, resources};
 use crate::{Cluster, Pool};
 
 /// Pools that are over capacity.
 #[derive(Clone, Debug)]
-pub struct Crowded<'c> {
+pub struct OverCapacity<'c> {
     /// The pools.
     pub pools: Vec<&'c Pool>,
     /// The exhausted resource.
-    pub what: What,
+    pub resource: QuotaResource,
     /// The total requests of the loads that fit only on these pools: an amount of the resource, or a number of nodes.
-    pub asked: u64,
+    pub requested: u64,
     /// The capacity of the pools at their maximum node count: an amount of the resource, or a number of nodes.
-    pub has: u64,
+    pub capacity: u64,
     /// Whether nodes are counted, because pods cannot share nodes as needed.
-    pub by_nodes: bool,
+    pub counts_nodes: bool,
     /// The indexes of the loads that fit only on these pools.
-    pub loads: Vec<usize>,
+    pub workloads: Vec<usize>,
 }
 
 /// The pools that fit each of the loads, but not all of them together.
-pub fn crowded<'c>(cluster: &'c Cluster, loads: &[Load<'c>]) -> Vec<Crowded<'c>> {
-    let names: BTreeSet<String> = loads.iter().flat_map(Load::devices).collect();
-    let mut kinds: Vec<What> = names.into_iter().map(What::Device).collect();
-    kinds.extend([What::Cpu, What::Memory]);
-    let mut found: Vec<Crowded<'c>> = Vec::new();
+pub fn find_over_capacity<'c>(
+    cluster: &'c Cluster,
+    loads: &[RunningWorkload<'c>],
+) -> Vec<OverCapacity<'c>> {
+    let names: BTreeSet<String> = loads.iter().flat_map(RunningWorkload::devices).collect();
+    let mut kinds: Vec<QuotaResource> = names.into_iter().map(QuotaResource::Device).collect();
+    kinds.extend([QuotaResource::Cpu, QuotaResource::Memory]);
+    let mut found: Vec<OverCapacity<'c>> = Vec::new();
     for what in kinds {
-        for crowd in crowded_by(cluster, loads, &what) {
-            let is_same = |other: &Crowded<'_>| {
+        for crowd in find_over_capacity_of(cluster, loads, &what) {
+            let is_same = |other: &OverCapacity<'_>| {
                 let indexes = |pools: &[&Pool]| pools.iter().map(|it| it.index).collect::<Vec<_>>();
                 indexes(&other.pools) == indexes(&crowd.pools)
             };
@@ -43,33 +46,39 @@ pub fn crowded<'c>(cluster: &'c Cluster, loads: &[Load<'c>]) -> Vec<Crowded<'c>>
     found
 }
 
-fn crowded_by<'c>(cluster: &'c Cluster, loads: &[Load<'c>], what: &What) -> Vec<Crowded<'c>> {
-    let is_device = matches!(what, What::Device(_));
+fn find_over_capacity_of<'c>(
+    cluster: &'c Cluster,
+    loads: &[RunningWorkload<'c>],
+    what: &QuotaResource,
+) -> Vec<OverCapacity<'c>> {
+    let is_device = matches!(what, QuotaResource::Device(_));
     let requests = loads.iter().map(|load| {
         let pools: BTreeSet<_> = load.pools.iter().map(|pool| pool.index).collect();
         let is_counted = !(is_device && load.shares_a_claim());
-        let asks = if is_counted { load.asks(what) } else { 0 };
+        let asks = if is_counted { load.requested(what) } else { 0 };
         (pools, asks)
     });
     let requests: Vec<_> = requests.collect();
     let allocatable_per_node =
         |index: usize| allocatable_per_node(cluster, &cluster.pools[index], what);
     let max_nodes = |index: usize| Some(u64::from(cluster.pools[index].nodes.get()?.max));
-    let has = |index: usize| Some(allocatable_per_node(index)?.saturating_mul(max_nodes(index)?));
-    let mut found: Vec<_> = bin_packing::excesses(&requests, has)
+    let capacity_of =
+        |index: usize| Some(allocatable_per_node(index)?.saturating_mul(max_nodes(index)?));
+    let mut found: Vec<_> = bin_packing::find_oversubscriptions(&requests, capacity_of)
         .into_iter()
-        .map(|excess| Crowded {
+        .map(|excess| OverCapacity {
             pools: excess.places.iter().map(|it| &cluster.pools[*it]).collect(),
-            what: what.clone(),
-            asked: excess.asked,
-            has: excess.has,
-            by_nodes: false,
-            loads: excess.things,
+            resource: what.clone(),
+            requested: excess.requested,
+            capacity: excess.capacity,
+            counts_nodes: false,
+            workloads: excess.items,
         })
         .collect();
     for pool in &cluster.pools {
         let only = BTreeSet::from([pool.index]);
-        let is_reported = |crowd: &Crowded<'_>| crowd.pools.iter().any(|it| it.index == pool.index);
+        let is_reported =
+            |crowd: &OverCapacity<'_>| crowd.pools.iter().any(|it| it.index == pool.index);
         let (Some(room), Some(max_nodes)) =
             (allocatable_per_node(pool.index), max_nodes(pool.index))
         else {
@@ -84,16 +93,18 @@ fn crowded_by<'c>(cluster: &'c Cluster, loads: &[Load<'c>], what: &What) -> Vec<
             .filter(|(_, (pools, asks))| *pools == only && *asks > 0)
             .map(|(index, _)| index)
             .collect();
-        let pods = inside.iter().flat_map(|index| loads[*index].by_pods(what));
+        let pods = inside
+            .iter()
+            .flat_map(|index| loads[*index].requests_by_group(what));
         let needed = bin_packing::nodes_needed(&pods.collect::<Vec<_>>(), room);
         if needed > max_nodes {
-            found.push(Crowded {
+            found.push(OverCapacity {
                 pools: vec![pool],
-                what: what.clone(),
-                asked: needed,
-                has: max_nodes,
-                by_nodes: true,
-                loads: inside,
+                resource: what.clone(),
+                requested: needed,
+                capacity: max_nodes,
+                counts_nodes: true,
+                workloads: inside,
             });
         }
     }
@@ -101,11 +112,11 @@ fn crowded_by<'c>(cluster: &'c Cluster, loads: &[Load<'c>], what: &What) -> Vec<
 }
 
 /// The allocatable amount of a resource on a node of a pool, if it is known.
-fn allocatable_per_node(cluster: &Cluster, pool: &Pool, what: &What) -> Option<u64> {
+fn allocatable_per_node(cluster: &Cluster, pool: &Pool, what: &QuotaResource) -> Option<u64> {
     match what {
-        What::Device(name) => resources::count_per_node(cluster, pool, name),
-        What::Cpu => cluster.room(pool).0.map(|room| room.left),
-        What::Memory => cluster.room(pool).1.map(|room| room.left),
-        What::Pods | What::Storage => None,
+        QuotaResource::Device(name) => resources::count_per_node(cluster, pool, name),
+        QuotaResource::Cpu => cluster.node_capacity(pool).0.map(|room| room.allocatable),
+        QuotaResource::Memory => cluster.node_capacity(pool).1.map(|room| room.allocatable),
+        QuotaResource::Pods | QuotaResource::Storage => None,
     }
 }

@@ -1,21 +1,26 @@
 //! Diagnostics about workloads that exceed a quota or the capacity of pools at the same time.
 
 use gpuc_schema::Spanned;
-use gpuc_syntax::diag::{Code, DiagnosticBuilder, Report, words};
+use gpuc_syntax::diag::{Code, DiagnosticBuilder, Report, phrases};
 
-use crate::scheduling::{Crowded, Load, Spent, Stuck, What, spent};
+use crate::scheduling::{
+    ExceededQuota, OverCapacity, QuotaResource, RunningWorkload, UnschedulablePodSets,
+    exceeded_quotas,
+};
 use crate::{Cluster, Grant, Team};
 
 /// The load of every workload of the file.
-pub fn loads(cluster: &Cluster) -> Vec<Load<'_>> {
+pub fn running_workloads(cluster: &Cluster) -> Vec<RunningWorkload<'_>> {
     let workloads = cluster.config.workloads.iter();
-    workloads.filter_map(|it| Load::of(cluster, it)).collect()
+    workloads
+        .filter_map(|it| RunningWorkload::from_workload(cluster, it))
+        .collect()
 }
 
 /// A quota that workloads of a team exceed.
-pub struct Sum<'c> {
+pub struct ExceededByTeam<'c> {
     team: &'c Team,
-    spent: Spent,
+    quota: ExceededQuota,
     subject: Subject,
     help: &'static str,
 }
@@ -36,23 +41,25 @@ impl Subject {
     }
 }
 
-impl<'c> Sum<'c> {
+impl<'c> ExceededByTeam<'c> {
     /// The quotas that the services of a team exceed.
-    pub fn of_services(cluster: &'c Cluster, loads: &[Load<'_>]) -> Vec<Self> {
+    pub fn by_services(cluster: &'c Cluster, loads: &[RunningWorkload<'_>]) -> Vec<Self> {
         let mut sums = Vec::new();
         for team in &cluster.teams {
-            let services = team_loads(team, loads, |load| load.lasts);
+            let services = workloads_of_team(team, loads, |load| load.is_long_running);
             sums.extend(
-                exceeded_quotas(cluster, team, loads, &services)
+                quotas_exceeded_by(cluster, team, loads, &services)
                     .into_iter()
-                    .map(|spent| Sum {
+                    .map(|spent| ExceededByTeam {
                         team,
                         subject: Subject::Several(format!("the services of team `{}`", team.name)),
-                        help: match spent.what {
-                            What::Storage => "lower the requests, or raise the team's quota",
+                        help: match spent.resource {
+                            QuotaResource::Storage => {
+                                "lower the requests, or raise the team's quota"
+                            }
                             _ => "run fewer pods, or raise the team's quota",
                         },
-                        spent,
+                        quota: spent,
                     }),
             );
         }
@@ -60,16 +67,20 @@ impl<'c> Sum<'c> {
     }
 
     /// The quotas that one workload exceeds.
-    pub fn of_one(cluster: &'c Cluster, loads: &[Load<'_>], index: usize) -> Vec<Self> {
+    pub fn by_workload(
+        cluster: &'c Cluster,
+        loads: &[RunningWorkload<'_>],
+        index: usize,
+    ) -> Vec<Self> {
         let load = &loads[index];
         let Some(team) = load.team.and_then(|name| cluster.team(name)) else {
             return Vec::new();
         };
-        let found = spent(cluster, team, &[&loads[index]]).into_iter();
-        let sum = |spent: Spent| Sum {
+        let found = exceeded_quotas(cluster, team, &[&loads[index]]).into_iter();
+        let sum = |spent: ExceededQuota| ExceededByTeam {
             team,
-            spent: Spent {
-                loads: vec![index],
+            quota: ExceededQuota {
+                workloads: vec![index],
                 ..spent
             },
             subject: Subject::One(load.title.clone()),
@@ -79,23 +90,24 @@ impl<'c> Sum<'c> {
     }
 
     /// The quotas that services and jobs of a team exceed together, although its services alone fit.
-    pub fn of_everything(cluster: &'c Cluster, loads: &[Load<'_>]) -> Vec<Self> {
+    pub fn by_all_workloads(cluster: &'c Cluster, loads: &[RunningWorkload<'_>]) -> Vec<Self> {
         let mut sums = Vec::new();
         for team in &cluster.teams {
-            let services = team_loads(team, loads, |load| load.lasts);
-            let jobs = team_loads(team, loads, |load| !load.lasts);
-            let by_services = exceeded_quotas(cluster, team, loads, &services);
-            let is_new = |spent: &Spent| {
-                let is_same =
-                    |it: &Spent| it.what == spent.what && is_within(&it.places, &spent.places);
+            let services = workloads_of_team(team, loads, |load| load.is_long_running);
+            let jobs = workloads_of_team(team, loads, |load| !load.is_long_running);
+            let by_services = quotas_exceeded_by(cluster, team, loads, &services);
+            let is_new = |spent: &ExceededQuota| {
+                let is_same = |it: &ExceededQuota| {
+                    it.resource == spent.resource && is_subset(&it.spans, &spent.spans)
+                };
                 !by_services.iter().any(is_same)
             };
             if !cluster.has_queues() {
-                let all = team_loads(team, loads, |_| true);
-                let found = exceeded_quotas(cluster, team, loads, &all).into_iter();
-                sums.extend(found.filter(is_new).map(|spent| Sum {
+                let all = workloads_of_team(team, loads, |_| true);
+                let found = quotas_exceeded_by(cluster, team, loads, &all).into_iter();
+                sums.extend(found.filter(is_new).map(|spent| ExceededByTeam {
                     team,
-                    spent,
+                    quota: spent,
                     subject: Subject::Several(format!("the workloads of team `{}`", team.name)),
                     help: "lower the requests, raise the team's quota, or set `queueing: kueue`, so that jobs wait for \
                            each other",
@@ -103,22 +115,27 @@ impl<'c> Sum<'c> {
                 continue;
             }
             // PersistentVolumeClaims do not wait in queues, and outlive their jobs.
-            let all = exceeded_quotas(cluster, team, loads, &team_loads(team, loads, |_| true))
-                .into_iter();
-            let claims = all.filter(|it| it.what == What::Storage && is_new(it));
-            sums.extend(claims.map(|spent| Sum {
+            let all = quotas_exceeded_by(
+                cluster,
                 team,
-                spent,
+                loads,
+                &workloads_of_team(team, loads, |_| true),
+            )
+            .into_iter();
+            let claims = all.filter(|it| it.resource == QuotaResource::Storage && is_new(it));
+            sums.extend(claims.map(|spent| ExceededByTeam {
+                team,
+                quota: spent,
                 subject: Subject::Several(format!("the workloads of team `{}`", team.name)),
                 help: "lower the requests, or raise the team's quota",
             }));
             for job in jobs {
                 let concurrent: Vec<_> = services.iter().copied().chain([job]).collect();
-                let found = exceeded_quotas(cluster, team, loads, &concurrent).into_iter();
-                let found = found.filter(|it| it.what != What::Storage);
-                sums.extend(found.filter(is_new).map(|spent| Sum {
+                let found = quotas_exceeded_by(cluster, team, loads, &concurrent).into_iter();
+                let found = found.filter(|it| it.resource != QuotaResource::Storage);
+                sums.extend(found.filter(is_new).map(|spent| ExceededByTeam {
                     team,
-                    spent,
+                    quota: spent,
                     subject: Subject::Several(format!(
                         "the services of team `{}` and {}",
                         team.name, loads[job].title
@@ -141,35 +158,38 @@ impl<'c> Sum<'c> {
     }
 
     /// The indexes of the workloads.
-    pub fn loads(&self) -> &[usize] {
-        &self.spent.loads
+    pub fn workload_indexes(&self) -> &[usize] {
+        &self.quota.workloads
     }
 
     /// The diagnostic.
     pub fn diagnostic<'r>(
         &self,
         code: &'static Code,
-        loads: &[Load<'_>],
+        loads: &[RunningWorkload<'_>],
         report: &'r mut Report,
     ) -> DiagnosticBuilder<'r> {
-        let Spent {
-            what, asked, has, ..
-        } = &self.spent;
-        let has = match what {
-            What::Device(_) => has.to_string(),
-            what => what.words(*has),
+        let ExceededQuota {
+            resource: what,
+            requested: asked,
+            limit: has,
+            ..
+        } = &self.quota;
+        let available = match what {
+            QuotaResource::Device(_) => has.to_string(),
+            what => what.format_amount(*has),
         };
         let message = format!(
-            "{} {} at once, but the team's limit is {has}",
+            "{} {} at once, but the team's limit is {available}",
             self.subject.needs(),
-            what.words(*asked)
+            what.format_amount(*asked)
         );
         let mut builder =
-            diagnostic_for_loads(what, &self.spent.loads, &message, code, loads, report);
-        for place in self.spent.places.iter().filter(|it| it.is_written()) {
+            diagnostic_for_workloads(what, &self.quota.workloads, &message, code, loads, report);
+        for place in self.quota.spans.iter().filter(|it| it.is_written()) {
             builder = builder.label(*place, "this limits the team");
         }
-        if self.spent.places.iter().all(|it| !it.is_written()) {
+        if self.quota.spans.iter().all(|it| !it.is_written()) {
             builder = builder.label(self.team.name.span, "this team");
         }
         builder.help(self.help)
@@ -180,25 +200,29 @@ impl<'c> Sum<'c> {
         let mut grants = self
             .team
             .grants()
-            .filter(|grant| self.spent.places.contains(&grant.span))
+            .filter(|grant| self.quota.spans.contains(&grant.span))
             .peekable();
         grants.peek().is_some()
             && grants.all(|grant| {
                 let larger = Grant {
-                    limit: Spanned::unwritten(u32::MAX),
+                    limit: Spanned::without_span(u32::MAX),
                     ..grant.clone()
                 };
-                let mut totals = cluster.promises().into_iter();
+                let mut totals = cluster.quota_totals().into_iter();
                 let total =
                     totals.find(|it| it.pool == grant.pool && it.resource == grant.resource);
-                let max = total.map_or(u64::MAX, |it| it.most());
-                cluster.reachable(self.team, &larger).min(max) <= u64::from(grant.limit.value)
+                let max = total.map_or(u64::MAX, |it| it.max_total());
+                cluster.max_reachable(self.team, &larger).min(max) <= u64::from(grant.limit.value)
             })
     }
 }
 
 /// The indexes of the workloads of a team that match a predicate.
-fn team_loads(team: &Team, loads: &[Load<'_>], matches: impl Fn(&Load<'_>) -> bool) -> Vec<usize> {
+fn workloads_of_team(
+    team: &Team,
+    loads: &[RunningWorkload<'_>],
+    matches: impl Fn(&RunningWorkload<'_>) -> bool,
+) -> Vec<usize> {
     loads
         .iter()
         .enumerate()
@@ -208,33 +232,37 @@ fn team_loads(team: &Team, loads: &[Load<'_>], matches: impl Fn(&Load<'_>) -> bo
 }
 
 /// The quotas that the selected workloads of a team exceed, with the indexes of the workloads.
-fn exceeded_quotas(
+fn quotas_exceeded_by(
     cluster: &Cluster,
     team: &Team,
-    loads: &[Load<'_>],
+    loads: &[RunningWorkload<'_>],
     selected: &[usize],
-) -> Vec<Spent> {
+) -> Vec<ExceededQuota> {
     // Another rule reports a workload that exceeds the quota alone.
     if selected.len() < 2 {
         return Vec::new();
     }
     let selected_loads: Vec<_> = selected.iter().map(|index| &loads[*index]).collect();
-    let mut found = spent(cluster, team, &selected_loads);
+    let mut found = exceeded_quotas(cluster, team, &selected_loads);
     for spent in &mut found {
-        spent.loads = spent.loads.iter().map(|index| selected[*index]).collect();
+        spent.workloads = spent
+            .workloads
+            .iter()
+            .map(|index| selected[*index])
+            .collect();
     }
     found
 }
 
-fn is_within<T: PartialEq>(few: &[T], many: &[T]) -> bool {
+fn is_subset<T: PartialEq>(few: &[T], many: &[T]) -> bool {
     few.iter().all(|it| many.contains(it))
 }
 
 /// The diagnostic that the services on pools exceed their capacity.
-pub fn diagnostic<'r>(
-    over_capacity: &Crowded<'_>,
+pub fn over_capacity_diagnostic<'r>(
+    over_capacity: &OverCapacity<'_>,
     code: &'static Code,
-    loads: &[Load<'_>],
+    loads: &[RunningWorkload<'_>],
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
     let names: Vec<_> = over_capacity
@@ -244,45 +272,54 @@ pub fn diagnostic<'r>(
         .collect();
     let (pools, their) = match &names[..] {
         [only] => (format!("pool `{only}`"), "its"),
-        several => (format!("pools {}", words::all(several, "and")), "their"),
+        several => (
+            format!("pools {}", phrases::quoted_conjunction(several, "and")),
+            "their",
+        ),
     };
     let nodes = over_capacity
         .pools
         .iter()
         .filter_map(|pool| pool.nodes.get());
     let max: u64 = nodes.clone().map(|nodes| u64::from(nodes.max)).sum();
-    let what = &over_capacity.what;
-    let (needed, available) = if over_capacity.by_nodes {
+    let what = &over_capacity.resource;
+    let (needed, available) = if over_capacity.counts_nodes {
         let name = match what {
-            What::Device(name) => format!("`{name}`"),
-            What::Memory => "memory".to_owned(),
+            QuotaResource::Device(name) => format!("`{name}`"),
+            QuotaResource::Memory => "memory".to_owned(),
             _ => "CPU".to_owned(),
         };
-        let nodes = words::counted(over_capacity.asked, "node");
+        let nodes = phrases::pluralize(over_capacity.requested, "node");
         (
             format!("{nodes} at once for their {name}"),
-            format!("{their} maximum is {}", over_capacity.has),
+            format!("{their} maximum is {}", over_capacity.capacity),
         )
     } else {
         let has = match what {
-            What::Device(_) => over_capacity.has.to_string(),
-            what => what.words(over_capacity.has),
+            QuotaResource::Device(_) => over_capacity.capacity.to_string(),
+            what => what.format_amount(over_capacity.capacity),
         };
-        let nodes = words::counted(max, "node");
+        let nodes = phrases::pluralize(max, "node");
         (
-            format!("{} at once", what.words(over_capacity.asked)),
+            format!("{} at once", what.format_amount(over_capacity.requested)),
             format!("{their} maximum of {nodes} has {has}"),
         )
     };
-    let message = match over_capacity.loads.as_slice() {
-        [only] if !loads[*only].lasts => {
+    let message = match over_capacity.workloads.as_slice() {
+        [only] if !loads[*only].is_long_running => {
             let title = &loads[*only].title;
             format!("{title} needs {needed} on {pools}, but {available}")
         }
         _ => format!("the services on {pools} need {needed}, but {available}"),
     };
-    let mut builder =
-        diagnostic_for_loads(what, &over_capacity.loads, &message, code, loads, report);
+    let mut builder = diagnostic_for_workloads(
+        what,
+        &over_capacity.workloads,
+        &message,
+        code,
+        loads,
+        report,
+    );
     for pool in &over_capacity.pools {
         let Some(nodes) = pool.nodes.get() else {
             continue;
@@ -292,40 +329,42 @@ pub fn diagnostic<'r>(
         } else {
             pool.name.span
         };
-        let max = words::counted(nodes.max, "node");
+        let max = phrases::pluralize(nodes.max, "node");
         builder = builder.label(span, format!("pool `{}` has at most {max}", pool.name));
     }
     builder.help("give the pool more nodes, run fewer pods, or move some of them to another pool")
 }
 
 /// A diagnostic at the last of the workloads, with labels at the others.
-fn diagnostic_for_loads<'r>(
-    what: &What,
+fn diagnostic_for_workloads<'r>(
+    what: &QuotaResource,
     indexes: &[usize],
     message: &str,
     code: &'static Code,
-    loads: &[Load<'_>],
+    loads: &[RunningWorkload<'_>],
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
     let requesting = || indexes.iter().map(|index| &loads[*index]);
     let last = requesting()
-        .rfind(|load| load.patched)
+        .rfind(|load| load.is_patched)
         .or(requesting().next_back());
     let span = last.map_or(gpuc_schema::Span::NONE, |load| load.span);
     let mut builder = report.diagnostic(code, span, message);
     for index in indexes {
         let load = &loads[*index];
-        let amount = load.asks(what);
+        let amount = load.requested(what);
         let label = match what {
-            What::Pods | What::Storage => format!("needs {}", what.words(amount)),
+            QuotaResource::Pods | QuotaResource::Storage => {
+                format!("needs {}", what.format_amount(amount))
+            }
             what => {
-                let by_pods = load.by_pods(what).into_iter();
+                let by_pods = load.requests_by_group(what).into_iter();
                 let pods = by_pods
                     .filter(|(_, each)| *each > 0)
                     .map(|(pods, _)| pods)
                     .fold(0, u64::saturating_add);
-                let (amount, pods) = (what.words(amount), words::counted(pods, "pod"));
-                let suffix = if load.is_given(what) {
+                let (amount, pods) = (what.format_amount(amount), phrases::pluralize(pods, "pod"));
+                let suffix = if load.has_default_request(what) {
                     ", the default of pods that set no requests"
                 } else {
                     ""
@@ -339,15 +378,15 @@ fn diagnostic_for_loads<'r>(
 }
 
 /// The diagnostic that pods that start together do not fit into one pool.
-pub fn diagnostic_stuck<'r>(
-    stuck: &Stuck<'_>,
-    load: &Load<'_>,
+pub fn unschedulable_diagnostic<'r>(
+    stuck: &UnschedulablePodSets<'_>,
+    load: &RunningWorkload<'_>,
     code: &'static Code,
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
-    let (subject, max) = (&load.title, stuck.most());
-    let what = |count: u64| What::Device(stuck.resource.clone()).words(count);
-    let message = match stuck.sets.as_slice() {
+    let (subject, max) = (&load.title, stuck.max_in_one_pool());
+    let what = |count: u64| QuotaResource::Device(stuck.resource.clone()).format_amount(count);
+    let message = match stuck.pod_set_devices.as_slice() {
         [several @ .., last] if several.first().is_some_and(|first| *first <= max) => {
             let several: Vec<_> = several.iter().map(u64::to_string).collect();
             let several = several.join(", ");
@@ -365,7 +404,7 @@ pub fn diagnostic_stuck<'r>(
         }
     };
     let mut builder = report.diagnostic(code, load.span, message);
-    for (grant, has) in &stuck.granted {
+    for (grant, has) in &stuck.reachable_grants {
         let label = if *has < u64::from(grant.limit.value) {
             format!("the team can reach {has} of these: other teams lend no more")
         } else {

@@ -10,17 +10,17 @@ use super::demand::Amount;
 /// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `mergeContainerResources`, and
 /// `pkg/apis/core/v1/defaults.go`, `SetDefaults_Pod`, which comes before it (from memory).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Defaults {
+pub struct DefaultRequests {
     /// CPU in thousandths of a core.
     pub cpu: Option<Amount>,
     /// Main memory in bytes.
     pub memory: Option<Amount>,
 }
 
-impl Defaults {
+impl DefaultRequests {
     /// The defaults of a namespace. gpuc creates a LimitRange in the namespaces of teams.
-    pub fn of(cluster: &Cluster, namespace: &str) -> Self {
-        let Some((team, _)) = cluster.team_of(namespace) else {
+    pub fn for_namespace(cluster: &Cluster, namespace: &str) -> Self {
+        let Some((team, _)) = cluster.team_of_namespace(namespace) else {
             return Self::default();
         };
         let defaults = &team.default_request;

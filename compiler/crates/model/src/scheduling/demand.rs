@@ -18,7 +18,7 @@ pub struct Demand {
     pub claims: Vec<Claim>,
     /// Names of ResourceClaims or ResourceClaimTemplates that are not resolved yet. The caller resolves them into
     /// [`Self::claims`].
-    pub unread_claims: Vec<Spanned<String>>,
+    pub unresolved_claims: Vec<Spanned<String>>,
     /// CPU in thousandths of a core.
     pub cpu: Option<Amount>,
     /// Main memory in bytes.
@@ -30,19 +30,19 @@ pub struct Demand {
     /// Required node affinity: the node must match one of these terms. `None` if the pod has none.
     pub affinity: Option<Vec<Term>>,
     /// The pod's tolerations.
-    pub tolerations: Vec<Tolerated>,
+    pub tolerations: Vec<PodToleration>,
     /// The CPU architecture of its images, if it is set.
     pub architecture: Option<Spanned<CpuArchitecture>>,
     /// The memory that it needs on each GPU, MIG device or replica, in MiB, if it is set.
     pub gpu_memory: Option<Spanned<u64>>,
     /// Whether its GPUs communicate with each other, through NCCL or peer to peer, as in distributed training.
-    pub gpus_talk: bool,
+    pub gpus_communicate: bool,
     /// Its images.
     pub images: Vec<Image>,
     /// The number of such pods that must run at the same time. The default is one.
     pub pods: Option<Spanned<u32>>,
     /// Whether each of these pods needs a separate node.
-    pub apart: bool,
+    pub anti_affinity: bool,
 }
 
 /// A request for an extended resource.
@@ -53,7 +53,7 @@ pub struct Request {
     /// The count for the pod.
     pub count: u64,
     /// The maximum count of one of its containers.
-    pub largest: u64,
+    pub container_max: u64,
     /// The location of the count; the first of several.
     pub span: Span,
 }
@@ -77,16 +77,16 @@ pub struct Amount {
     /// The location of the amount; the first of several.
     pub span: Span,
     /// Whether it is a default from a LimitRange, for containers that set no requests.
-    pub is_given: bool,
+    pub is_default: bool,
 }
 
 /// A toleration of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tolerated {
+pub struct PodToleration {
     /// The taint's key; empty for every key.
     pub key: String,
     /// Whether every value matches: `operator: Exists`.
-    pub exists: bool,
+    pub matches_any_value: bool,
     /// The taint's value.
     pub value: String,
     /// The taint's effect; empty for every effect.
@@ -107,7 +107,7 @@ pub struct Image {
 impl Image {
     /// An image with the CUDA version from its name.
     pub fn new(name: Spanned<String>) -> Self {
-        let cuda = super::image::cuda_of(&name);
+        let cuda = super::image::cuda_version(&name);
         Self { name, cuda }
     }
 }
@@ -118,7 +118,7 @@ impl Amount {
         Self {
             value: thousandths.div_ceil(unit),
             span,
-            is_given,
+            is_default: is_given,
         }
     }
 
@@ -135,7 +135,7 @@ impl Amount {
 
     /// The sum of both amounts, with the location of one that is not a default.
     pub(super) fn plus(self, other: Self) -> Self {
-        let asked = if self.is_given { other } else { self };
+        let asked = if self.is_default { other } else { self };
         Self {
             value: self.value.saturating_add(other.value),
             ..asked
@@ -149,7 +149,7 @@ impl Request {
         Self {
             resource: resource.clone(),
             count,
-            largest: count,
+            container_max: count,
             span,
         }
     }
@@ -157,7 +157,7 @@ impl Request {
 
 impl Demand {
     /// The number of pods that must run at the same time.
-    pub fn at_once(&self) -> u32 {
+    pub fn concurrent_pods(&self) -> u32 {
         self.pods.map_or(1, |pods| pods.value)
     }
 

@@ -1,16 +1,16 @@
 //! One-line explanations of verdicts.
 
-use super::{Answer, Verdict};
+use super::{Feasibility, PoolFeasibility};
 
 /// The verdict closest to a fit: of several, the first with the fewest reasons.
-pub fn best<'v, 'c>(verdicts: &'v [Verdict<'c>]) -> Option<&'v Verdict<'c>> {
-    let distance = |verdict: &&Verdict<'_>| {
+pub fn closest_fit<'v, 'c>(verdicts: &'v [PoolFeasibility<'c>]) -> Option<&'v PoolFeasibility<'c>> {
+    let distance = |verdict: &&PoolFeasibility<'_>| {
         let blocking = verdict
             .reasons
             .iter()
-            .filter(|reason| reason.answer == Answer::No);
+            .filter(|reason| reason.feasibility == Feasibility::DoesNotFit);
         (
-            std::cmp::Reverse(verdict.answer()),
+            std::cmp::Reverse(verdict.feasibility()),
             blocking.count(),
             verdict.reasons.len(),
         )
@@ -19,19 +19,19 @@ pub fn best<'v, 'c>(verdicts: &'v [Verdict<'c>]) -> Option<&'v Verdict<'c>> {
 }
 
 /// One line for each pool that does not certainly fit the pod.
-pub fn explain(verdicts: &[Verdict<'_>]) -> Vec<String> {
-    verdicts.iter().filter_map(line).collect()
+pub fn explain_pools(verdicts: &[PoolFeasibility<'_>]) -> Vec<String> {
+    verdicts.iter().filter_map(explain_pool).collect()
 }
 
 /// The reasons why the pod does not fit on a pool, in one line; `None` if it fits.
 ///
 /// If there are blocking reasons, uncertain ones are omitted.
-pub fn line(verdict: &Verdict<'_>) -> Option<String> {
-    let answer = verdict.answer();
+pub fn explain_pool(verdict: &PoolFeasibility<'_>) -> Option<String> {
+    let answer = verdict.feasibility();
     let reasons: Vec<_> = verdict
         .reasons
         .iter()
-        .filter(|reason| reason.answer == answer)
+        .filter(|reason| reason.feasibility == answer)
         .map(ToString::to_string)
         .collect();
     let text = match &reasons[..] {
@@ -40,7 +40,7 @@ pub fn line(verdict: &Verdict<'_>) -> Option<String> {
         [first @ .., last] => format!("{}, and {last}", first.join(", ")),
     };
     let possibly = match answer {
-        Answer::Perhaps => " possibly",
+        Feasibility::Unknown => " possibly",
         _ => "",
     };
     Some(format!("pool `{}`{possibly} {text}", verdict.pool.name))

@@ -5,25 +5,29 @@ use crate::{Cluster, Pool};
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Answer {
+pub enum Feasibility {
     /// The check fails.
-    No,
+    DoesNotFit,
     /// The file does not determine the result.
-    Perhaps,
+    Unknown,
     /// The check succeeds.
-    Yes,
+    Fits,
 }
 
-impl Answer {
+impl Feasibility {
     /// The feasibility of a condition that is certain.
-    pub fn of(condition: bool) -> Self {
-        if condition { Self::Yes } else { Self::No }
+    pub fn from_condition(condition: bool) -> Self {
+        if condition {
+            Self::Fits
+        } else {
+            Self::DoesNotFit
+        }
     }
 }
 
 /// The result of checking a pod against a pool.
 #[derive(Clone, Debug)]
-pub struct Verdict<'c> {
+pub struct PoolFeasibility<'c> {
     /// The pool.
     pub pool: &'c Pool,
     /// The reasons why the pod does not or may not fit: first those of the scheduler, then those that stop the pod on
@@ -31,28 +35,28 @@ pub struct Verdict<'c> {
     pub reasons: Vec<Reason>,
 }
 
-impl Verdict<'_> {
+impl PoolFeasibility<'_> {
     /// Whether such pods fit on the pool and work there.
-    pub fn answer(&self) -> Answer {
-        Self::worst(self.reasons.iter())
+    pub fn feasibility(&self) -> Feasibility {
+        Self::worst_of(self.reasons.iter())
     }
 
     /// Whether the scheduler can place one such pod on an empty node of the pool.
-    pub fn scheduled(&self) -> Answer {
-        let is_scheduling = |reason: &&Reason| reason.why.is_scheduling();
-        Self::worst(self.reasons.iter().filter(is_scheduling))
+    pub fn schedulability(&self) -> Feasibility {
+        let is_scheduling = |reason: &&Reason| reason.cause.is_scheduling();
+        Self::worst_of(self.reasons.iter().filter(is_scheduling))
     }
 
-    fn worst<'r>(reasons: impl Iterator<Item = &'r Reason>) -> Answer {
+    fn worst_of<'r>(reasons: impl Iterator<Item = &'r Reason>) -> Feasibility {
         reasons
-            .map(|reason| reason.answer)
+            .map(|reason| reason.feasibility)
             .min()
-            .unwrap_or(Answer::Yes)
+            .unwrap_or(Feasibility::Fits)
     }
 }
 
 /// Checks whether a pod fits on the nodes of a pool. Unresolved values of the pool are already reported, and ignored.
-pub fn verdict<'c>(demand: &Demand, cluster: &Cluster, pool: &'c Pool) -> Verdict<'c> {
+pub fn check_pool<'c>(demand: &Demand, cluster: &Cluster, pool: &'c Pool) -> PoolFeasibility<'c> {
     let mut reasons = Vec::new();
     resources::check(demand, cluster, pool, &mut reasons);
     node::check(demand, cluster, pool, &mut reasons);
@@ -60,12 +64,14 @@ pub fn verdict<'c>(demand: &Demand, cluster: &Cluster, pool: &'c Pool) -> Verdic
     resources::check_use(demand, pool, &mut reasons);
     image::check(demand, pool, &mut reasons);
     // Blocking reasons come before uncertain ones. The sort is stable.
-    reasons.sort_by_key(|reason| (!reason.why.is_scheduling(), reason.answer));
-    Verdict { pool, reasons }
+    reasons.sort_by_key(|reason| (!reason.cause.is_scheduling(), reason.feasibility));
+    PoolFeasibility { pool, reasons }
 }
 
 /// The verdicts of all pools, in the order of the file.
-pub fn places<'c>(demand: &Demand, cluster: &'c Cluster) -> Vec<Verdict<'c>> {
+pub fn check_pools<'c>(demand: &Demand, cluster: &'c Cluster) -> Vec<PoolFeasibility<'c>> {
     let pools = cluster.pools.iter();
-    pools.map(|pool| verdict(demand, cluster, pool)).collect()
+    pools
+        .map(|pool| check_pool(demand, cluster, pool))
+        .collect()
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use gpuc_schema::config::DriverOwner;
-use gpuc_schema::gpu::cuda::{DriverVersion, RELEASES, drives, min_branch_for};
+use gpuc_schema::gpu::cuda::{DriverVersion, RELEASES, min_branch_for, supports};
 
 use super::demand::Image;
-use super::{Answer, Demand, Reason, Why, ngc};
+use super::{Demand, Feasibility, MisfitCause, Reason, ngc};
 use crate::Pool;
 
 /// The CUDA version of an image.
@@ -28,12 +28,12 @@ impl fmt::Display for Cuda {
 }
 
 /// The repository and tag of an image name, without the digest.
-struct Name<'n> {
+struct ImageName<'n> {
     repository: &'n str,
     tag: &'n str,
 }
 
-fn parse(name: &str) -> Name<'_> {
+fn parse_image_name(name: &str) -> ImageName<'_> {
     let name = name.split('@').next().unwrap_or(name);
     // A colon before the last slash is a registry's port.
     let after = name.rfind('/').map_or(0, |slash| slash + 1);
@@ -41,13 +41,13 @@ fn parse(name: &str) -> Name<'_> {
         Some((last, tag)) => (&name[..after + last.len()], tag),
         None => (name, ""),
     };
-    Name { repository, tag }
+    ImageName { repository, tag }
 }
 
 /// The registries where NVIDIA publishes its tags.
 const REGISTRIES: &[&str] = &["docker.io", "index.docker.io", "nvcr.io"];
 
-impl Name<'_> {
+impl ImageName<'_> {
     /// Whether it is in another registry, where NVIDIA does not control the tags.
     fn is_mirrored(&self) -> bool {
         let host = self.repository.split_once('/').map(|it| it.0);
@@ -57,14 +57,14 @@ impl Name<'_> {
     }
 
     /// Whether it is this repository, in any registry or mirror.
-    fn is(&self, repository: &str) -> bool {
+    fn is_repository(&self, repository: &str) -> bool {
         let rest = self.repository.strip_suffix(repository);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     }
 }
 
 /// Frameworks with a monthly image from NVIDIA, all with the same CUDA version.
-const MONTHLY: &[&str] = &[
+const MONTHLY_FRAMEWORKS: &[&str] = &[
     "nvidia/pytorch",
     "nvidia/tensorflow",
     "nvidia/tritonserver",
@@ -75,20 +75,23 @@ const MONTHLY: &[&str] = &[
 ];
 
 /// The CUDA version of an image, if its name contains one.
-pub fn cuda_of(name: &str) -> Option<Cuda> {
-    let name = parse(name);
-    if name.is("nvidia/cuda") {
-        return version(name.tag, true);
+pub fn cuda_version(name: &str) -> Option<Cuda> {
+    let name = parse_image_name(name);
+    if name.is_repository("nvidia/cuda") {
+        return parse_version(name.tag, true);
     }
-    if MONTHLY.iter().any(|repository| name.is(repository)) {
+    if MONTHLY_FRAMEWORKS
+        .iter()
+        .any(|repository| name.is_repository(repository))
+    {
         return ngc::cuda(name.tag);
     }
     let mut parts = name.tag.split(['-', '_']);
-    parts.find_map(tag_part)
+    parts.find_map(parse_tag_part)
 }
 
 /// Parses the version at the start of a tag such as `12.4.1-base-ubuntu22.04`.
-fn version(text: &str, has_compat: bool) -> Option<Cuda> {
+fn parse_version(text: &str, has_compat: bool) -> Option<Cuda> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let mut parts = text[..end.unwrap_or(text.len())].split('.');
     let major = parts.next()?.parse().ok()?;
@@ -101,9 +104,9 @@ fn version(text: &str, has_compat: bool) -> Option<Cuda> {
 }
 
 /// Parses a part of a tag such as `cuda12.4` or `cu124`.
-fn tag_part(part: &str) -> Option<Cuda> {
+fn parse_tag_part(part: &str) -> Option<Cuda> {
     if let Some(rest) = part.strip_prefix("cuda") {
-        return version(rest, false);
+        return parse_version(rest, false);
     }
     let digits = part.strip_prefix("cu")?;
     let is_number = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -117,28 +120,33 @@ fn tag_part(part: &str) -> Option<Cuda> {
 
 /// The problem with an image name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gone {
+pub struct NonexistentImage {
     /// The problem, as a predicate that follows the name.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// The help.
-    pub instead: String,
+    pub help: String,
 }
 
 /// Why an image of this name does not exist, for names that often appear in outdated documentation.
 ///
 /// Sources: NVIDIA/libnvidia-container#181, NVIDIA/nvidia-docker#1735, NVIDIA/dgx-spark-playbooks#4 (`nvidia/cuda`);
 /// the releases of NVIDIA/dcgm-exporter and NVIDIA/k8s-device-plugin.
-pub fn gone(name: &str) -> Option<Gone> {
-    let name = parse(name);
+pub fn find_nonexistent(name: &str) -> Option<NonexistentImage> {
+    let name = parse_image_name(name);
     if name.is_mirrored() {
         return None;
     }
-    let gone = |why, instead| Some(Gone { why, instead });
+    let nonexistent = |why, instead| {
+        Some(NonexistentImage {
+            reason: why,
+            help: instead,
+        })
+    };
     let repository = name.repository;
-    if name.is("nvidia/cuda") {
+    if name.is_repository("nvidia/cuda") {
         let example = format!("write a tag such as `{repository}:12.8.1-base-ubuntu24.04`");
         if matches!(name.tag, "" | "latest") {
-            return gone("has no tag `latest`", example);
+            return nonexistent("has no tag `latest`", example);
         }
         let mut parts = name.tag.split('-');
         let version = parts.next().unwrap_or_default();
@@ -151,36 +159,36 @@ pub fn gone(name: &str) -> Option<Gone> {
         // Older versions had tags without an operating system. These versions are deleted.
         if !parts.any(|part| part.bytes().any(|b| b.is_ascii_digit()) && !part.starts_with("cudnn"))
         {
-            return gone(
+            return nonexistent(
                 "has a tag without an operating system, which does not exist",
                 example,
             );
         }
         if is_nonexistent(version) {
-            return gone("has a CUDA version that does not exist", example);
+            return nonexistent("has a CUDA version that does not exist", example);
         }
-        let is_recent = cuda_of_version(version) >= Some(11);
+        let is_recent = cuda_major_of_driver(version) >= Some(11);
         if is_recent && version.split('.').count() < 3 {
-            return gone("has a version of two parts, but tags have three", example);
+            return nonexistent("has a version of two parts, but tags have three", example);
         }
     }
-    if let Some(instead) = month(&name) {
-        return gone("has a tag that is not a valid month", instead);
+    if let Some(instead) = month_format_help(&name) {
+        return nonexistent("has a tag that is not a valid month", instead);
     }
     let plain = name.tag.strip_prefix('v');
-    if name.is("nvidia/k8s/dcgm-exporter")
+    if name.is_repository("nvidia/k8s/dcgm-exporter")
         && let Some(plain) = plain
     {
         let instead = format!("write `{repository}:{plain}`");
-        return gone(
+        return nonexistent(
             "has a tag with the prefix `v`, which does not exist",
             instead,
         );
     }
     let starts_with_digit = name.tag.starts_with(|c: char| c.is_ascii_digit());
-    if name.is("nvidia/k8s-device-plugin") && starts_with_digit {
+    if name.is_repository("nvidia/k8s-device-plugin") && starts_with_digit {
         let instead = format!("write `{repository}:v{}`", name.tag);
-        return gone(
+        return nonexistent(
             "has a tag without the prefix `v`, which does not exist",
             instead,
         );
@@ -189,8 +197,11 @@ pub fn gone(name: &str) -> Option<Gone> {
 }
 
 /// The help for a monthly image whose tag does not have a month of two digits.
-fn month(name: &Name<'_>) -> Option<String> {
-    if !MONTHLY.iter().any(|repository| name.is(repository)) {
+fn month_format_help(name: &ImageName<'_>) -> Option<String> {
+    if !MONTHLY_FRAMEWORKS
+        .iter()
+        .any(|repository| name.is_repository(repository))
+    {
         return None;
     }
     let (year, rest) = name.tag.split_once('.')?;
@@ -198,11 +209,11 @@ fn month(name: &Name<'_>) -> Option<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let is_dated = year.len() == 2 && is_number(year) && is_number(month) && month.len() <= 2;
     let number: u8 = month.parse().ok().filter(|_| is_dated)?;
-    let is_one = (1..=12).contains(&number);
-    if is_one && month.len() == 2 {
+    let is_month = (1..=12).contains(&number);
+    if is_month && month.len() == 2 {
         return None;
     }
-    if !is_one {
+    if !is_month {
         return Some("write a month from `01` to `12` after the year".to_owned());
     }
     let repository = name.repository;
@@ -212,7 +223,7 @@ fn month(name: &Name<'_>) -> Option<String> {
 
 /// The maximum update number of a CUDA version: the highest so far is 4, of 11.4 (NVIDIA's archive of the toolkit,
 /// from memory).
-const LAST_UPDATE: u8 = 5;
+const MAX_UPDATE: u8 = 5;
 
 /// Whether a CUDA release of this version does not exist: a minor version that is missing in a major version with a
 /// successor. The newest major version may get later releases.
@@ -223,7 +234,7 @@ fn is_nonexistent(version: &str) -> bool {
     };
     if parts
         .next()
-        .is_some_and(|update| update.is_ok_and(|it| it > LAST_UPDATE))
+        .is_some_and(|update| update.is_ok_and(|it| it > MAX_UPDATE))
     {
         return true;
     }
@@ -234,7 +245,7 @@ fn is_nonexistent(version: &str) -> bool {
     is_closed && is_after_first && !minors.contains(&minor)
 }
 
-fn cuda_of_version(version: &str) -> Option<u8> {
+fn cuda_major_of_driver(version: &str) -> Option<u8> {
     version.split('.').next()?.parse().ok()
 }
 
@@ -243,7 +254,7 @@ fn cuda_of_version(version: &str) -> Option<u8> {
 ///
 /// Source: docs.nvidia.com/deeplearning, release notes of Triton 23.05 and 25.08 and of `SGLang`
 /// 25.10, «Driver Requirements», 2026-11-21.
-const FORWARD: &[u16] = &[450, 470, 510, 515, 525, 535, 545, 550];
+const FORWARD_COMPATIBLE_BRANCHES: &[u16] = &[450, 470, 510, 515, 525, 535, 545, 550];
 
 /// Checks the CUDA versions of the images against the pool's GPU model and driver.
 pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
@@ -259,20 +270,21 @@ pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
     }
     for (image, cuda) in demand.images.iter().filter_map(with_cuda) {
         let name = image.name.value.clone();
-        let (why, answer, place) = if !drives(cuda.major, gpus.model.architecture) {
+        let (why, answer, place) = if !supports(cuda.major, gpus.model.architecture) {
             let card = gpus.model.key;
-            let why = Why::Card {
+            let why = MisfitCause::GpuModel {
                 image: name,
                 cuda,
                 card,
             };
-            (why, Answer::No, gpus.chosen)
-        } else if let Some((driver, place)) = driver(pool)
+            (why, Feasibility::DoesNotFit, gpus.span)
+        } else if let Some((driver, place)) = driver_version(pool)
             && let Some(needed) = min_branch_for(cuda.major)
             && driver.branch < needed
         {
-            let has_forward_compatibility = cuda.has_compat && FORWARD.contains(&driver.branch);
-            let why = Why::Driver {
+            let has_forward_compatibility =
+                cuda.has_compat && FORWARD_COMPATIBLE_BRANCHES.contains(&driver.branch);
+            let why = MisfitCause::Driver {
                 image: name,
                 cuda,
                 branch: driver.branch,
@@ -281,9 +293,9 @@ pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
             (
                 why,
                 if has_forward_compatibility {
-                    Answer::Perhaps
+                    Feasibility::Unknown
                 } else {
-                    Answer::No
+                    Feasibility::DoesNotFit
                 },
                 place,
             )
@@ -291,10 +303,10 @@ pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
             continue;
         };
         reasons.push(Reason {
-            why,
-            answer,
-            asked: image.name.span,
-            place,
+            cause: why,
+            feasibility: answer,
+            request_span: image.name.span,
+            pool_span: place,
         });
     }
 }
@@ -304,7 +316,7 @@ fn with_cuda(image: &Image) -> Option<(&Image, Cuda)> {
 }
 
 /// The driver version that gpuc installs, if the file sets it.
-fn driver(pool: &Pool) -> Option<(DriverVersion, gpuc_schema::Span)> {
+fn driver_version(pool: &Pool) -> Option<(DriverVersion, gpuc_schema::Span)> {
     let written = pool.driver_version.as_ref()?;
     let installed = pool.driver.value != DriverOwner::Preinstalled;
     let version = DriverVersion::parse(written)?;
@@ -346,7 +358,7 @@ mod tests {
             ("vllm/vllm-openai:v0.11.0", None),
         ] {
             let name = name.replace("DIGEST", digest);
-            let found = cuda_of(&name).map(|cuda| cuda.to_string());
+            let found = cuda_version(&name).map(|cuda| cuda.to_string());
             assert_eq!(found.as_deref(), expected, "{name}");
         }
     }
@@ -428,7 +440,7 @@ mod tests {
             ("localhost/nvidia/cuda:latest", None),
             ("mirror:5000/nvidia/k8s-device-plugin:0.20.0", None),
         ] {
-            let found = gone(name).map(|gone| gone.instead);
+            let found = find_nonexistent(name).map(|gone| gone.help);
             assert_eq!(found.as_deref(), instead, "{name}");
         }
     }

@@ -11,18 +11,18 @@ use gpuc_schema::gpu::{Basis, product};
 
 use super::affinity::{Requirement, Term};
 use super::node::known_architecture;
-use super::{Answer, Demand, Reason, Why};
+use super::{Demand, Feasibility, MisfitCause, Reason};
 use crate::{Cluster, DEDICATED_TO, MachineType, POOL_LABEL, Pool, PoolGpus, Sharing};
 
 /// The possible values of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum LabelValue {
     /// The label has this value.
-    Is(String),
+    Known(String),
     /// The label has one of these values; `None` means that it may be absent.
     OneOf(Vec<Option<String>>),
     /// The value begins with one of these prefixes.
-    Begins(Vec<String>),
+    Prefix(Vec<String>),
     /// The label is absent.
     Absent,
     /// The label may have any value or be absent.
@@ -32,7 +32,7 @@ pub(super) enum Held {
 /// The known labels of the nodes of a pool in one zone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeLabels {
-    known: BTreeMap<String, Held>,
+    known: BTreeMap<String, LabelValue>,
     /// Prefixes of absent labels.
     absent: Vec<&'static str>,
 }
@@ -42,25 +42,25 @@ pub const ZONE: &str = "topology.kubernetes.io/zone";
 
 impl NodeLabels {
     /// The possible values of a label.
-    pub(super) fn get(&self, key: &str) -> Held {
+    pub(super) fn get(&self, key: &str) -> LabelValue {
         let is_absent = || self.absent.iter().any(|prefix| key.starts_with(prefix));
         match self.known.get(key) {
             Some(held) => held.clone(),
-            None if is_absent() => Held::Absent,
-            None => Held::Unknown,
+            None if is_absent() => LabelValue::Absent,
+            None => LabelValue::Unknown,
         }
     }
 
-    fn set(&mut self, key: &str, held: Held) {
+    fn insert(&mut self, key: &str, held: LabelValue) {
         self.known.insert(key.to_owned(), held);
     }
 
-    fn is(&mut self, key: &str, value: &str) {
-        self.set(key, Held::Is(value.to_owned()));
+    fn insert_known(&mut self, key: &str, value: &str) {
+        self.insert(key, LabelValue::Known(value.to_owned()));
     }
 
     /// The labels of the nodes of each zone of a pool.
-    pub(super) fn of(cluster: &Cluster, pool: &Pool) -> Vec<Self> {
+    pub(super) fn by_zone(cluster: &Cluster, pool: &Pool) -> Vec<Self> {
         let mut labels = Self::default();
         labels.add_labels_of_other_pools(cluster, pool);
         labels.add_gpu_labels(pool);
@@ -69,27 +69,29 @@ impl NodeLabels {
         labels.absent.extend(cluster.absent_label_prefixes(pool));
         for label in cluster.cloud.own_labels(cluster, pool) {
             match &label.values[..] {
-                [] => labels.set(label.key, Held::Absent),
-                values if label.begins => labels.set(label.key, Held::Begins(values.to_vec())),
-                [value] if label.always => labels.is(label.key, value),
+                [] => labels.insert(label.key, LabelValue::Absent),
+                values if label.is_prefix => {
+                    labels.insert(label.key, LabelValue::Prefix(values.to_vec()))
+                }
+                [value] if label.is_certain => labels.insert_known(label.key, value),
                 values if label.key == ZONE => zones = values.to_vec(),
                 values => {
-                    let lacking = (!label.always).then_some(None);
+                    let lacking = (!label.is_certain).then_some(None);
                     let values = values.iter().cloned().map(Some).chain(lacking);
-                    labels.set(label.key, Held::OneOf(values.collect()));
+                    labels.insert(label.key, LabelValue::OneOf(values.collect()));
                 }
             }
         }
         // Labels from the configuration take precedence.
         for label in pool.labels.iter().chain(&pool.selector) {
-            labels.is(&label.key, &label.value);
+            labels.insert_known(&label.key, &label.value);
         }
         if zones.is_empty() {
             return vec![labels];
         }
         let in_zone = |zone: String| {
             let mut labels = labels.clone();
-            labels.is(ZONE, &zone);
+            labels.insert_known(ZONE, &zone);
             labels
         };
         zones.into_iter().map(in_zone).collect()
@@ -101,20 +103,20 @@ impl NodeLabels {
             return;
         }
         for key in [POOL_LABEL, DEDICATED_TO] {
-            self.set(key, Held::Absent);
+            self.insert(key, LabelValue::Absent);
         }
         for key in cluster.pools.iter().flat_map(|it| it.user_labels.keys()) {
-            self.set(key, Held::Absent);
+            self.insert(key, LabelValue::Absent);
         }
     }
 
     /// Labels that the kubelet and the cloud controller manager set.
     fn add_machine_labels(&mut self, pool: &Pool) {
         for prefix in ["", "beta."] {
-            self.is(&format!("{prefix}kubernetes.io/os"), "linux");
+            self.insert_known(&format!("{prefix}kubernetes.io/os"), "linux");
             if let Some(architecture) = known_architecture(pool) {
                 let key = format!("{prefix}kubernetes.io/arch");
-                self.is(&key, architecture.label());
+                self.insert_known(&key, architecture.label());
             }
         }
         let name = match pool.machine.get() {
@@ -123,7 +125,7 @@ impl NodeLabels {
             _ => None,
         };
         if let Some(name) = name {
-            self.is("node.kubernetes.io/instance-type", name);
+            self.insert_known("node.kubernetes.io/instance-type", name);
         }
     }
 
@@ -150,7 +152,7 @@ impl NodeLabels {
             if !is_certain {
                 values.push(None);
             }
-            self.set(&format!("nvidia.com/{name}"), Held::OneOf(values));
+            self.insert(&format!("nvidia.com/{name}"), LabelValue::OneOf(values));
         };
         set("gpu.present", vec!["true".to_owned()]);
         let is_single = matches!(
@@ -160,13 +162,13 @@ impl NodeLabels {
         if let Sharing::Mig { strategy, .. } = sharing {
             set("mig.strategy", vec![strategy.as_str().to_owned()]);
         }
-        let (major, minor) = version(gpus);
+        let (major, minor) = driver_version_labels(gpus);
         set("gpu.compute.major", vec![major]);
         set("gpu.compute.minor", vec![minor]);
         let family = gpus.model.architecture.gfd_family();
         set("gpu.family", vec![family.to_owned()]);
         if gpus.fraction.is_none() && gpus.model.product_basis <= Basis::Documented {
-            set("gpu.product", products(gpus, sharing));
+            set("gpu.product", product_names(gpus, sharing));
         }
         if !is_single && gpus.fraction.is_none() {
             set("gpu.count", vec![gpus.per_node.to_string()]);
@@ -174,17 +176,17 @@ impl NodeLabels {
     }
 }
 
-fn version(gpus: &PoolGpus) -> (String, String) {
+fn driver_version_labels(gpus: &PoolGpus) -> (String, String) {
     let version = gpus.model.compute_capability.to_string();
     let (major, minor) = version.split_once('.').unwrap_or((&version, "0"));
     (major.to_owned(), minor.to_owned())
 }
 
 /// The possible product names of the GPU model, which depend on the sharing.
-fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
+fn product_names(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
     let profiles: Vec<_> = match sharing {
         Sharing::Mig { strategy, gpus } if strategy.value == MigStrategy::Single => {
-            let slices = gpus.iter().flat_map(|gpu| &gpu.slices);
+            let slices = gpus.iter().flat_map(|gpu| &gpu.placements);
             slices.map(|slice| slice.profile).collect()
         }
         _ => Vec::new(),
@@ -193,10 +195,10 @@ fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
         Sharing::TimeSlicing { replicas, rename } | Sharing::Mps { replicas, rename }
             if replicas.value > 1 && !rename =>
         {
-            product::shared(product)
+            product::shared_label(product)
         }
         _ => match profiles.first() {
-            Some(profile) => product::mig(product, profile),
+            Some(profile) => product::mig_label(product, profile),
             None => (*product).to_owned(),
         },
     };
@@ -204,17 +206,17 @@ fn products(gpus: &PoolGpus, sharing: &Sharing) -> Vec<String> {
 }
 
 /// The values of a label on a pool's nodes, if all of them have it and all possible values are known.
-pub fn values_of(cluster: &Cluster, pool: &Pool, key: &str) -> Option<BTreeSet<String>> {
+pub fn known_label_values(cluster: &Cluster, pool: &Pool, key: &str) -> Option<BTreeSet<String>> {
     let mut values = BTreeSet::new();
-    for labels in NodeLabels::of(cluster, pool) {
+    for labels in NodeLabels::by_zone(cluster, pool) {
         match labels.get(key) {
-            Held::Is(value) => values.extend([value]),
-            Held::OneOf(all) => {
+            LabelValue::Known(value) => values.extend([value]),
+            LabelValue::OneOf(all) => {
                 for value in all {
                     values.insert(value?);
                 }
             }
-            Held::Begins(_) | Held::Absent | Held::Unknown => return None,
+            LabelValue::Prefix(_) | LabelValue::Absent | LabelValue::Unknown => return None,
         }
     }
     Some(values)
@@ -226,13 +228,13 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
         return;
     }
     // The nodes of one matching zone are enough.
-    let zones = NodeLabels::of(cluster, pool);
+    let zones = NodeLabels::by_zone(cluster, pool);
     let found = zones
         .iter()
         .map(|labels| reasons_against(demand, pool, labels));
     let worst = |found: &Vec<Reason>| {
-        let answers = found.iter().map(|reason| reason.answer);
-        answers.min().unwrap_or(Answer::Yes)
+        let answers = found.iter().map(|reason| reason.feasibility);
+        answers.min().unwrap_or(Feasibility::Fits)
     };
     let best = found.min_by_key(|found| (std::cmp::Reverse(worst(found)), found.len()));
     reasons.extend(best.into_iter().flatten());
@@ -241,33 +243,33 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
 fn reasons_against(demand: &Demand, pool: &Pool, labels: &NodeLabels) -> Vec<Reason> {
     let selector = demand.selector.iter();
     let mut reasons: Vec<_> = selector
-        .filter_map(|asked| reason(asked, pool, labels))
+        .filter_map(|asked| label_reason(asked, pool, labels))
         .collect();
     let Some(terms) = &demand.affinity else {
         return reasons;
     };
-    let best = terms.iter().map(|term| term.answer(labels)).max();
+    let best = terms.iter().map(|term| term.feasibility(labels)).max();
     match (best, &terms[..]) {
-        (Some(Answer::Yes), _) => {}
+        (Some(Feasibility::Fits), _) => {}
         // With a single term, each of its expressions is a reason.
-        (_, [term]) if best == Some(term.answer(labels)) && !is_empty(term) => {
+        (_, [term]) if best == Some(term.feasibility(labels)) && !is_empty(term) => {
             let of_labels = term.labels.iter();
-            reasons.extend(of_labels.filter_map(|asked| reason(asked, pool, labels)));
+            reasons.extend(of_labels.filter_map(|asked| label_reason(asked, pool, labels)));
             reasons.extend(term.fields.iter().map(|asked| Reason {
-                why: Why::NodeField,
-                answer: Answer::Perhaps,
-                asked: asked.span,
-                place: pool.name.span,
+                cause: MisfitCause::NodeField,
+                feasibility: Feasibility::Unknown,
+                request_span: asked.span,
+                pool_span: pool.name.span,
             }));
         }
         (best, terms) => {
             let spans = terms.iter().flat_map(|term| &term.labels);
             let first = spans.map(|asked| asked.span).next();
             reasons.push(Reason {
-                why: Why::NoTerm { terms: terms.len() },
-                answer: best.unwrap_or(Answer::No),
-                asked: first.unwrap_or(Span::NONE),
-                place: pool.name.span,
+                cause: MisfitCause::NoMatchingTerm { terms: terms.len() },
+                feasibility: best.unwrap_or(Feasibility::DoesNotFit),
+                request_span: first.unwrap_or(Span::NONE),
+                pool_span: pool.name.span,
             });
         }
     }
@@ -278,18 +280,18 @@ fn is_empty(term: &Term) -> bool {
     term.labels.is_empty() && term.fields.is_empty()
 }
 
-fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reason> {
-    let answer = asked.answer(labels);
+fn label_reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reason> {
+    let answer = asked.feasibility(labels);
     let held = labels.get(&asked.key);
     let has = match &held {
-        Held::Is(value) => Some(value.clone()),
-        Held::OneOf(values) => match &values[..] {
+        LabelValue::Known(value) => Some(value.clone()),
+        LabelValue::OneOf(values) => match &values[..] {
             [Some(value)] => Some(value.clone()),
-            [Some(value), ..] if answer == Answer::No => Some(value.clone()),
+            [Some(value), ..] if answer == Feasibility::DoesNotFit => Some(value.clone()),
             _ => None,
         },
-        Held::Begins(starts) => starts.first().map(|start| format!("{start}…")),
-        Held::Absent | Held::Unknown => None,
+        LabelValue::Prefix(starts) => starts.first().map(|start| format!("{start}…")),
+        LabelValue::Absent | LabelValue::Unknown => None,
     };
     let place = pool
         .labels
@@ -297,14 +299,14 @@ fn reason(asked: &Requirement, pool: &Pool, labels: &NodeLabels) -> Option<Reaso
         .chain(&pool.selector)
         .filter(|label| label.key == asked.key)
         .find_map(|label| label.origin.inputs().first().copied());
-    let is_reason = answer != Answer::Yes;
+    let is_reason = answer != Feasibility::Fits;
     is_reason.then(|| Reason {
-        why: Why::Label {
+        cause: MisfitCause::Label {
             asked: asked.clone(),
             has,
         },
-        answer,
-        asked: asked.span,
-        place: place.unwrap_or(pool.name.span),
+        feasibility: answer,
+        request_span: asked.span,
+        pool_span: place.unwrap_or(pool.name.span),
     })
 }

@@ -4,9 +4,9 @@ use gpuc_schema::Span;
 
 use super::demand::Amount;
 use super::taints::untolerated;
-use super::{Answer, Demand, Reason, Tolerated, Why, resources};
+use super::{Demand, Feasibility, MisfitCause, PodToleration, Reason, resources};
 use crate::cloud::machine::CpuArchitecture;
-use crate::{Cluster, MachineType, Pool, PoolTaint, Room, SetBy};
+use crate::{Cluster, MachineType, NodeCapacity, Pool, PoolTaint, SetBy};
 
 pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     check_size(demand, cluster, pool, reasons);
@@ -23,21 +23,26 @@ fn machine_span(pool: &Pool) -> Span {
 }
 
 fn check_size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
-    let (cpu, memory) = cluster.room(pool);
-    let mut larger = |asked: Option<Amount>, has: Option<Room>, why: fn(u64, Room) -> Why| {
+    let (cpu, memory) = cluster.node_capacity(pool);
+    let mut larger = |asked: Option<Amount>,
+                      has: Option<NodeCapacity>,
+                      why: fn(u64, NodeCapacity) -> MisfitCause| {
         let asked = asked.zip(has);
-        let Some((asked, has)) = asked.filter(|(asked, has)| asked.value > has.left) else {
+        let Some((asked, has)) = asked.filter(|(asked, has)| asked.value > has.allocatable) else {
             return;
         };
         reasons.push(Reason {
-            why: why(asked.value, has),
-            answer: Answer::No,
-            asked: asked.span,
-            place: has.said.unwrap_or_else(|| machine_span(pool)),
+            cause: why(asked.value, has),
+            feasibility: Feasibility::DoesNotFit,
+            request_span: asked.span,
+            pool_span: has.span.unwrap_or_else(|| machine_span(pool)),
         });
     };
-    larger(demand.cpu, cpu, |asked, has| Why::Cpu { asked, has });
-    larger(demand.memory, memory, |asked, has| Why::Memory {
+    larger(demand.cpu, cpu, |asked, has| MisfitCause::Cpu {
+        asked,
+        has,
+    });
+    larger(demand.memory, memory, |asked, has| MisfitCause::Memory {
         asked,
         has,
     });
@@ -51,13 +56,13 @@ fn check_disk(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec
     };
     if asked.value > has.bytes {
         reasons.push(Reason {
-            why: Why::Disk {
+            cause: MisfitCause::Disk {
                 asked: asked.value,
                 has: has.bytes,
             },
-            answer: Answer::No,
-            asked: asked.span,
-            place: has.said.unwrap_or_else(|| machine_span(pool)),
+            feasibility: Feasibility::DoesNotFit,
+            request_span: asked.span,
+            pool_span: has.span.unwrap_or_else(|| machine_span(pool)),
         });
     }
 }
@@ -75,22 +80,22 @@ fn check_architecture(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
     let Some(asked) = &demand.architecture else {
         return;
     };
-    let has = known_architecture(pool);
-    if has == Some(asked.value) || pool.machine.is_unresolved() {
+    let architecture = known_architecture(pool);
+    if architecture == Some(asked.value) || pool.machine.is_unresolved() {
         return;
     }
     reasons.push(Reason {
-        why: Why::Architecture {
+        cause: MisfitCause::Architecture {
             asked: asked.value,
-            has,
+            has: architecture,
         },
-        answer: if has.is_some() {
-            Answer::No
+        feasibility: if architecture.is_some() {
+            Feasibility::DoesNotFit
         } else {
-            Answer::Perhaps
+            Feasibility::Unknown
         },
-        asked: asked.span,
-        place: machine_span(pool),
+        request_span: asked.span,
+        pool_span: machine_span(pool),
     });
 }
 
@@ -99,9 +104,9 @@ fn check_taints(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut V
         .resources
         .iter()
         .filter(|request| cluster.cloud.facts().tolerates_resources && request.count > 0);
-    let added = added.map(|request| Tolerated {
+    let added = added.map(|request| PodToleration {
         key: request.resource.value.clone(),
-        exists: true,
+        matches_any_value: true,
         value: String::new(),
         effect: "NoSchedule".to_owned(),
         span: Span::NONE,
@@ -110,13 +115,13 @@ fn check_taints(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut V
     for taint in untolerated(&pool.taints, &tolerations) {
         let same_key = demand.tolerations.iter().find(|it| it.key == taint.key);
         reasons.push(Reason {
-            why: Why::Taint {
+            cause: MisfitCause::Taint {
                 taint: taint_text(taint),
                 by_cloud: taint.set_by == SetBy::Cloud,
             },
-            answer: Answer::No,
-            asked: same_key.map_or(Span::NONE, |same_key| same_key.span),
-            place: taint.span,
+            feasibility: Feasibility::DoesNotFit,
+            request_span: same_key.map_or(Span::NONE, |same_key| same_key.span),
+            pool_span: taint.span,
         });
     }
 }
@@ -133,19 +138,19 @@ fn check_node_count(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
     let (Some(pods), Some(nodes)) = (&demand.pods, pool.nodes.get()) else {
         return;
     };
-    let (cpu, memory) = cluster.room(pool);
-    let pods_by_size = |asked: Option<Amount>, has: Option<Room>| {
+    let (cpu, memory) = cluster.node_capacity(pool);
+    let pods_by_size = |asked: Option<Amount>, has: Option<NodeCapacity>| {
         let (asked, has) = asked.zip(has)?;
-        has.left.checked_div(asked.value)
+        has.allocatable.checked_div(asked.value)
     };
     let of_size = [
         pods_by_size(demand.cpu, cpu),
         pods_by_size(demand.memory, memory),
     ];
-    let alone = demand.apart.then_some(1);
+    let alone = demand.anti_affinity.then_some(1);
     let on_a_node = of_size
         .into_iter()
-        .chain([resources::pods_on_a_node(demand, cluster, pool), alone])
+        .chain([resources::max_pods_per_node(demand, cluster, pool), alone])
         .flatten()
         .min();
     // A pod that does not fit on any node has another reason.
@@ -154,17 +159,17 @@ fn check_node_count(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
     };
     let asked = u64::from(pods.value);
     let needed = asked.div_ceil(on_a_node);
-    let most = u64::from(nodes.max);
-    if needed > most {
+    let max_nodes = u64::from(nodes.max);
+    if needed > max_nodes {
         reasons.push(Reason {
-            why: Why::Nodes {
+            cause: MisfitCause::Nodes {
                 pods: asked,
                 needed,
-                most,
+                most: max_nodes,
             },
-            answer: Answer::No,
-            asked: pods.span,
-            place: nodes.max_span,
+            feasibility: Feasibility::DoesNotFit,
+            request_span: pods.span,
+            pool_span: nodes.max_span,
         });
     }
 }

@@ -6,37 +6,37 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::{Entry, Node, Scalar, Value};
 
 use super::affinity::{Operator, Requirement, Term};
-use super::defaults::Defaults;
-use super::demand::{Amount, Demand, Image, Request, Tolerated};
+use super::defaults::DefaultRequests;
+use super::demand::{Amount, Demand, Image, PodToleration, Request};
 
 /// The amount of each resource in thousandths, with the locations of its name and its amount.
-type Amounts = BTreeMap<String, Requested>;
+type Amounts = BTreeMap<String, RequestedAmount>;
 
 #[derive(Clone, Copy, Debug)]
-struct Requested {
+struct RequestedAmount {
     amount: u64,
     name: Span,
     span: Span,
-    is_given: bool,
+    is_default: bool,
 }
 
-impl Requested {
+impl RequestedAmount {
     /// The amount in units of this many thousandths, rounded up.
     fn amount(&self, unit: u64) -> Amount {
         Amount {
             value: self.amount.div_ceil(unit),
             span: self.span,
-            is_given: self.is_given,
+            is_default: self.is_default,
         }
     }
 
     /// A default of a container.
-    fn given(amount: Amount, unit: u64) -> Self {
+    fn from_default(amount: Amount, unit: u64) -> Self {
         Self {
             amount: amount.value.saturating_mul(unit),
             name: amount.span,
             span: amount.span,
-            is_given: true,
+            is_default: true,
         }
     }
 }
@@ -50,16 +50,16 @@ impl Demand {
     /// `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`).
     ///
     /// The content of a claim is in other objects, whose names are in [`Demand::unread_claims`].
-    pub fn of_pod(spec: &Node, given: &Defaults) -> Self {
+    pub fn from_pod_spec(spec: &Node, defaults: &DefaultRequests) -> Self {
         let containers = list(spec, "containers");
         let inits = list(spec, "initContainers");
-        let (total, largest) = pod_amounts(spec, containers, inits, given);
+        let (total, largest) = pod_amounts(spec, containers, inits, defaults);
         let amount = |name: &str| total.get(name);
-        let resources = total.iter().filter(|(name, _)| is_extended(name));
+        let resources = total.iter().filter(|(name, _)| is_extended_resource(name));
         let resources = resources.map(|(name, asked)| Request {
             resource: Spanned::new(name.clone(), asked.name),
             count: asked.amount.div_ceil(1000),
-            largest: largest.get(name).map_or(0, |it| it.amount.div_ceil(1000)),
+            container_max: largest.get(name).map_or(0, |it| it.amount.div_ceil(1000)),
             span: asked.span,
         });
         let all = containers.iter().chain(inits);
@@ -72,13 +72,16 @@ impl Demand {
         });
         Self {
             resources: resources.collect(),
-            unread_claims: claims(spec),
+            unresolved_claims: claim_names(spec),
             cpu: amount("cpu").map(|asked| asked.amount(1)),
             memory: amount("memory").map(|asked| asked.amount(1000)),
             disk: amount("ephemeral-storage").map(|asked| asked.amount(1000)),
-            selector: selector(spec),
-            affinity: affinity(spec),
-            tolerations: list(spec, "tolerations").iter().map(tolerated).collect(),
+            selector: node_selector(spec),
+            affinity: required_affinity(spec),
+            tolerations: list(spec, "tolerations")
+                .iter()
+                .map(toleration_from_node)
+                .collect(),
             images: images.collect(),
             ..Self::default()
         }
@@ -97,7 +100,7 @@ fn text(node: &Node, key: &str) -> String {
 /// Whether a name is that of an extended resource: its domain is not reserved for Kubernetes.
 ///
 /// Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` (`IsExtendedResourceName`).
-fn is_extended(name: &str) -> bool {
+fn is_extended_resource(name: &str) -> bool {
     name.split_once('/').is_some_and(|(domain, _)| {
         !domain.ends_with("kubernetes.io") || domain == "deviceclass.resource.kubernetes.io"
     })
@@ -108,7 +111,7 @@ fn pod_amounts(
     spec: &Node,
     containers: &[Node],
     inits: &[Node],
-    given: &Defaults,
+    given: &DefaultRequests,
 ) -> (Amounts, Amounts) {
     let mut largest = Amounts::new();
     let mut total = Amounts::new();
@@ -117,38 +120,38 @@ fn pod_amounts(
         for (name, given, unit) in [("cpu", given.cpu, 1), ("memory", given.memory, 1000)] {
             if let Some(given) = given {
                 let asked = asked.entry(name.to_owned());
-                asked.or_insert(Requested::given(given, unit));
+                asked.or_insert(RequestedAmount::from_default(given, unit));
             }
         }
         asked
     };
     for container in containers {
         let asked = container_requests(container);
-        keep_maximum(&mut largest, &asked);
-        add(&mut total, &asked);
+        raise_amounts(&mut largest, &asked);
+        add_amounts(&mut total, &asked);
     }
     let mut sidecars = Amounts::new();
     let mut starting = Amounts::new();
     for container in inits {
         let mut asked = container_requests(container);
-        keep_maximum(&mut largest, &asked);
+        raise_amounts(&mut largest, &asked);
         let restarts = container.get("restartPolicy").and_then(Node::text);
         if restarts == Some("Always") {
-            add(&mut total, &asked);
-            add(&mut sidecars, &asked);
+            add_amounts(&mut total, &asked);
+            add_amounts(&mut sidecars, &asked);
             asked.clone_from(&sidecars);
         } else {
-            add(&mut asked, &sidecars);
+            add_amounts(&mut asked, &sidecars);
         }
-        keep_maximum(&mut starting, &asked);
+        raise_amounts(&mut starting, &asked);
     }
-    keep_maximum(&mut total, &starting);
+    raise_amounts(&mut total, &starting);
     // Pod-level resources take precedence.
     for (name, asked) in requests_or_limits(spec.get("resources")) {
         total.insert(name, asked);
     }
     if let Some(overhead) = spec.get("overhead") {
-        add(&mut total, &parse_quantities(overhead));
+        add_amounts(&mut total, &parse_quantities(overhead));
     }
     (total, largest)
 }
@@ -163,12 +166,12 @@ fn requests_or_limits(resources: Option<&Node>) -> Amounts {
 
 fn parse_quantities(list: &Node) -> Amounts {
     let asked = |entry: &Entry| {
-        let amount = thousandths_of(&entry.value)?;
-        let asked = Requested {
+        let amount = thousandths_of_node(&entry.value)?;
+        let asked = RequestedAmount {
             amount,
             name: entry.key_span,
             span: entry.value.span(),
-            is_given: false,
+            is_default: false,
         };
         Some((entry.key.clone(), asked))
     };
@@ -176,7 +179,7 @@ fn parse_quantities(list: &Node) -> Amounts {
 }
 
 /// A quantity in thousandths, as parsed by Kubernetes; `None` if it is invalid.
-pub fn thousandths_of(node: &Node) -> Option<u64> {
+pub fn thousandths_of_node(node: &Node) -> Option<u64> {
     gpuc_schema::quantity::thousandths(&scalar(node)?)
 }
 
@@ -190,30 +193,30 @@ fn scalar(node: &Node) -> Option<String> {
     }
 }
 
-fn add(total: &mut Amounts, more: &Amounts) {
+fn add_amounts(total: &mut Amounts, more: &Amounts) {
     for (name, asked) in more {
-        let so_far = total.entry(name.clone()).or_insert(Requested {
+        let sum = total.entry(name.clone()).or_insert(RequestedAmount {
             amount: 0,
             ..*asked
         });
-        let amount = so_far.amount.saturating_add(asked.amount);
-        if so_far.is_given {
-            *so_far = *asked;
+        let amount = sum.amount.saturating_add(asked.amount);
+        if sum.is_default {
+            *sum = *asked;
         }
-        so_far.amount = amount;
+        sum.amount = amount;
     }
 }
 
-fn keep_maximum(total: &mut Amounts, other: &Amounts) {
+fn raise_amounts(total: &mut Amounts, other: &Amounts) {
     for (name, asked) in other {
-        let so_far = total.entry(name.clone()).or_insert(*asked);
-        if so_far.amount < asked.amount {
-            *so_far = *asked;
+        let maximum = total.entry(name.clone()).or_insert(*asked);
+        if maximum.amount < asked.amount {
+            *maximum = *asked;
         }
     }
 }
 
-fn claims(spec: &Node) -> Vec<Spanned<String>> {
+fn claim_names(spec: &Node) -> Vec<Spanned<String>> {
     let claims = list(spec, "resourceClaims").iter();
     let source = |claim: &Node| {
         let template = claim.get("resourceClaimTemplateName");
@@ -223,7 +226,7 @@ fn claims(spec: &Node) -> Vec<Spanned<String>> {
     claims.filter_map(source).collect()
 }
 
-fn selector(spec: &Node) -> Vec<Requirement> {
+fn node_selector(spec: &Node) -> Vec<Requirement> {
     let entries = spec.get("nodeSelector").map_or(&[][..], Node::entries);
     let equals = |entry: &Entry| {
         let value = scalar(&entry.value)?;
@@ -232,7 +235,7 @@ fn selector(spec: &Node) -> Vec<Requirement> {
     entries.iter().filter_map(equals).collect()
 }
 
-fn affinity(spec: &Node) -> Option<Vec<Term>> {
+fn required_affinity(spec: &Node) -> Option<Vec<Term>> {
     let required = spec
         .get("affinity")?
         .get("nodeAffinity")?
@@ -261,10 +264,10 @@ fn requirement(expression: &Node) -> Option<Requirement> {
     })
 }
 
-fn tolerated(toleration: &Node) -> Tolerated {
-    Tolerated {
+fn toleration_from_node(toleration: &Node) -> PodToleration {
+    PodToleration {
         key: text(toleration, "key"),
-        exists: text(toleration, "operator") == "Exists",
+        matches_any_value: text(toleration, "operator") == "Exists",
         value: text(toleration, "value"),
         effect: text(toleration, "effect"),
         span: toleration.span(),

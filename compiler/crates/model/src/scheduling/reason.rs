@@ -3,12 +3,12 @@
 use std::fmt;
 
 use gpuc_schema::Span;
-use gpuc_syntax::diag::words;
+use gpuc_syntax::diag::phrases;
 
 use super::affinity::{Operator, Requirement};
-use super::feasibility::Answer;
+use super::feasibility::Feasibility;
 use super::image::Cuda;
-use crate::Room;
+use crate::NodeCapacity;
 use crate::cloud::machine::CpuArchitecture;
 
 /// A reason why a pod does not, or may not, fit on a pool. It is displayed as a predicate of the pool: «does not
@@ -16,20 +16,20 @@ use crate::cloud::machine::CpuArchitecture;
 #[derive(Clone, Debug)]
 pub struct Reason {
     /// The cause.
-    pub why: Why,
+    pub cause: MisfitCause,
     /// `No`, or `Perhaps` if the file does not determine it.
-    pub answer: Answer,
+    pub feasibility: Feasibility,
     /// The location of the pod's requirement.
-    pub asked: Span,
+    pub request_span: Span,
     /// The location of the conflicting setting of the pool.
-    pub place: Span,
+    pub pool_span: Span,
 }
 
 /// The cause why a pod does not fit on a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum MisfitCause {
     /// The nodes of the pool do not advertise the resource.
-    NotOffered {
+    NotAdvertised {
         /// The requested value.
         resource: String,
         /// The advertised resources of the same kind.
@@ -41,7 +41,7 @@ pub enum Why {
         resource: String,
     },
     /// A request for more of a resource than a node has.
-    TooMany {
+    TooManyDevices {
         /// The resource or DeviceClass.
         resource: String,
         /// The requested count.
@@ -50,19 +50,19 @@ pub enum Why {
         has: u64,
     },
     /// The nodes of the pool have no devices of this class.
-    ClassNotHere {
+    DeviceClassNotInPool {
         /// The class.
         class: String,
         /// The classes of the pool.
         offered: Vec<String>,
     },
     /// A class that the file does not define.
-    ClassUnknown {
+    DeviceClassUnknown {
         /// The class.
         class: String,
     },
     /// A ResourceClaim with unknown content.
-    ClaimUnread {
+    ClaimUnresolved {
         /// The name of the claim or of its template.
         name: String,
     },
@@ -71,14 +71,14 @@ pub enum Why {
         /// The requested value.
         asked: u64,
         /// The capacity of the machine.
-        has: Room,
+        has: NodeCapacity,
     },
     /// A request for more memory than the machine can allocate to pods, in bytes.
     Memory {
         /// The requested value.
         asked: u64,
         /// The capacity of the machine.
-        has: Room,
+        has: NodeCapacity,
     },
     /// A request for more of the node's disk than its size, in bytes.
     Disk {
@@ -109,7 +109,7 @@ pub enum Why {
         has: Option<String>,
     },
     /// The nodes match no term of the node affinity.
-    NoTerm {
+    NoMatchingTerm {
         /// The number of terms.
         terms: usize,
     },
@@ -125,7 +125,7 @@ pub enum Why {
         most: u64,
     },
     /// Several replicas of GPUs, which provide no more than one.
-    Shares {
+    SeveralReplicas {
         /// The resource.
         resource: String,
         /// The count for one container.
@@ -134,7 +134,7 @@ pub enum Why {
         refused: bool,
     },
     /// Several MIG devices for one container, or for GPUs that communicate with each other.
-    Slices {
+    SeveralMigDevices {
         /// The resource or class.
         resource: String,
         /// The count.
@@ -163,7 +163,7 @@ pub enum Why {
         needed: u16,
     },
     /// The CUDA version of the image no longer supports the GPU model.
-    Card {
+    GpuModel {
         /// The image.
         image: String,
         /// Its CUDA version.
@@ -173,12 +173,12 @@ pub enum Why {
     },
 }
 
-impl Why {
+impl MisfitCause {
     /// Whether the cause is a required label or node name.
-    pub fn is_of_label(&self) -> bool {
+    pub fn is_label(&self) -> bool {
         matches!(
             self,
-            Self::Label { .. } | Self::NoTerm { .. } | Self::NodeField
+            Self::Label { .. } | Self::NoMatchingTerm { .. } | Self::NodeField
         )
     }
 
@@ -188,16 +188,16 @@ impl Why {
             self,
             Self::Nodes { .. }
                 | Self::Architecture { .. }
-                | Self::Shares { .. }
-                | Self::Slices { .. }
+                | Self::SeveralReplicas { .. }
+                | Self::SeveralMigDevices { .. }
                 | Self::GpuMemory { .. }
                 | Self::Driver { .. }
-                | Self::Card { .. }
+                | Self::GpuModel { .. }
         )
     }
 }
 
-impl Why {
+impl MisfitCause {
     /// Whether the machine has too little CPU, memory or disk.
     pub fn is_size(&self) -> bool {
         matches!(
@@ -209,36 +209,36 @@ impl Why {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.why.fmt(f)
+        self.cause.fmt(f)
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for MisfitCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOffered { resource, offered } => {
+            Self::NotAdvertised { resource, offered } => {
                 write!(f, "does not advertise `{resource}`")?;
                 fmt_alternatives(f, offered)
             }
             Self::ResourceUnknown { resource } => {
                 write!(f, "does not advertise `{resource}` according to this file")
             }
-            Self::TooMany {
+            Self::TooManyDevices {
                 resource,
                 asked,
                 has,
             } => write!(f, "has {has} of `{resource}` per node, not {asked}"),
-            Self::ClassNotHere { class, offered } => {
+            Self::DeviceClassNotInPool { class, offered } => {
                 write!(f, "has no device of DeviceClass `{class}`")?;
                 fmt_alternatives(f, offered)
             }
-            Self::ClassUnknown { class } => {
+            Self::DeviceClassUnknown { class } => {
                 write!(
                     f,
                     "has no device of DeviceClass `{class}` according to this file"
                 )
             }
-            Self::ClaimUnread { name } => {
+            Self::ClaimUnresolved { name } => {
                 write!(f, "may not satisfy the ResourceClaim `{name}`")
             }
             Self::Cpu { asked, has } => {
@@ -268,26 +268,26 @@ impl fmt::Display for Why {
                 write!(f, "has the taint `{taint}`{who}, which is not tolerated")
             }
             Self::Label { asked, has } => fmt_label(f, asked, has.as_deref()),
-            Self::NoTerm { terms } => {
+            Self::NoMatchingTerm { terms } => {
                 write!(f, "matches none of the {terms} terms of the node affinity")
             }
             Self::NodeField => f.write_str("may not contain the named node"),
             Self::Nodes { pods, needed, most } => write!(
                 f,
                 "has at most {}, but {} at once need {needed}",
-                words::counted(*most, "node"),
-                words::counted(*pods, "pod")
+                phrases::pluralize(*most, "node"),
+                phrases::pluralize(*pods, "pod")
             ),
             _ => self.fmt_use(f),
         }
     }
 }
 
-impl Why {
+impl MisfitCause {
     /// Formats the causes that stop a pod on its node.
     fn fmt_use(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Shares {
+            Self::SeveralReplicas {
                 resource,
                 asked,
                 refused,
@@ -299,7 +299,7 @@ impl Why {
                     write!(f, "{asked} of them provide no more than one")
                 }
             }
-            Self::Slices {
+            Self::SeveralMigDevices {
                 resource,
                 asked,
                 talk,
@@ -323,7 +323,7 @@ impl Why {
                 f,
                 "has driver {branch}, but `{image}` with CUDA {cuda} needs {needed} or later"
             ),
-            Self::Card { image, cuda, card } => {
+            Self::GpuModel { image, cuda, card } => {
                 write!(
                     f,
                     "has the GPU model {card}, which CUDA {cuda} in `{image}` no longer supports"
@@ -339,14 +339,14 @@ fn fmt_capacity(
     f: &mut fmt::Formatter<'_>,
     asked: u64,
     text: &str,
-    has: Room,
+    has: NodeCapacity,
     unit: impl Fn(u64) -> String,
 ) -> fmt::Result {
-    let (whole, left) = (unit(has.whole), unit(has.left));
-    if has.said.is_some() {
+    let (whole, left) = (unit(has.total), unit(has.allocatable));
+    if has.span.is_some() {
         return write!(f, "has nodes with {left} allocatable, not {text}");
     }
-    if asked > has.whole {
+    if asked > has.total {
         return write!(f, "has machines with {whole}, not {text}");
     }
     write!(
@@ -359,14 +359,14 @@ fn fmt_alternatives(f: &mut fmt::Formatter<'_>, offered: &[String]) -> fmt::Resu
     if offered.is_empty() {
         return Ok(());
     }
-    write!(f, ", only {}", words::all(offered, "and"))
+    write!(f, ", only {}", phrases::quoted_conjunction(offered, "and"))
 }
 
 fn fmt_label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>) -> fmt::Result {
     let key = &asked.key;
     match (asked.operator, has) {
         (Operator::In, Some(has)) => {
-            let wanted = words::all(&asked.values, "or");
+            let wanted = phrases::quoted_conjunction(&asked.values, "or");
             write!(f, "has the label `{key}: {has}`, not {wanted}")
         }
         (Operator::In, None) => match &asked.values[..] {
@@ -374,7 +374,7 @@ fn fmt_label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>)
             values => write!(
                 f,
                 "has no label `{key}` that is {}",
-                words::all(values, "or")
+                phrases::quoted_conjunction(values, "or")
             ),
         },
         (Operator::NotIn | Operator::DoesNotExist, Some(has)) => {

@@ -7,53 +7,62 @@ use gpuc_schema::config::MigStrategy;
 use gpuc_schema::gpu::Basis;
 
 use super::demand::Request;
-use super::{Answer, Demand, Reason, Why};
+use super::{Demand, Feasibility, MisfitCause, Reason};
 use crate::{
-    Claimed, Cluster, DeviceClass, KubernetesVersion, Pool, PoolGpus, RDMA_RESOURCE, Sharing,
+    Cluster, DeviceClass, DeviceKind, KubernetesVersion, Pool, PoolGpus, RDMA_RESOURCE, Sharing,
 };
 
 const GPU: &str = "nvidia.com/gpu";
 
 /// The prefix of extended resources that are backed by a DeviceClass, before the name of the class.
-const BRIDGE: &str = "deviceclass.resource.kubernetes.io/";
+const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Checks extended resources and claims against the devices of a node.
 pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
-    if pool.offers.is_unresolved() {
+    if pool.advertised.is_unresolved() {
         return;
     }
     for request in demand.resources.iter().filter(|it| it.count > 0) {
         let resource = &request.resource.value;
         let (why, answer) = match advertised_count(cluster, pool, resource) {
             Some(has) if request.count <= has => continue,
-            Some(has) => (too_many_devices(resource, request.count, has), Answer::No),
-            None if is_known(cluster, resource) => {
+            Some(has) => (
+                too_many_devices(resource, request.count, has),
+                Feasibility::DoesNotFit,
+            ),
+            None if is_provider_known(cluster, resource) => {
                 let (resource, offered) = (resource.clone(), similar_resources(pool, resource));
-                (Why::NotOffered { resource, offered }, Answer::No)
+                (
+                    MisfitCause::NotAdvertised { resource, offered },
+                    Feasibility::DoesNotFit,
+                )
             }
             None => {
                 let resource = resource.clone();
-                (Why::ResourceUnknown { resource }, Answer::Perhaps)
+                (
+                    MisfitCause::ResourceUnknown { resource },
+                    Feasibility::Unknown,
+                )
             }
         };
-        let is_count = matches!(why, Why::TooMany { .. });
+        let is_count = matches!(why, MisfitCause::TooManyDevices { .. });
         reasons.push(Reason {
-            why,
-            answer,
-            asked: if is_count {
+            cause: why,
+            feasibility: answer,
+            request_span: if is_count {
                 request.span
             } else {
                 request.resource.span
             },
-            place: location(pool),
+            pool_span: advertised_span(pool),
         });
     }
     check_claims(demand, cluster, pool, reasons);
 }
 
-fn too_many_devices(resource: &str, asked: u64, has: u64) -> Why {
+fn too_many_devices(resource: &str, asked: u64, has: u64) -> MisfitCause {
     let resource = resource.to_owned();
-    Why::TooMany {
+    MisfitCause::TooManyDevices {
         resource,
         asked,
         has,
@@ -61,8 +70,8 @@ fn too_many_devices(resource: &str, asked: u64, has: u64) -> Why {
 }
 
 /// The location that determines the pool's advertised resources.
-fn location(pool: &Pool) -> Span {
-    let chosen = pool.gpus.get().and_then(|gpus| Some(gpus.as_ref()?.chosen));
+fn advertised_span(pool: &Pool) -> Span {
+    let chosen = pool.gpus.get().and_then(|gpus| Some(gpus.as_ref()?.span));
     let spans = [Some(pool.sharing_span), chosen];
     let mut written = spans.into_iter().flatten().filter(|span| span.is_written());
     written.next().unwrap_or(pool.name.span)
@@ -70,19 +79,19 @@ fn location(pool: &Pool) -> Span {
 
 /// The names of a node's advertised resources that are of the same kind as a resource.
 fn similar_resources(pool: &Pool, resource: &str) -> Vec<String> {
-    let gpus = pool.offers.get().into_iter().flatten();
+    let gpus = pool.advertised.get().into_iter().flatten();
     let offers: Vec<_> = if resource.starts_with("nvidia.com/") {
         gpus.collect()
     } else {
-        pool.fabric.iter().collect()
+        pool.interconnect.iter().collect()
     };
     offers.iter().map(|offer| offer.resource.clone()).collect()
 }
 
 /// Whether gpuc knows every provider of a resource, so that a pool that does not advertise it has none.
-fn is_known(cluster: &Cluster, resource: &str) -> bool {
+fn is_provider_known(cluster: &Cluster, resource: &str) -> bool {
     let of_gpus = ["nvidia.com/gpu", "nvidia.com/mig-"];
-    let fabric = cluster.pools.iter().flat_map(|pool| &pool.fabric);
+    let fabric = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
     let mut fabric = fabric.map(|offer| &*offer.resource);
     let mut of_clouds = cluster
         .registry
@@ -97,29 +106,31 @@ fn is_known(cluster: &Cluster, resource: &str) -> bool {
 
 /// The count of a resource on a node of the pool; `None` if the node does not advertise it.
 fn advertised_count(cluster: &Cluster, pool: &Pool, resource: &str) -> Option<u64> {
-    let offers = pool.offers.get()?.iter().chain(&pool.fabric);
+    let offers = pool.advertised.get()?.iter().chain(&pool.interconnect);
     let mut offers = offers.filter(|offer| offer.resource == resource);
     if let Some(offer) = offers.next() {
         return Some(offer.per_node.into());
     }
     let version = cluster.kubernetes.get()?.value;
-    if version < KubernetesVersion::FIRST_WITH_BRIDGE || pool.classes.is_empty() {
+    if version < KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES || pool.classes.is_empty() {
         return None;
     }
-    let has = match resource.strip_prefix(BRIDGE) {
+    let available = match resource.strip_prefix(DEVICE_CLASS_PREFIX) {
         Some(class) => devices_of_class(cluster, pool, class)?,
         // NVIDIA's DRA driver also maps full GPUs to this resource.
-        None if resource == GPU => count_devices(pool, |device| matches!(device, Claimed::Gpu)),
+        None if resource == GPU => {
+            count_devices(pool, |device| matches!(device, DeviceKind::FullGpu))
+        }
         None => return None,
     };
-    (has > 0).then_some(has)
+    (available > 0).then_some(available)
 }
 
-fn count_devices(pool: &Pool, matches_device: impl Fn(&Claimed) -> bool) -> u64 {
+fn count_devices(pool: &Pool, matches_device: impl Fn(&DeviceKind) -> bool) -> u64 {
     let classes = pool
         .classes
         .iter()
-        .filter(|class| matches_device(&class.device));
+        .filter(|class| matches_device(&class.device_kind));
     classes.map(|class| u64::from(class.per_node)).sum()
 }
 
@@ -127,8 +138,14 @@ fn count_devices(pool: &Pool, matches_device: impl Fn(&Claimed) -> bool) -> u64 
 /// driver defines. A class selects devices by GPU model, not by node: it also matches other pools of the same model.
 fn devices_of_class(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
     match name {
-        "gpu.nvidia.com" => return Some(count_devices(pool, |it| matches!(it, Claimed::Gpu))),
-        "mig.nvidia.com" => return Some(count_devices(pool, |it| matches!(it, Claimed::Slice(_)))),
+        "gpu.nvidia.com" => {
+            return Some(count_devices(pool, |it| matches!(it, DeviceKind::FullGpu)));
+        }
+        "mig.nvidia.com" => {
+            return Some(count_devices(pool, |it| {
+                matches!(it, DeviceKind::MigDevice(_))
+            }));
+        }
         _ => {}
     }
     let owners = cluster.pools.iter();
@@ -139,9 +156,9 @@ fn devices_of_class(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
     if model(owner) != model(pool) {
         return Some(0);
     }
-    let matches_device = |device: &Claimed| match (device, class.device) {
-        (Claimed::Gpu, Claimed::Gpu) => true,
-        (Claimed::Slice(one), Claimed::Slice(other)) => one.name == other.name,
+    let matches_device = |device: &DeviceKind| match (device, class.device_kind) {
+        (DeviceKind::FullGpu, DeviceKind::FullGpu) => true,
+        (DeviceKind::MigDevice(one), DeviceKind::MigDevice(other)) => one.name == other.name,
         _ => false,
     };
     Some(count_devices(pool, matches_device))
@@ -165,30 +182,36 @@ fn check_claims(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut V
             Some(0) => {
                 let offered = pool.classes.iter().map(|class| class.name.clone());
                 let (class, offered) = (class.to_owned(), offered.collect());
-                (Why::ClassNotHere { class, offered }, Answer::No)
+                (
+                    MisfitCause::DeviceClassNotInPool { class, offered },
+                    Feasibility::DoesNotFit,
+                )
             }
             Some(has) if asked <= has => continue,
-            Some(has) => (too_many_devices(class, asked, has), Answer::No),
+            Some(has) => (too_many_devices(class, asked, has), Feasibility::DoesNotFit),
             None => {
                 let class = class.to_owned();
-                (Why::ClassUnknown { class }, Answer::Perhaps)
+                (
+                    MisfitCause::DeviceClassUnknown { class },
+                    Feasibility::Unknown,
+                )
             }
         };
         reasons.push(Reason {
-            why,
-            answer,
-            asked: span,
-            place: location(pool),
+            cause: why,
+            feasibility: answer,
+            request_span: span,
+            pool_span: advertised_span(pool),
         });
     }
-    for name in &demand.unread_claims {
+    for name in &demand.unresolved_claims {
         reasons.push(Reason {
-            why: Why::ClaimUnread {
+            cause: MisfitCause::ClaimUnresolved {
                 name: name.value.clone(),
             },
-            answer: Answer::Perhaps,
-            asked: name.span,
-            place: pool.name.span,
+            feasibility: Feasibility::Unknown,
+            request_span: name.span,
+            pool_span: pool.name.span,
         });
     }
 }
@@ -199,11 +222,11 @@ pub(super) fn count_per_node(cluster: &Cluster, pool: &Pool, name: &str) -> Opti
 }
 
 /// The number of such pods that fit on a node by devices; `None` if the pod requests no known devices.
-pub(super) fn pods_on_a_node(demand: &Demand, cluster: &Cluster, pool: &Pool) -> Option<u64> {
+pub(super) fn max_pods_per_node(demand: &Demand, cluster: &Cluster, pool: &Pool) -> Option<u64> {
     let requests = demand.resources.iter();
     let of_requests = requests.filter_map(|request| {
-        let has = advertised_count(cluster, pool, &request.resource)?;
-        has.checked_div(request.count)
+        let available = advertised_count(cluster, pool, &request.resource)?;
+        available.checked_div(request.count)
     });
     // Pods that share GPUs through MPS use one ResourceClaim.
     let is_shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
@@ -219,7 +242,7 @@ pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>)
     let (Some(Some(gpus)), Some(sharing)) = (pool.gpus.get(), pool.sharing.get()) else {
         return;
     };
-    let offers = pool.offers.get().into_iter().flatten();
+    let offers = pool.advertised.get().into_iter().flatten();
     for offer in offers {
         let Some(request) = demand.request(&offer.resource).filter(|it| it.count > 0) else {
             continue;
@@ -234,9 +257,9 @@ pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>)
             continue;
         };
         check_communication(demand, pool, class, claim.count, claim.span, reasons);
-        let slice = match class.device {
-            Claimed::Gpu => None,
-            Claimed::Slice(profile) => Some(profile.name),
+        let slice = match class.device_kind {
+            DeviceKind::FullGpu => None,
+            DeviceKind::MigDevice(profile) => Some(profile.name),
         };
         check_gpu_memory(demand, pool, &device(gpus, sharing, slice), reasons);
     }
@@ -253,13 +276,13 @@ fn mig_profile_of(gpus: &PoolGpus, sharing: &Sharing, resource: &str) -> Option<
     };
     let mig = gpus.model.mig?;
     let is_single = strategy.value == MigStrategy::Single;
-    let whole = layouts.iter().any(|gpu| gpu.slices.is_empty());
-    if resource == GPU && (!is_single || whole) {
+    let has_full_gpus = layouts.iter().any(|gpu| gpu.placements.is_empty());
+    if resource == GPU && (!is_single || has_full_gpus) {
         return None;
     }
     let largest = layouts
         .iter()
-        .flat_map(|gpu| &gpu.slices)
+        .flat_map(|gpu| &gpu.placements)
         .filter_map(|slice| mig.profile(slice.profile))
         .filter(|profile| {
             is_single || resource.strip_prefix("nvidia.com/") == Some(&profile.resource_name())
@@ -280,33 +303,42 @@ fn check_several(
     reasons: &mut Vec<Reason>,
 ) {
     let resource = request.resource.value.clone();
-    let talk = demand.gpus_talk && request.count > 1;
+    let must_communicate = demand.gpus_communicate && request.count > 1;
     let is_slice = matches!(sharing, Sharing::Mig { strategy, gpus } if resource != GPU
-        || (strategy.value == MigStrategy::Single && gpus.iter().all(|gpu| !gpu.slices.is_empty())));
+        || (strategy.value == MigStrategy::Single && gpus.iter().all(|gpu| !gpu.placements.is_empty())));
     let (why, answer) = match sharing {
-        Sharing::TimeSlicing { .. } | Sharing::Mps { .. } if request.largest > 1 || talk => {
-            let why = Why::Shares {
+        Sharing::TimeSlicing { .. } | Sharing::Mps { .. }
+            if request.container_max > 1 || must_communicate =>
+        {
+            let why = MisfitCause::SeveralReplicas {
                 resource,
-                asked: request.largest.max(request.count),
-                refused: matches!(sharing, Sharing::Mps { .. }) && request.largest > 1,
+                asked: request.container_max.max(request.count),
+                refused: matches!(sharing, Sharing::Mps { .. }) && request.container_max > 1,
             };
-            (why, Answer::No)
+            (why, Feasibility::DoesNotFit)
         }
-        Sharing::Mig { .. } if is_slice && (request.largest > 1 || talk) => {
-            let why = Why::Slices {
+        Sharing::Mig { .. } if is_slice && (request.container_max > 1 || must_communicate) => {
+            let why = MisfitCause::SeveralMigDevices {
                 resource,
                 asked: request.count,
-                talk,
+                talk: must_communicate,
             };
-            (why, if talk { Answer::No } else { Answer::Perhaps })
+            (
+                why,
+                if must_communicate {
+                    Feasibility::DoesNotFit
+                } else {
+                    Feasibility::Unknown
+                },
+            )
         }
         _ => return,
     };
     reasons.push(Reason {
-        why,
-        answer,
-        asked: request.span,
-        place: location(pool),
+        cause: why,
+        feasibility: answer,
+        request_span: request.span,
+        pool_span: advertised_span(pool),
     });
 }
 
@@ -318,17 +350,17 @@ fn check_communication(
     span: Span,
     reasons: &mut Vec<Reason>,
 ) {
-    let is_slice = matches!(class.device, Claimed::Slice(_));
-    if is_slice && demand.gpus_talk && asked > 1 {
+    let is_slice = matches!(class.device_kind, DeviceKind::MigDevice(_));
+    if is_slice && demand.gpus_communicate && asked > 1 {
         reasons.push(Reason {
-            why: Why::Slices {
+            cause: MisfitCause::SeveralMigDevices {
                 resource: class.name.clone(),
                 asked,
                 talk: true,
             },
-            answer: Answer::No,
-            asked: span,
-            place: location(pool),
+            feasibility: Feasibility::DoesNotFit,
+            request_span: span,
+            pool_span: advertised_span(pool),
         });
     }
 }
@@ -378,24 +410,24 @@ fn check_gpu_memory(demand: &Demand, pool: &Pool, device: &Device, reasons: &mut
     let Some(asked) = &demand.gpu_memory else {
         return;
     };
-    let has = device.memory_mib;
-    if asked.value <= has {
+    let memory_mib = device.memory_mib;
+    if asked.value <= memory_mib {
         return;
     }
     // If only the product name gives the memory size, the actual size may be slightly larger.
     let is_uncertain = device.basis > Basis::Documented && asked.value <= device.nominal_mib;
     reasons.push(Reason {
-        why: Why::GpuMemory {
+        cause: MisfitCause::GpuMemory {
             asked: asked.value,
-            has,
+            has: memory_mib,
             device: device.description.clone(),
         },
-        answer: if is_uncertain {
-            Answer::Perhaps
+        feasibility: if is_uncertain {
+            Feasibility::Unknown
         } else {
-            Answer::No
+            Feasibility::DoesNotFit
         },
-        asked: asked.span,
-        place: location(pool),
+        request_span: asked.span,
+        pool_span: advertised_span(pool),
     });
 }

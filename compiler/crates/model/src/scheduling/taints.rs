@@ -6,20 +6,20 @@
 
 use gpuc_schema::config::TaintEffect;
 
-use super::demand::Tolerated;
+use super::demand::PodToleration;
 use crate::PoolTaint;
 
 /// Whether a toleration matches a taint.
-pub fn tolerates(toleration: &Tolerated, taint: &PoolTaint) -> bool {
+pub fn tolerates(toleration: &PodToleration, taint: &PoolTaint) -> bool {
     let effect = toleration.effect.is_empty() || toleration.effect == taint.effect.as_str();
     let key = toleration.key.is_empty() || toleration.key == taint.key;
-    effect && key && (toleration.exists || toleration.value == taint.value)
+    effect && key && (toleration.matches_any_value || toleration.value == taint.value)
 }
 
 /// The taints that repel a pod with these tolerations.
 pub(super) fn untolerated<'p>(
     taints: &'p [PoolTaint],
-    tolerations: &[Tolerated],
+    tolerations: &[PodToleration],
 ) -> Vec<&'p PoolTaint> {
     let repels = |taint: &&PoolTaint| {
         taint.effect != TaintEffect::PreferNoSchedule

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use gpuc_schema::config::{Task, VolumeFrom, Workload};
 use gpuc_schema::{Span, Spanned};
-use gpuc_syntax::diag::words::counted;
+use gpuc_syntax::diag::phrases::pluralize;
 
 use super::reason::{gib, in_cores};
-use super::{Demand, holding, sets};
+use super::{Demand, fitting_pools, pod_sets};
 use crate::{Cluster, Pool, Sharing};
 
 /// A running workload, with the pools that it fits on.
 #[derive(Clone, Debug)]
-pub struct Load<'c> {
+pub struct RunningWorkload<'c> {
     /// The workload of the file; `None` for a workload from a manifest.
     pub workload: Option<&'c Spanned<Workload>>,
     /// The name of the workload in messages: ``workload `chat` ``.
@@ -24,11 +24,11 @@ pub struct Load<'c> {
     /// The location of its size.
     pub span: Span,
     /// Whether a patch changed its size.
-    pub patched: bool,
+    pub is_patched: bool,
     /// Whether it runs until it is deleted, as services do. Jobs end.
-    pub lasts: bool,
+    pub is_long_running: bool,
     /// Its pods, in groups of identical pods.
-    pub groups: Vec<Group>,
+    pub groups: Vec<PodGroup>,
     /// The pools that its pods fit on.
     pub pools: Vec<&'c Pool>,
     /// The size of its claimed volumes, in bytes.
@@ -37,29 +37,29 @@ pub struct Load<'c> {
 
 /// Identical pods of a workload.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct PodGroup {
     /// The minimum number of pods while the workload runs.
     pub pods: u64,
     /// The number of pods in each pod set that a queue admits as a unit.
-    pub sets: Vec<u64>,
+    pub pod_sets: Vec<u64>,
     /// The scheduling requirements of each pod.
     pub demand: Demand,
 }
 
-impl<'c> Load<'c> {
+impl<'c> RunningWorkload<'c> {
     /// The load of a workload of the file. `None` for a workload that does not fit on any pool, which another rule
     /// reports, and for a test, which completes before another workload has to wait for it.
-    pub fn of(cluster: &'c Cluster, workload: &'c Spanned<Workload>) -> Option<Self> {
+    pub fn from_workload(cluster: &'c Cluster, workload: &'c Spanned<Workload>) -> Option<Self> {
         let task = workload.task()?;
         if matches!(task, Task::CudaTest(_)) {
             return None;
         }
-        let pools = holding(cluster, workload);
+        let pools = fitting_pools(cluster, workload);
         let first = pools.first()?;
-        let group = Group {
+        let group = PodGroup {
             pods: u64::from(min_pods(task)),
-            sets: sets(task),
-            demand: Demand::of_workload(cluster, workload, first),
+            pod_sets: pod_sets(task),
+            demand: Demand::for_workload(cluster, workload, first),
         };
         Some(Self {
             workload: Some(workload),
@@ -67,40 +67,40 @@ impl<'c> Load<'c> {
             namespace: Some(cluster.namespace_of(workload)),
             team: workload.team.as_ref().map(|team| team.as_str()),
             span: workload.name.span,
-            patched: false,
-            lasts: lasts(task),
+            is_patched: false,
+            is_long_running: is_long_running(task),
             groups: vec![group],
             pools,
-            storage: storage(task),
+            storage: claimed_storage(task),
         })
     }
 
     /// The requests of all pods for a resource.
-    pub fn asks(&self, what: &What) -> u64 {
-        if *what == What::Storage {
+    pub fn requested(&self, what: &QuotaResource) -> u64 {
+        if *what == QuotaResource::Storage {
             return self.storage;
         }
         let all = self.groups.iter().map(|group| {
-            let each = group.each(what);
+            let each = group.per_pod(what);
             each.saturating_mul(group.pods)
         });
         all.fold(0, u64::saturating_add)
     }
 
     /// The number of pods and the request of each pod for a resource, by group.
-    pub fn by_pods(&self, what: &What) -> Vec<(u64, u64)> {
+    pub fn requests_by_group(&self, what: &QuotaResource) -> Vec<(u64, u64)> {
         let groups = self.groups.iter();
-        let each = groups.map(|group| (group.pods, group.each(what)));
+        let each = groups.map(|group| (group.pods, group.per_pod(what)));
         each.collect()
     }
 
     /// Whether a default applies because its pods do not request the resource.
-    pub fn is_given(&self, what: &What) -> bool {
+    pub fn has_default_request(&self, what: &QuotaResource) -> bool {
         let mut demands = self.groups.iter().map(|group| &group.demand);
         demands.any(|demand| match what {
-            What::Cpu => demand.cpu.is_some_and(|it| it.is_given),
-            What::Memory => demand.memory.is_some_and(|it| it.is_given),
-            What::Device(_) | What::Pods | What::Storage => false,
+            QuotaResource::Cpu => demand.cpu.is_some_and(|it| it.is_default),
+            QuotaResource::Memory => demand.memory.is_some_and(|it| it.is_default),
+            QuotaResource::Device(_) | QuotaResource::Pods | QuotaResource::Storage => false,
         })
     }
 
@@ -127,7 +127,7 @@ impl<'c> Load<'c> {
 
 /// A resource that quotas and pools limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum QuotaResource {
     /// Devices of a resource or a class.
     Device(String),
     /// Thousandths of a core.
@@ -140,25 +140,25 @@ pub enum What {
     Storage,
 }
 
-impl What {
+impl QuotaResource {
     /// An amount of the resource, as text.
-    pub fn words(&self, amount: u64) -> String {
+    pub fn format_amount(&self, amount: u64) -> String {
         match self {
             Self::Device(name) => format!("{amount} of `{name}`"),
             Self::Cpu => in_cores(amount),
             Self::Memory => format!("{} of memory", gib(amount)),
-            Self::Pods => counted(amount, "pod"),
+            Self::Pods => pluralize(amount, "pod"),
             Self::Storage => format!("{} of storage", gib(amount)),
         }
     }
 }
 
-impl Group {
+impl PodGroup {
     /// The request of each of its pods for a resource.
-    pub(super) fn each(&self, what: &What) -> u64 {
+    pub(super) fn per_pod(&self, what: &QuotaResource) -> u64 {
         let demand = &self.demand;
         match what {
-            What::Device(name) => {
+            QuotaResource::Device(name) => {
                 let requests = demand
                     .resources
                     .iter()
@@ -171,17 +171,17 @@ impl Group {
                     .map(|it| it.count);
                 requests.chain(claims).fold(0, u64::saturating_add)
             }
-            What::Cpu => demand.cpu.map_or(0, |it| it.value),
-            What::Memory => demand.memory.map_or(0, |it| it.value),
-            What::Pods => 1,
+            QuotaResource::Cpu => demand.cpu.map_or(0, |it| it.value),
+            QuotaResource::Memory => demand.memory.map_or(0, |it| it.value),
+            QuotaResource::Pods => 1,
             // Volumes belong to the workload, not to a pod.
-            What::Storage => 0,
+            QuotaResource::Storage => 0,
         }
     }
 }
 
 /// The total size of a task's claims in bytes, including those of every pod of a StatefulSet.
-pub fn storage(task: Task<'_>) -> u64 {
+pub fn claimed_storage(task: Task<'_>) -> u64 {
     let volumes = task.pods().map_or(&[][..], |pods| pods.volumes);
     let sizes = volumes.iter().map(|volume| match &volume.from.value {
         VolumeFrom::Claim(claim) => u64::from(claim.size_gib.value) << 30,
@@ -196,7 +196,7 @@ pub fn storage(task: Task<'_>) -> u64 {
 }
 
 /// Whether a task runs until it is deleted.
-pub fn lasts(task: Task<'_>) -> bool {
+pub fn is_long_running(task: Task<'_>) -> bool {
     matches!(
         task,
         Task::Deployment(_) | Task::StatefulSet(_) | Task::LeaderWorkerSet(_)
@@ -210,6 +210,6 @@ fn min_pods(task: Task<'_>) -> u32 {
             Some(scaling) => scaling.min.value,
             None => it.replicas.value,
         },
-        task => task.most_pods(),
+        task => task.max_pods(),
     }
 }

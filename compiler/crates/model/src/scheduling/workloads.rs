@@ -6,58 +6,67 @@ use gpuc_syntax::node::Node;
 
 use serde_json::json;
 
-use super::{Amount, Answer, Claim, Defaults, Demand, Image, Request, Tolerated, verdict};
-use crate::{Cluster, GpuAsk, Pool, Sharing};
+use super::{
+    Amount, Claim, DefaultRequests, Demand, Feasibility, Image, PodToleration, Request, check_pool,
+};
+use crate::{Cluster, PodGpuRequest, Pool, Sharing};
 
 impl Demand {
     /// The requirements of each pod of a workload on a pool, including tolerations, which follow from the pool. The
     /// defaults of its namespace apply if it sets no requests.
-    pub fn of_workload(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Self {
+    pub fn for_workload(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Self {
         let Some(task) = workload.task() else {
             return Self::default();
         };
         let pods = task.pods();
-        let defaults = Defaults::of(cluster, cluster.namespace_of(workload));
+        let defaults = DefaultRequests::for_namespace(cluster, cluster.namespace_of(workload));
         let sidecars = sidecar_demand(cluster, task, pool, &defaults);
-        let both = |own: Option<Amount>, defaults: Option<Amount>, sidecars: Option<Amount>| {
-            let own = own.or(defaults)?;
-            Some(sidecars.map_or(own, |sidecars| own.plus(sidecars)))
-        };
+        let sum_with_sidecars =
+            |own: Option<Amount>, defaults: Option<Amount>, sidecars: Option<Amount>| {
+                let own = own.or(defaults)?;
+                Some(sidecars.map_or(own, |sidecars| own.plus(sidecars)))
+            };
         let cpu = pods.and_then(|it| Amount::from_quantity(it.cpu, 1));
         let memory = pods.and_then(|it| Amount::from_quantity(it.memory, 1000));
         let mut demand = Self {
-            cpu: both(cpu, defaults.cpu, sidecars.cpu),
-            memory: both(memory, defaults.memory, sidecars.memory),
-            tolerations: pool.tolerations.iter().map(tolerated).collect(),
-            gpus_talk: task.nodes().is_some(),
+            cpu: sum_with_sidecars(cpu, defaults.cpu, sidecars.cpu),
+            memory: sum_with_sidecars(memory, defaults.memory, sidecars.memory),
+            tolerations: pool.tolerations.iter().map(toleration_from_pool).collect(),
+            gpus_communicate: task.nodes().is_some(),
             images: task.image().cloned().map(Image::new).into_iter().collect(),
             pods: task.nodes().copied(),
-            apart: task.nodes().is_some(),
+            anti_affinity: task.nodes().is_some(),
             ..Self::default()
         };
-        if let Some(ask) = GpuAsk::of(task) {
-            demand.ask(task, ask, workload, pool);
+        if let Some(ask) = PodGpuRequest::for_task(task) {
+            demand.add_gpu_request(task, ask, workload, pool);
         }
         demand
     }
 
     /// The requirements of a notebook on a pool, without GPUs. There are no defaults.
-    pub fn of_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
+    pub fn for_notebook(profile: &NotebookProfile, pool: &Pool) -> Self {
         Self {
             cpu: Amount::from_quantity(profile.cpu.as_ref(), 1),
             memory: Amount::from_quantity(profile.memory.as_ref(), 1000),
-            tolerations: pool.tolerations.iter().map(tolerated).collect(),
+            tolerations: pool.tolerations.iter().map(toleration_from_pool).collect(),
             ..Self::default()
         }
     }
 
-    fn ask(&mut self, task: Task<'_>, ask: GpuAsk<'_>, workload: &Workload, pool: &Pool) {
+    fn add_gpu_request(
+        &mut self,
+        task: Task<'_>,
+        ask: PodGpuRequest<'_>,
+        workload: &Workload,
+        pool: &Pool,
+    ) {
         let written = task.gpus().map(|gpus| gpus.span);
         let span = written.or(ask.profile.map(|it| it.span));
         let span = span.unwrap_or(workload.name.span);
         let count = u64::from(ask.count);
-        let by_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
-        if by_claim && let Some(class) = ask.class(pool) {
+        let is_shared_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
+        if is_shared_claim && let Some(class) = ask.device_class(pool) {
             self.claims.push(Claim {
                 class: Spanned::new(class.name.clone(), span),
                 count,
@@ -66,7 +75,7 @@ impl Demand {
             return;
         }
         let is_test = matches!(task, Task::CudaTest(_));
-        let resource = match (ask.profile, ask.devices(pool, is_test)) {
+        let resource = match (ask.profile, ask.device_request(pool, is_test)) {
             // Without a profile or known devices, the request is for GPUs.
             (None, None) => "nvidia.com/gpu".to_owned(),
             (Some(slice), None) => format!("nvidia.com/mig-{}", slice.replace('+', ".")),
@@ -79,21 +88,26 @@ impl Demand {
 }
 
 /// The requests of the sidecars that move packets, on pools with such an interconnect.
-fn sidecar_demand(cluster: &Cluster, task: Task<'_>, pool: &Pool, defaults: &Defaults) -> Demand {
+fn sidecar_demand(
+    cluster: &Cluster,
+    task: Task<'_>,
+    pool: &Pool,
+    defaults: &DefaultRequests,
+) -> Demand {
     if task.nodes().is_none_or(|nodes| nodes.value == 1) {
         return Demand::default();
     }
-    let containers = cluster.cloud.fabric_settings(pool).parts.sidecars;
-    Demand::of_pod(
+    let containers = cluster.cloud.fabric_settings(pool).additions.sidecars;
+    Demand::from_pod_spec(
         &Node::from_json(json!({"initContainers": containers})),
         defaults,
     )
 }
 
-fn tolerated(toleration: &crate::Toleration) -> Tolerated {
-    Tolerated {
+fn toleration_from_pool(toleration: &crate::Toleration) -> PodToleration {
+    PodToleration {
         key: toleration.key.clone(),
-        exists: toleration.value.is_empty(),
+        matches_any_value: toleration.value.is_empty(),
         value: toleration.value.clone(),
         effect: String::new(),
         span: Span::NONE,
@@ -101,29 +115,33 @@ fn tolerated(toleration: &crate::Toleration) -> Tolerated {
 }
 
 /// The pools that a workload can use and that its pods fit on.
-pub fn holding<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
-    cluster.pools_among(workload, |pool| shortage(cluster, workload, pool).is_none())
+pub fn fitting_pools<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c Pool> {
+    cluster.candidate_pools_among(workload, |pool| shortage(cluster, workload, pool).is_none())
 }
 
 /// The reason why a workload does not fit on a pool, independent of other pools.
 fn shortage(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
-    let demand = Demand::of_workload(cluster, workload, pool);
-    let verdict = verdict(&demand, cluster, pool);
+    let demand = Demand::for_workload(cluster, workload, pool);
+    let verdict = check_pool(&demand, cluster, pool);
     let mut reasons = verdict.reasons.iter();
-    if let Some(reason) = reasons.find(|reason| reason.answer == Answer::No) {
-        return Some((reason.to_string(), reason.place));
+    if let Some(reason) = reasons.find(|reason| reason.feasibility == Feasibility::DoesNotFit) {
+        return Some((reason.to_string(), reason.pool_span));
     }
-    let why = claim_shortage(workload, pool)?;
-    Some((why, pool.sharing_span))
+    let claim_reason = claim_shortage(workload, pool)?;
+    Some((claim_reason, pool.sharing_span))
 }
 
 /// The reason why a workload does not run on a pool, as a predicate of the pool, with the location of the cause.
-pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
+pub fn misfit_reason(
+    cluster: &Cluster,
+    workload: &Workload,
+    pool: &Pool,
+) -> Option<(String, Span)> {
     let reason = shortage(cluster, workload, pool);
     if reason.is_some() || workload.pool.is_some() {
         return reason;
     }
-    let mut all = holding(cluster, workload).into_iter();
+    let mut all = fitting_pools(cluster, workload).into_iter();
     if all.any(|other| other.index == pool.index) {
         return None;
     }
@@ -139,7 +157,7 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
         "allocates its GPUs through DRA, and is used only by workloads that name it"
     } else if shared {
         "shares its GPUs, and is used only by workloads that name it"
-    } else if workload.task().and_then(GpuAsk::of).is_none() {
+    } else if workload.task().and_then(PodGpuRequest::for_task).is_none() {
         "has GPUs, and is used by workloads without GPUs only if they name it"
     } else {
         "has a slower interconnect than other pools"
@@ -151,12 +169,12 @@ pub fn why_not(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(S
 /// All pods that use a claim run on the node of its GPU.
 fn claim_shortage(workload: &Workload, pool: &Pool) -> Option<String> {
     let task = workload.task()?;
-    let ask = GpuAsk::of(task)?;
-    ask.class(pool)?;
+    let ask = PodGpuRequest::for_task(task)?;
+    ask.device_class(pool)?;
     let Some(Sharing::Mps { replicas, .. }) = pool.sharing.get() else {
         return None;
     };
-    let pods = task.most_pods();
+    let pods = task.max_pods();
     if ask.count > 1 {
         let count = ask.count;
         Some(format!(

@@ -8,18 +8,18 @@ use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::constraints::Problem;
+use super::constraints::DecodeProblem;
 use super::cursor::Cursor;
-use super::pass::{Finding, Pass, short};
+use super::pass::{Finding, Pass, abbreviate};
 use super::path::Path;
 use super::{codes, misplaced_key};
-use crate::diag::words;
+use crate::diag::phrases;
 use crate::node::{Entry, Node, Origin};
 use crate::source::Span;
 
 /// The items of a list.
 pub(super) struct Items<'de, 'p> {
-    left: std::iter::Enumerate<slice::Iter<'de, Node>>,
+    remaining: std::iter::Enumerate<slice::Iter<'de, Node>>,
     path: &'p Path<'p>,
     pass: &'p Pass<'p>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Items<'de, 'p> {
 impl<'de, 'p> Items<'de, 'p> {
     pub(super) fn new(cursor: Cursor<'de, 'p>, items: &'de [Node]) -> Self {
         Self {
-            left: items.iter().enumerate(),
+            remaining: items.iter().enumerate(),
             path: cursor.path,
             pass: cursor.pass,
         }
@@ -35,16 +35,16 @@ impl<'de, 'p> Items<'de, 'p> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'de, '_> {
-    type Error = Problem;
+    type Error = DecodeProblem;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Problem> {
-        let Some((index, node)) = self.left.next() else {
+    ) -> Result<Option<S::Value>, DecodeProblem> {
+        let Some((index, node)) = self.remaining.next() else {
             return Ok(None);
         };
-        let path = self.path.index(index);
+        let path = self.path.with_index(index);
         let pass = self.pass;
         seed.deserialize(Cursor {
             node,
@@ -84,12 +84,12 @@ impl<'de, 'p> Keys<'de, 'p> {
 }
 
 impl<'de> MapAccess<'de> for Keys<'de, '_> {
-    type Error = Problem;
+    type Error = DecodeProblem;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Problem> {
+    ) -> Result<Option<S::Value>, DecodeProblem> {
         let is_known = |entry: &&Entry| match self.fields {
             Some(fields) => fields.contains(&entry.key.as_str()),
             None => true,
@@ -104,11 +104,14 @@ impl<'de> MapAccess<'de> for Keys<'de, '_> {
             .transpose()
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Problem> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<S::Value, DecodeProblem> {
         let Some(entry) = self.value.take() else {
             return seed.deserialize(self.pass.placeholder);
         };
-        let path = self.path.key(&entry.key, entry.key_span);
+        let path = self.path.with_key(&entry.key, entry.key_span);
         seed.deserialize(Cursor {
             node: &entry.value,
             path: &path,
@@ -128,30 +131,30 @@ fn check_keys(
     let missing: Vec<&str> = cursor
         .pass
         .constraints
-        .required(fields)
+        .required_keys(fields)
         .filter(|field| absent.contains(field))
         .collect();
-    let mut meant = BTreeSet::new();
+    let mut suggested = BTreeSet::new();
     for entry in entries {
         if !fields.contains(&entry.key.as_str()) {
-            let near = words::nearest(&entry.key, absent.iter().copied());
-            let near = near.or_else(|| only_ending(&entry.key, &absent));
-            let likely = only_required(&entry.key, &missing).filter(|_| near.is_none());
-            meant.extend(near.or(likely));
-            unknown_key(cursor, entry, (near, likely), fields);
+            let near = phrases::closest_match(&entry.key, absent.iter().copied());
+            let near = near.or_else(|| unique_suffix_match(&entry.key, &absent));
+            let likely = unique_required_match(&entry.key, &missing).filter(|_| near.is_none());
+            suggested.extend(near.or(likely));
+            report_unknown_key(cursor, entry, (near, likely), fields);
         }
     }
     let mut may_be_base = cursor.path.is_root() && !has("base");
     for field in &missing {
-        if !meant.contains(field) {
+        if !suggested.contains(field) {
             // Reported once per document.
-            missing_key(cursor, field, std::mem::take(&mut may_be_base));
+            report_missing_key(cursor, field, std::mem::take(&mut may_be_base));
         }
     }
     if !missing.is_empty() {
         let span = cursor.node.span();
         cursor.pass.poison(if cursor.path.is_root() {
-            span.head()
+            span.empty_at_start()
         } else {
             span
         });
@@ -160,7 +163,7 @@ fn check_keys(
 }
 
 /// The only key that ends with this one: `mountPath` for `path`.
-fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
+fn unique_suffix_match<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
     let mut letters = key.chars();
     let first = letters.next()?.to_ascii_uppercase();
     let end = format!("{first}{}", letters.as_str());
@@ -170,39 +173,41 @@ fn only_ending<'f>(key: &str, fields: &[&'f str]) -> Option<&'f str> {
 }
 
 /// Names of keys in other APIs: `size` of a `LeaderWorkerSet` or a `RayCluster` is the number of nodes.
-const CALLED: &[(&str, &str)] = &[("gpu", "gpusPerNode"), ("size", "nodes")];
+const FOREIGN_KEY_NAMES: &[(&str, &str)] = &[("gpu", "gpusPerNode"), ("size", "nodes")];
 
 /// The only required key that starts with this one, or has this name in another API: `gpusPerNode` for `gpus`. The
 /// meaning can differ, so it is suggested, but not applied as a fix.
-fn only_required<'f>(key: &str, missing: &[&'f str]) -> Option<&'f str> {
-    let begins = |field: &&&str| {
+fn unique_required_match<'f>(key: &str, missing: &[&'f str]) -> Option<&'f str> {
+    let is_prefix = |field: &&&str| {
         let rest = field.strip_prefix(key).unwrap_or_default();
         !key.is_empty() && rest.starts_with(|c: char| c.is_ascii_uppercase())
     };
-    let is_called = |field: &&&str| CALLED.contains(&(key, field));
-    let mut alike = missing.iter().filter(|it| begins(it) || is_called(it));
-    let only = alike.next().copied();
-    only.filter(|_| alike.next().is_none())
+    let is_foreign_name = |field: &&&str| FOREIGN_KEY_NAMES.contains(&(key, field));
+    let mut matching = missing
+        .iter()
+        .filter(|it| is_prefix(it) || is_foreign_name(it));
+    let only = matching.next().copied();
+    only.filter(|_| matching.next().is_none())
 }
 
 /// Reports an unknown key, with a similar key or the likely intended one.
-pub(super) fn unknown_key(
+pub(super) fn report_unknown_key(
     cursor: Cursor<'_, '_>,
     entry: &Entry,
     (near, likely): (Option<&str>, Option<&str>),
     fields: &[&str],
 ) {
-    let known = words::all(fields, "and");
+    let known = phrases::quoted_conjunction(fields, "and");
     let place = cursor.path.quoted();
     let finding = Finding {
         code: &codes::UNKNOWN_KEY,
         span: entry.key_span,
-        written: entry.key_span,
-        message: format!("unknown key `{}` in {place}", short(&entry.key)),
-        here: "unknown key".to_owned(),
+        source_span: entry.key_span,
+        message: format!("unknown key `{}` in {place}", abbreviate(&entry.key)),
+        label: "unknown key".to_owned(),
     };
     let used = match cursor.node.origin {
-        Origin::Written { used, .. } => used.unwrap_or(Span::NONE),
+        Origin::Written { alias: used, .. } => used.unwrap_or(Span::NONE),
         _ => Span::NONE,
     };
     cursor.pass.record(finding, |builder| {
@@ -218,8 +223,11 @@ pub(super) fn unknown_key(
                 builder.help("delete it: this mapping has no keys")
             }
             (None, None) => {
-                let elsewhere = misplaced_key::belongs(&entry.key, &cursor.path.to_string());
-                let elsewhere = elsewhere.map(|it| format!("{it}; ")).unwrap_or_default();
+                let location_help =
+                    misplaced_key::location_help(&entry.key, &cursor.path.to_string());
+                let elsewhere = location_help
+                    .map(|it| format!("{it}; "))
+                    .unwrap_or_default();
                 builder.help(format!("{elsewhere}the keys are {known}"))
             }
         }
@@ -227,10 +235,10 @@ pub(super) fn unknown_key(
 }
 
 /// Reports a missing key. A document without a required key can be a base of other files.
-fn missing_key(cursor: Cursor<'_, '_>, field: &str, may_be_base: bool) {
+fn report_missing_key(cursor: Cursor<'_, '_>, field: &str, may_be_base: bool) {
     let node = cursor.node;
     let first = node.entries().first().map(|entry| entry.key_span);
-    let used = node.span() != cursor.written();
+    let used = node.span() != cursor.source_span();
     let span = match cursor.path.key_span() {
         _ if used => node.span(),
         Some(key) => key,
@@ -239,9 +247,9 @@ fn missing_key(cursor: Cursor<'_, '_>, field: &str, may_be_base: bool) {
     let finding = Finding {
         code: &codes::MISSING_KEY,
         span,
-        written: if used { cursor.written() } else { span },
+        source_span: if used { cursor.source_span() } else { span },
         message: format!("missing key `{field}` in {}", cursor.path.quoted()),
-        here: format!("`{field}` is required"),
+        label: format!("`{field}` is required"),
     };
     let mut help = format!("add `{field}:`");
     if may_be_base {
@@ -256,9 +264,9 @@ struct Key<'de> {
 }
 
 impl<'de> Deserializer<'de> for Key<'de> {
-    type Error = Problem;
+    type Error = DecodeProblem;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         visitor.visit_borrowed_str(&self.entry.key)
     }
 
@@ -266,7 +274,7 @@ impl<'de> Deserializer<'de> for Key<'de> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         if name == SPANNED {
             let key = BorrowedStrDeserializer::new(&self.entry.key);
             return visitor.visit_seq(SpannedParts::new(self.entry.key_span, key));
@@ -282,27 +290,27 @@ impl<'de> Deserializer<'de> for Key<'de> {
 
 /// The sequence for a `Spanned`: file, start, end, value.
 pub(super) struct SpannedParts<D> {
-    place: std::array::IntoIter<u32, 3>,
+    location: std::array::IntoIter<u32, 3>,
     value: Option<D>,
 }
 
 impl<D> SpannedParts<D> {
     pub(super) fn new(span: Span, value: D) -> Self {
         Self {
-            place: [span.source, span.start, span.end].into_iter(),
+            location: [span.source, span.start, span.end].into_iter(),
             value: Some(value),
         }
     }
 }
 
-impl<'de, D: Deserializer<'de, Error = Problem>> SeqAccess<'de> for SpannedParts<D> {
-    type Error = Problem;
+impl<'de, D: Deserializer<'de, Error = DecodeProblem>> SeqAccess<'de> for SpannedParts<D> {
+    type Error = DecodeProblem;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Problem> {
-        if let Some(number) = self.place.next() {
+    ) -> Result<Option<S::Value>, DecodeProblem> {
+        if let Some(number) = self.location.next() {
             return seed.deserialize(number.into_deserializer()).map(Some);
         }
         self.value
@@ -314,27 +322,30 @@ impl<'de, D: Deserializer<'de, Error = Problem>> SeqAccess<'de> for SpannedParts
 
 #[cfg(test)]
 mod tests {
-    use super::{only_ending, only_required};
+    use super::{unique_required_match, unique_suffix_match};
 
     #[test]
     fn unique_suffix_is_suggested() {
         let keys = ["name", "mountPath", "sizeGiB", "minNodes", "maxNodes"];
-        assert_eq!(only_ending("path", &keys), Some("mountPath"));
-        assert_eq!(only_ending("nodes", &keys), None);
-        assert_eq!(only_ending("ame", &keys), None);
-        assert_eq!(only_ending("", &keys), None);
+        assert_eq!(unique_suffix_match("path", &keys), Some("mountPath"));
+        assert_eq!(unique_suffix_match("nodes", &keys), None);
+        assert_eq!(unique_suffix_match("ame", &keys), None);
+        assert_eq!(unique_suffix_match("", &keys), None);
     }
 
     #[test]
     fn required_key_prefix_is_suggested() {
         let needed = ["image", "nodes", "gpusPerNode"];
-        assert_eq!(only_required("gpus", &needed), Some("gpusPerNode"));
-        assert_eq!(only_required("size", &needed), Some("nodes"));
-        assert_eq!(only_required("size", &["image"]), None);
-        assert_eq!(only_required("gpu", &needed), Some("gpusPerNode"));
-        assert_eq!(only_required("node", &needed), None);
-        assert_eq!(only_required("namespace", &["name"]), None);
-        assert_eq!(only_required("gpus", &["gpusPerNode", "gpusPerPod"]), None);
-        assert_eq!(only_required("", &["Image"]), None);
+        assert_eq!(unique_required_match("gpus", &needed), Some("gpusPerNode"));
+        assert_eq!(unique_required_match("size", &needed), Some("nodes"));
+        assert_eq!(unique_required_match("size", &["image"]), None);
+        assert_eq!(unique_required_match("gpu", &needed), Some("gpusPerNode"));
+        assert_eq!(unique_required_match("node", &needed), None);
+        assert_eq!(unique_required_match("namespace", &["name"]), None);
+        assert_eq!(
+            unique_required_match("gpus", &["gpusPerNode", "gpusPerPod"]),
+            None
+        );
+        assert_eq!(unique_required_match("", &["Image"]), None);
     }
 }

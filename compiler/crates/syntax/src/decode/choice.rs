@@ -3,14 +3,14 @@
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
-use super::access::unknown_key;
+use super::access::report_unknown_key;
 use super::codes;
-use super::constraints::Problem;
+use super::constraints::DecodeProblem;
 use super::cursor::Cursor;
-use super::pass::short;
-use crate::diag::words;
+use super::pass::abbreviate;
+use crate::diag::phrases;
 use crate::node::{Entry, Scalar, Value};
-use crate::yaml::core_schema::Core;
+use crate::yaml::core_schema::CoreValue;
 
 /// The selected option and its settings.
 pub(super) struct Choice<'de, 'p> {
@@ -25,13 +25,13 @@ pub(super) fn choose<'de, 'p>(
     names: &'static [&'static str],
 ) -> Option<Choice<'de, 'p>> {
     match &cursor.node.value {
-        Value::Mapping(entries) => by_key(cursor, entries, names),
-        Value::Scalar(scalar) => by_name(cursor, scalar, names),
+        Value::Mapping(entries) => choose_by_key(cursor, entries, names),
+        Value::Scalar(scalar) => choose_by_name(cursor, scalar, names),
         Value::Sequence(_) => {
-            cursor.wrong(&codes::WRONG_TYPE, "one value", |builder| {
+            cursor.report_wrong_type(&codes::WRONG_TYPE, "one value", |builder| {
                 builder.help(format!(
                     "write one of {} instead of a list",
-                    words::all(names, "and")
+                    phrases::quoted_conjunction(names, "and")
                 ))
             });
             None
@@ -39,19 +39,22 @@ pub(super) fn choose<'de, 'p>(
     }
 }
 
-fn by_name<'de, 'p>(
+fn choose_by_name<'de, 'p>(
     cursor: Cursor<'de, 'p>,
     scalar: &'de Scalar,
     names: &'static [&'static str],
 ) -> Option<Choice<'de, 'p>> {
-    let text = match (scalar.core(), scalar) {
-        (Core::Null, _) => {
-            cursor.wrong(&codes::WRONG_TYPE, "a value", |builder| {
-                builder.help(format!("write one of {}", words::all(names, "and")))
+    let text = match (scalar.core_value(), scalar) {
+        (CoreValue::Null, _) => {
+            cursor.report_wrong_type(&codes::WRONG_TYPE, "a value", |builder| {
+                builder.help(format!(
+                    "write one of {}",
+                    phrases::quoted_conjunction(names, "and")
+                ))
             });
             return None;
         }
-        (Core::Text(text), _) => text,
+        (CoreValue::Text(text), _) => text,
         (_, Scalar::Written { text, .. }) => text.as_str(),
         _ => "",
     };
@@ -63,13 +66,13 @@ fn by_name<'de, 'p>(
             entry,
         });
     }
-    let near = words::nearest(text, names.iter().copied());
+    let near = phrases::closest_match(text, names.iter().copied());
     let message = format!(
         "unknown value `{}` for {}",
-        short(text),
+        abbreviate(text),
         cursor.path.quoted()
     );
-    let known = words::all(names, "and");
+    let known = phrases::quoted_conjunction(names, "and");
     cursor.reject(
         &codes::UNKNOWN_VALUE,
         message,
@@ -88,7 +91,7 @@ fn by_name<'de, 'p>(
     None
 }
 
-fn by_key<'de, 'p>(
+fn choose_by_key<'de, 'p>(
     cursor: Cursor<'de, 'p>,
     entries: &'de [Entry],
     names: &'static [&'static str],
@@ -97,10 +100,13 @@ fn by_key<'de, 'p>(
     for entry in entries {
         match names.iter().find(|name| **name == entry.key) {
             Some(name) => known.push((name, entry)),
-            None => unknown_key(
+            None => report_unknown_key(
                 cursor,
                 entry,
-                (words::nearest(&entry.key, names.iter().copied()), None),
+                (
+                    phrases::closest_match(&entry.key, names.iter().copied()),
+                    None,
+                ),
                 names,
             ),
         }
@@ -117,7 +123,7 @@ fn by_key<'de, 'p>(
         }
         [] => {
             let message = format!("{} must have exactly one option", cursor.path.quoted());
-            let help = format!("write one of {}", words::all(names, "and"));
+            let help = format!("write one of {}", phrases::quoted_conjunction(names, "and"));
             cursor.reject(
                 &codes::EXACTLY_ONE_REQUIRED,
                 message,
@@ -131,7 +137,7 @@ fn by_key<'de, 'p>(
             let message = format!(
                 "{} must have only one of {}",
                 cursor.path.quoted(),
-                words::all(&chosen, "and")
+                phrases::quoted_conjunction(&chosen, "and")
             );
             cursor.reject(
                 &codes::EXACTLY_ONE_REQUIRED,
@@ -153,15 +159,15 @@ fn by_key<'de, 'p>(
 
 impl Choice<'_, '_> {
     /// Reports an option that requires settings but has none.
-    fn without_settings(&self) {
+    fn report_missing_settings(&self) {
         let name = self.name;
         let message = format!(
             "`{name}` for {} must be a key with settings",
             self.cursor.path.quoted()
         );
-        let here = format!("`{name}` is written without settings");
+        let label = format!("`{name}` is written without settings");
         self.cursor
-            .reject(&codes::EXACTLY_ONE_REQUIRED, message, here, |builder| {
+            .reject(&codes::EXACTLY_ONE_REQUIRED, message, label, |builder| {
                 builder.help(format!(
                     "write `{name}:` with nested settings, or `{{{name}: {{}}}}` without settings"
                 ))
@@ -170,19 +176,22 @@ impl Choice<'_, '_> {
 }
 
 impl<'de> EnumAccess<'de> for Choice<'de, '_> {
-    type Error = Problem;
+    type Error = DecodeProblem;
     type Variant = Self;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Problem> {
-        let name = seed.deserialize(StrDeserializer::<Problem>::new(self.name))?;
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Self), DecodeProblem> {
+        let name = seed.deserialize(StrDeserializer::<DecodeProblem>::new(self.name))?;
         Ok((name, self))
     }
 }
 
 impl<'de> VariantAccess<'de> for Choice<'de, '_> {
-    type Error = Problem;
+    type Error = DecodeProblem;
 
-    fn unit_variant(self) -> Result<(), Problem> {
+    fn unit_variant(self) -> Result<(), DecodeProblem> {
         if self.entry.is_some() {
             let name = self.name;
             let message = format!(
@@ -201,12 +210,15 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
         Ok(())
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Problem> {
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<S::Value, DecodeProblem> {
         let Some(entry) = self.entry else {
-            self.without_settings();
+            self.report_missing_settings();
             return seed.deserialize(self.cursor.pass.placeholder);
         };
-        let path = self.cursor.path.key(&entry.key, entry.key_span);
+        let path = self.cursor.path.with_key(&entry.key, entry.key_span);
         seed.deserialize(Cursor {
             node: &entry.value,
             path: &path,
@@ -218,16 +230,16 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         let Some(entry) = self.entry else {
-            self.without_settings();
+            self.report_missing_settings();
             return self
                 .cursor
                 .pass
                 .placeholder
                 .deserialize_tuple(length, visitor);
         };
-        let path = self.cursor.path.key(&entry.key, entry.key_span);
+        let path = self.cursor.path.with_key(&entry.key, entry.key_span);
         let pass = self.cursor.pass;
         let node = &entry.value;
         Cursor {
@@ -242,16 +254,16 @@ impl<'de> VariantAccess<'de> for Choice<'de, '_> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         let Some(entry) = self.entry else {
-            self.without_settings();
+            self.report_missing_settings();
             return self
                 .cursor
                 .pass
                 .placeholder
                 .deserialize_struct(self.name, fields, visitor);
         };
-        let path = self.cursor.path.key(&entry.key, entry.key_span);
+        let path = self.cursor.path.with_key(&entry.key, entry.key_span);
         let pass = self.cursor.pass;
         let node = &entry.value;
         Cursor {

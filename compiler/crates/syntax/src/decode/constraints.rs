@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-use super::MOST_PROBLEMS;
+use super::MAX_PROBLEMS;
 use crate::node::{Node, Scalar, Value};
-use crate::yaml::core_schema::Core;
+use crate::yaml::core_schema::CoreValue;
 
 /// The reason of a serde error.
 #[derive(Debug)]
-pub(super) enum Problem {
+pub(super) enum DecodeProblem {
     /// A type requires a key. `keys` are the type's known keys.
     Missing {
         keys: Option<&'static [&'static str]>,
@@ -45,20 +45,20 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    pub(super) fn of(node: &Node) -> Self {
+    pub(super) fn from_node(node: &Node) -> Self {
         match &node.value {
             Value::Sequence(_) => Self::Sequence,
             Value::Mapping(_) => Self::Mapping,
-            Value::Scalar(scalar) => match scalar.core() {
-                Core::Null => Self::Null,
-                Core::Bool(_) => Self::Bool,
-                Core::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
+            Value::Scalar(scalar) => match scalar.core_value() {
+                CoreValue::Null => Self::Null,
+                CoreValue::Bool(_) => Self::Bool,
+                CoreValue::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
                     (Ok(_), _) => Self::Natural,
                     (_, Ok(_)) => Self::Negative,
                     _ => Self::Large,
                 },
-                Core::Float(_) => Self::Float,
-                Core::Text(_) => Self::Text,
+                CoreValue::Float(_) => Self::Float,
+                CoreValue::Text(_) => Self::Text,
             },
         }
     }
@@ -74,31 +74,30 @@ pub(super) struct Constraints {
 
 impl Constraints {
     /// Records the constraint of a failed pass; returns whether it is new.
-    pub(super) fn add(&mut self, problem: Problem) -> bool {
+    pub(super) fn add(&mut self, problem: DecodeProblem) -> bool {
         match problem {
-            Problem::Missing {
+            DecodeProblem::Missing {
                 keys: Some(keys),
                 field,
             } => self.required.insert((keys, field)),
-            Problem::WrongShape {
+            DecodeProblem::WrongShape {
                 expecting,
                 shape: Some(shape),
             } => self.wrong_shapes.insert((expecting, shape)),
-            Problem::Rejected {
+            DecodeProblem::Rejected {
                 message,
                 node: Some(node),
             } => {
-                self.rejected.len() <= MOST_PROBLEMS
-                    && self.rejected.insert(node, message).is_none()
+                self.rejected.len() <= MAX_PROBLEMS && self.rejected.insert(node, message).is_none()
             }
-            Problem::Missing { .. } | Problem::WrongShape { .. } | Problem::Rejected { .. } => {
-                false
-            }
+            DecodeProblem::Missing { .. }
+            | DecodeProblem::WrongShape { .. }
+            | DecodeProblem::Rejected { .. } => false,
         }
     }
 
     /// The known required keys of the type with these keys.
-    pub(super) fn required(
+    pub(super) fn required_keys(
         &self,
         type_keys: &'static [&'static str],
     ) -> impl Iterator<Item = &'static str> + '_ {
@@ -114,25 +113,25 @@ impl Constraints {
     }
 
     /// The reason why a node's value was rejected.
-    pub(super) fn rejected(&self, node: &Node) -> Option<&str> {
-        self.rejected.get(&identity(node)).map(String::as_str)
+    pub(super) fn rejection(&self, node: &Node) -> Option<&str> {
+        self.rejected.get(&node_address(node)).map(String::as_str)
     }
 }
 
 /// The identity of a node while its tree is borrowed.
-fn identity(node: &Node) -> usize {
+fn node_address(node: &Node) -> usize {
     std::ptr::from_ref(node).addr()
 }
 
-impl Problem {
+impl DecodeProblem {
     /// Sets the rejected node, unless a nested node is already set.
-    pub(super) fn at(mut self, at: &Node) -> Self {
+    pub(super) fn with_node(mut self, at: &Node) -> Self {
         match &mut self {
             Self::WrongShape { shape, .. } => {
-                shape.get_or_insert(Shape::of(at));
+                shape.get_or_insert(Shape::from_node(at));
             }
             Self::Rejected { node, .. } => {
-                node.get_or_insert(identity(at));
+                node.get_or_insert(node_address(at));
             }
             Self::Missing { .. } => {}
         }
@@ -140,7 +139,7 @@ impl Problem {
     }
 
     /// Sets the type that requires the key.
-    pub(super) fn required_by(mut self, fields: &'static [&'static str]) -> Self {
+    pub(super) fn with_required_by(mut self, fields: &'static [&'static str]) -> Self {
         if let Self::Missing { keys, .. } = &mut self {
             keys.get_or_insert(fields);
         }
@@ -148,7 +147,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DecodeProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing { field, .. } => write!(f, "missing `{field}`"),
@@ -158,9 +157,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for DecodeProblem {}
 
-impl de::Error for Problem {
+impl de::Error for DecodeProblem {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::Rejected {
             message: message.to_string(),
@@ -181,7 +180,7 @@ impl de::Error for Problem {
 }
 
 /// The text of a scalar, as written.
-pub(super) fn written(node: &Node) -> Option<&str> {
+pub(super) fn plain_text(node: &Node) -> Option<&str> {
     match &node.value {
         Value::Scalar(Scalar::Written { text, plain: true }) => Some(text),
         _ => None,

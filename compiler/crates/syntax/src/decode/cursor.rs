@@ -2,14 +2,14 @@
 
 use super::access::{Items, Keys};
 use super::codes;
-use super::constraints::{Problem, written};
-use super::pass::{Finding, Pass, short};
+use super::constraints::{DecodeProblem, plain_text};
+use super::number_ranges;
+use super::pass::{Finding, Pass, abbreviate};
 use super::path::Path;
-use super::ranges;
 use crate::diag::{Code, DiagnosticBuilder};
 use crate::node::{Node, Origin, Scalar, Value};
 use crate::source::Span;
-use crate::yaml::core_schema::{Core, read};
+use crate::yaml::core_schema::{CoreValue, resolve_scalar};
 
 /// A node, its path, and the current pass.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Cursor<'de, 'p> {
 
 impl<'de> Cursor<'de, '_> {
     /// The span where the node is written, even if an alias copied it.
-    pub(super) fn written(&self) -> Span {
+    pub(super) fn source_span(&self) -> Span {
         match self.node.origin {
             Origin::Written { span, .. } => span,
             _ => self.node.span(),
@@ -29,11 +29,11 @@ impl<'de> Cursor<'de, '_> {
     }
 
     /// Reports a node of the wrong type and replaces it by a placeholder.
-    pub(super) fn wrong(
+    pub(super) fn report_wrong_type(
         &self,
         code: &'static Code,
         needed: &str,
-        more: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
+        customize: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
     ) {
         let path = self.path.quoted();
         let found = describe(self.node);
@@ -41,7 +41,7 @@ impl<'de> Cursor<'de, '_> {
             code,
             format!("{path} must be {needed}, not {found}"),
             format!("expected {needed}"),
-            more,
+            customize,
         );
     }
 
@@ -50,15 +50,15 @@ impl<'de> Cursor<'de, '_> {
         &self,
         code: &'static Code,
         message: String,
-        here: String,
+        label: String,
         more: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
     ) {
         let finding = Finding {
             code,
             span: self.node.span(),
-            written: self.written(),
+            source_span: self.source_span(),
             message,
-            here,
+            label,
         };
         self.pass.record(finding, more);
         self.pass.poison(self.node.span());
@@ -70,7 +70,7 @@ impl<'de> Cursor<'de, '_> {
         builder: DiagnosticBuilder<'d>,
         text: String,
     ) -> DiagnosticBuilder<'d> {
-        if self.written() == self.node.span() {
+        if self.source_span() == self.node.span() {
             builder.replace(self.node.span(), text)
         } else {
             builder
@@ -78,38 +78,41 @@ impl<'de> Cursor<'de, '_> {
     }
 
     /// Reports whether the node's type rejected its value.
-    pub(super) fn is_rejected(&self) -> bool {
-        let Some(message) = self.pass.constraints.rejected(self.node) else {
+    pub(super) fn report_if_rejected(&self) -> bool {
+        let Some(message) = self.pass.constraints.rejection(self.node) else {
             return false;
         };
-        let text = format!("{}: {}", self.path.quoted(), short(message));
+        let text = format!("{}: {}", self.path.quoted(), abbreviate(message));
         self.reject(&codes::WRONG_TYPE, text, String::new(), |builder| builder);
         true
     }
 
     /// Sets this node as the cause of an error, unless a nested node is already set.
-    pub(super) fn at<T>(&self, value: Result<T, Problem>) -> Result<T, Problem> {
-        value.map_err(|problem| problem.at(self.node))
+    pub(super) fn attach_node<T>(
+        &self,
+        value: Result<T, DecodeProblem>,
+    ) -> Result<T, DecodeProblem> {
+        value.map_err(|problem| problem.with_node(self.node))
     }
 
-    pub(super) fn core(&self) -> Option<Core<'de>> {
+    pub(super) fn core_value(&self) -> Option<CoreValue<'de>> {
         match &self.node.value {
-            Value::Scalar(scalar) => Some(scalar.core()),
+            Value::Scalar(scalar) => Some(scalar.core_value()),
             _ => None,
         }
     }
 
-    pub(super) fn integer<N>(&self, least: N, most: N) -> Option<N>
+    pub(super) fn expect_integer<N>(&self, least: N, most: N) -> Option<N>
     where
         N: Copy + TryFrom<i128> + Into<i128>,
     {
-        if self.is_rejected() {
+        if self.report_if_rejected() {
             return None;
         }
-        if let Some(text) = written(self.node)
-            && let Some((decimal, octal)) = two_readings(text)
+        if let Some(text) = plain_text(self.node)
+            && let Some((decimal, octal)) = ambiguous_octal(text)
         {
-            self.wrong(&codes::WRONG_TYPE, "an integer", |builder| {
+            self.report_wrong_type(&codes::WRONG_TYPE, "an integer", |builder| {
                 builder.help(format!(
                     "it is {decimal} in YAML 1.2 and {octal} in YAML 1.1: write `{decimal}`, or `0o{}` for {octal}",
                     text.trim_start_matches('0')
@@ -117,17 +120,18 @@ impl<'de> Cursor<'de, '_> {
             });
             return None;
         }
-        let Some(Core::Integer(number)) = self.core() else {
+        let Some(CoreValue::Integer(number)) = self.core_value() else {
             self.report_not_an_integer();
             return None;
         };
         let fits = N::try_from(number).ok();
         if fits.is_none() {
             let of_type = (least.into(), most.into());
-            let (least, most) = ranges::of_key(&self.path.to_string(), of_type.0, of_type.1);
+            let (least, most) =
+                number_ranges::key_range(&self.path.to_string(), of_type.0, of_type.1);
             let needed = format!("an integer from {least} to {most}");
             let help = format!("write {needed}");
-            self.wrong(&codes::NUMBER_OUT_OF_RANGE, &needed, |builder| {
+            self.report_wrong_type(&codes::NUMBER_OUT_OF_RANGE, &needed, |builder| {
                 builder.help(help)
             });
         }
@@ -136,65 +140,73 @@ impl<'de> Cursor<'de, '_> {
 
     /// Reports that the node is not an integer.
     fn report_not_an_integer(&self) {
-        let meant = match (&self.node.value, self.core()) {
+        let correction = match (&self.node.value, self.core_value()) {
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "compared with the original below"
             )]
-            (_, Some(Core::Float(number))) if number.fract() == 0.0 && number.abs() < 1e15 => {
+            (_, Some(CoreValue::Float(number))) if number.fract() == 0.0 && number.abs() < 1e15 => {
                 Some((number as i64).to_string())
             }
-            (Value::Scalar(Scalar::Written { text, .. }), Some(Core::Text(_))) => {
+            (Value::Scalar(Scalar::Written { text, .. }), Some(CoreValue::Text(_))) => {
                 let digits = text.replace(['_', ',', ' '], "");
-                matches!(read(&digits, true), Core::Integer(_)).then_some(digits)
+                matches!(resolve_scalar(&digits, true), CoreValue::Integer(_)).then_some(digits)
             }
             _ => None,
         };
-        self.wrong(&codes::WRONG_TYPE, "an integer", |builder| match meant {
-            Some(meant) => {
-                let builder = builder.help(format!("write `{meant}`"));
-                self.with_fix(builder, meant)
-            }
-            None => self.one_value(builder),
-        });
+        self.report_wrong_type(
+            &codes::WRONG_TYPE,
+            "an integer",
+            |builder| match correction {
+                Some(correction) => {
+                    let builder = builder.help(format!("write `{correction}`"));
+                    self.with_fix(builder, correction)
+                }
+                None => self.with_single_value_help(builder),
+            },
+        );
     }
 
-    pub(super) fn float(&self) -> Option<f64> {
-        if self.is_rejected() {
+    pub(super) fn expect_float(&self) -> Option<f64> {
+        if self.report_if_rejected() {
             return None;
         }
-        match self.core() {
-            Some(Core::Float(number)) if number.is_finite() => Some(number),
+        match self.core_value() {
+            Some(CoreValue::Float(number)) if number.is_finite() => Some(number),
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "that is what a float is asked for"
             )]
-            Some(Core::Integer(number)) => Some(number as f64),
-            Some(Core::Text(text))
-                if matches!(read(text, true), Core::Integer(_) | Core::Float(_)) =>
+            Some(CoreValue::Integer(number)) => Some(number as f64),
+            Some(CoreValue::Text(text))
+                if matches!(
+                    resolve_scalar(text, true),
+                    CoreValue::Integer(_) | CoreValue::Float(_)
+                ) =>
             {
-                self.wrong(&codes::WRONG_TYPE, "a number", |builder| {
-                    let builder = builder.help(format!("write `{}` without quotes", short(text)));
+                self.report_wrong_type(&codes::WRONG_TYPE, "a number", |builder| {
+                    let builder =
+                        builder.help(format!("write `{}` without quotes", abbreviate(text)));
                     self.with_fix(builder, text.to_owned())
                 });
                 None
             }
             _ => {
-                self.wrong(&codes::WRONG_TYPE, "a number", |builder| {
-                    self.one_value(builder)
+                self.report_wrong_type(&codes::WRONG_TYPE, "a number", |builder| {
+                    self.with_single_value_help(builder)
                 });
                 None
             }
         }
     }
 
-    pub(super) fn boolean(&self) -> Option<bool> {
-        if self.is_rejected() {
+    pub(super) fn expect_bool(&self) -> Option<bool> {
+        if self.report_if_rejected() {
             return None;
         }
-        let text = match self.core() {
-            Some(Core::Bool(value)) => return Some(value),
-            Some(Core::Text(text)) => text.to_lowercase(),
+        let text = match self.core_value() {
+            Some(CoreValue::Bool(value)) => return Some(value),
+            Some(CoreValue::Text(text)) => text.to_lowercase(),
             _ => String::new(),
         };
         let meant = match text.as_str() {
@@ -202,32 +214,32 @@ impl<'de> Cursor<'de, '_> {
             "no" | "off" | "n" | "false" | "disabled" => Some("false"),
             _ => None,
         };
-        self.wrong(
+        self.report_wrong_type(
             &codes::WRONG_TYPE,
             "`true` or `false`",
             |builder| match meant {
                 Some(meant) => {
                     self.with_fix(builder.help(format!("write `{meant}`")), meant.to_owned())
                 }
-                None => self.one_value(builder),
+                None => self.with_single_value_help(builder),
             },
         );
         None
     }
 
-    pub(super) fn string(&self) -> Option<&'de str> {
-        if self.is_rejected() {
+    pub(super) fn expect_string(&self) -> Option<&'de str> {
+        if self.report_if_rejected() {
             return None;
         }
-        match self.core() {
-            Some(Core::Text(text)) => return Some(text),
-            Some(Core::Null) | None => {
-                self.wrong(&codes::WRONG_TYPE, "a string", |builder| {
-                    self.one_value(builder)
+        match self.core_value() {
+            Some(CoreValue::Text(text)) => return Some(text),
+            Some(CoreValue::Null) | None => {
+                self.report_wrong_type(&codes::WRONG_TYPE, "a string", |builder| {
+                    self.with_single_value_help(builder)
                 });
             }
-            Some(_) => self.wrong(&codes::WRONG_TYPE, "a string", |builder| {
-                match written(self.node) {
+            Some(_) => self.report_wrong_type(&codes::WRONG_TYPE, "a string", |builder| {
+                match plain_text(self.node) {
                     Some(text) => {
                         let quoted = format!("\"{text}\"");
                         self.with_fix(builder.help(format!("quote it: `{quoted}`")), quoted)
@@ -240,40 +252,46 @@ impl<'de> Cursor<'de, '_> {
     }
 
     /// The help for a list or null in place of a single value.
-    pub(super) fn one_value<'d>(&self, builder: DiagnosticBuilder<'d>) -> DiagnosticBuilder<'d> {
+    pub(super) fn with_single_value_help<'d>(
+        &self,
+        builder: DiagnosticBuilder<'d>,
+    ) -> DiagnosticBuilder<'d> {
         match &self.node.value {
             Value::Sequence(items) => match items.as_slice() {
                 [item] => match item.text() {
                     Some(text) => {
-                        builder.help(format!("write `{}` instead of a list", short(text)))
+                        builder.help(format!("write `{}` instead of a list", abbreviate(text)))
                     }
                     None => builder.help("write a single value instead of a list"),
                 },
                 _ => builder.help("write a single value instead of a list"),
             },
-            Value::Scalar(scalar) if scalar.core() == Core::Null => {
+            Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null => {
                 builder.help("write a value, or remove the key if it is not needed")
             }
             _ => builder,
         }
     }
 
-    pub(super) fn keys(&self, fields: Option<&'static [&'static str]>) -> Option<Keys<'de, '_>> {
-        if self.is_rejected() {
+    pub(super) fn expect_mapping(
+        &self,
+        fields: Option<&'static [&'static str]>,
+    ) -> Option<Keys<'de, '_>> {
+        if self.report_if_rejected() {
             return None;
         }
         if let Value::Mapping(entries) = &self.node.value {
             return Some(Keys::new(*self, entries, fields));
         }
-        self.wrong(&codes::WRONG_TYPE, "a mapping", |builder| {
+        self.report_wrong_type(&codes::WRONG_TYPE, "a mapping", |builder| {
             match &self.node.value {
-                Value::Scalar(scalar) if scalar.core() == Core::Null => {
+                Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null => {
                     builder.help("write its keys indented below, write `{}`, or remove the key")
                 }
                 Value::Sequence(_) => builder.help("write its keys without `-`"),
                 Value::Scalar(_) | Value::Mapping(_) => match fields {
                     Some(fields) if !fields.is_empty() => {
-                        let known = crate::diag::words::all(fields, "and");
+                        let known = crate::diag::phrases::quoted_conjunction(fields, "and");
                         builder.help(format!("the keys are {known}"))
                     }
                     _ => builder,
@@ -283,33 +301,33 @@ impl<'de> Cursor<'de, '_> {
         None
     }
 
-    pub(super) fn list(&self) -> Option<Items<'de, '_>> {
-        if self.is_rejected() {
+    pub(super) fn expect_list(&self) -> Option<Items<'de, '_>> {
+        if self.report_if_rejected() {
             return None;
         }
         match &self.node.value {
             Value::Sequence(items) => return Some(Items::new(*self, items)),
-            Value::Scalar(scalar) if scalar.core() == Core::Null => {
-                self.wrong(&codes::WRONG_TYPE, "a list", |builder| {
+            Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null => {
+                self.report_wrong_type(&codes::WRONG_TYPE, "a list", |builder| {
                     builder.help("write `[]` for an empty list, or remove the key")
                 });
             }
-            Value::Scalar(_) => self.wrong(&codes::WRONG_TYPE, "a list", |builder| {
-                match written(self.node) {
+            Value::Scalar(_) => self.report_wrong_type(&codes::WRONG_TYPE, "a list", |builder| {
+                match plain_text(self.node) {
                     Some(text)
                         if text
                             .chars()
                             .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) =>
                     {
                         self.with_fix(
-                            builder.help(format!("write `[{}]`", short(text))),
+                            builder.help(format!("write `[{}]`", abbreviate(text))),
                             format!("[{text}]"),
                         )
                     }
                     _ => builder.help("enclose it in `[` and `]`"),
                 }
             }),
-            Value::Mapping(_) => self.wrong(&codes::WRONG_TYPE, "a list", |builder| {
+            Value::Mapping(_) => self.report_wrong_type(&codes::WRONG_TYPE, "a list", |builder| {
                 builder.help("start each item with `- `")
             }),
         }
@@ -318,7 +336,7 @@ impl<'de> Cursor<'de, '_> {
 }
 
 /// The values of a number with a leading zero in YAML 1.2 and YAML 1.1, if they differ.
-fn two_readings(text: &str) -> Option<(u64, u64)> {
+fn ambiguous_octal(text: &str) -> Option<(u64, u64)> {
     let digits = text.strip_prefix('0')?;
     let octal = u64::from_str_radix(digits, 8).ok()?;
     let decimal = digits.parse().ok()?;
@@ -331,13 +349,13 @@ fn describe(node: &Node) -> String {
     match &node.value {
         Value::Sequence(_) => "a list".to_owned(),
         Value::Mapping(_) => "a mapping".to_owned(),
-        Value::Scalar(scalar) => match (scalar.core(), scalar) {
-            (Core::Null, _) => "null".to_owned(),
-            (Core::Text(text), _) => format!("the string `{}`", short(text)),
-            (_, Scalar::Written { text, .. }) => format!("`{}`", short(text)),
-            (Core::Bool(value), _) => format!("`{value}`"),
-            (Core::Integer(value), _) => format!("`{value}`"),
-            (Core::Float(value), _) => format!("`{value}`"),
+        Value::Scalar(scalar) => match (scalar.core_value(), scalar) {
+            (CoreValue::Null, _) => "null".to_owned(),
+            (CoreValue::Text(text), _) => format!("the string `{}`", abbreviate(text)),
+            (_, Scalar::Written { text, .. }) => format!("`{}`", abbreviate(text)),
+            (CoreValue::Bool(value), _) => format!("`{value}`"),
+            (CoreValue::Integer(value), _) => format!("`{value}`"),
+            (CoreValue::Float(value), _) => format!("`{value}`"),
         },
     }
 }

@@ -4,160 +4,163 @@ use gpuc_schema::spanned::SPANNED;
 use serde::de::{Deserializer, Expected, Visitor};
 
 use super::access::{Items, Keys, SpannedParts};
-use super::constraints::{Problem, Shape};
+use super::constraints::{DecodeProblem, Shape};
 use super::cursor::Cursor;
 use super::{choice, codes};
 use crate::node::Value;
-use crate::yaml::core_schema::Core;
+use crate::yaml::core_schema::CoreValue;
 
 impl<'de> Deserializer<'de> for Cursor<'de, '_> {
-    type Error = Problem;
+    type Error = DecodeProblem;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let shape = Shape::of(self.node);
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        let shape = Shape::from_node(self.node);
         let expecting = (&visitor as &dyn Expected).to_string();
-        if self.is_rejected() {
+        if self.report_if_rejected() {
             return self.pass.placeholder.deserialize_any(visitor);
         }
         if self.pass.constraints.rejects_shape(&expecting, shape) {
-            self.wrong(&codes::WRONG_TYPE, &expecting, |builder| {
-                self.one_value(builder)
+            self.report_wrong_type(&codes::WRONG_TYPE, &expecting, |builder| {
+                self.with_single_value_help(builder)
             });
             return self.pass.placeholder.deserialize_any(visitor);
         }
         let value = match &self.node.value {
             Value::Sequence(items) => visitor.visit_seq(Items::new(self, items)),
             Value::Mapping(entries) => visitor.visit_map(Keys::new(self, entries, None)),
-            Value::Scalar(scalar) => match scalar.core() {
-                Core::Null => visitor.visit_unit(),
-                Core::Bool(value) => visitor.visit_bool(value),
+            Value::Scalar(scalar) => match scalar.core_value() {
+                CoreValue::Null => visitor.visit_unit(),
+                CoreValue::Bool(value) => visitor.visit_bool(value),
                 // A number that is too large is kept as text.
-                Core::Float(value) if !value.is_finite() => {
+                CoreValue::Float(value) if !value.is_finite() => {
                     visitor.visit_borrowed_str(self.node.text().unwrap_or_default())
                 }
-                Core::Float(value) => visitor.visit_f64(value),
-                Core::Text(text) => visitor.visit_borrowed_str(text),
-                Core::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
+                CoreValue::Float(value) => visitor.visit_f64(value),
+                CoreValue::Text(text) => visitor.visit_borrowed_str(text),
+                CoreValue::Integer(value) => match (u64::try_from(value), i64::try_from(value)) {
                     (Ok(value), _) => visitor.visit_u64(value),
                     (_, Ok(value)) => visitor.visit_i64(value),
                     _ => visitor.visit_i128(value),
                 },
             },
         };
-        self.at(value)
+        self.attach_node(value)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.boolean() {
-            Some(value) => self.at(visitor.visit_bool(value)),
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_bool() {
+            Some(value) => self.attach_node(visitor.visit_bool(value)),
             None => self.pass.placeholder.deserialize_bool(visitor),
         }
     }
 
-    fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(i8::MIN, i8::MAX) {
-            Some(value) => self.at(visitor.visit_i8(value)),
+    fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(i8::MIN, i8::MAX) {
+            Some(value) => self.attach_node(visitor.visit_i8(value)),
             None => self.pass.placeholder.deserialize_i8(visitor),
         }
     }
 
-    fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(i16::MIN, i16::MAX) {
-            Some(value) => self.at(visitor.visit_i16(value)),
+    fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(i16::MIN, i16::MAX) {
+            Some(value) => self.attach_node(visitor.visit_i16(value)),
             None => self.pass.placeholder.deserialize_i16(visitor),
         }
     }
 
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(i32::MIN, i32::MAX) {
-            Some(value) => self.at(visitor.visit_i32(value)),
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(i32::MIN, i32::MAX) {
+            Some(value) => self.attach_node(visitor.visit_i32(value)),
             None => self.pass.placeholder.deserialize_i32(visitor),
         }
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(i64::MIN, i64::MAX) {
-            Some(value) => self.at(visitor.visit_i64(value)),
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(i64::MIN, i64::MAX) {
+            Some(value) => self.attach_node(visitor.visit_i64(value)),
             None => self.pass.placeholder.deserialize_i64(visitor),
         }
     }
 
-    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(u8::MIN, u8::MAX) {
-            Some(value) => self.at(visitor.visit_u8(value)),
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(u8::MIN, u8::MAX) {
+            Some(value) => self.attach_node(visitor.visit_u8(value)),
             None => self.pass.placeholder.deserialize_u8(visitor),
         }
     }
 
-    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(u16::MIN, u16::MAX) {
-            Some(value) => self.at(visitor.visit_u16(value)),
+    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(u16::MIN, u16::MAX) {
+            Some(value) => self.attach_node(visitor.visit_u16(value)),
             None => self.pass.placeholder.deserialize_u16(visitor),
         }
     }
 
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(u32::MIN, u32::MAX) {
-            Some(value) => self.at(visitor.visit_u32(value)),
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(u32::MIN, u32::MAX) {
+            Some(value) => self.attach_node(visitor.visit_u32(value)),
             None => self.pass.placeholder.deserialize_u32(visitor),
         }
     }
 
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.integer(u64::MIN, u64::MAX) {
-            Some(value) => self.at(visitor.visit_u64(value)),
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_integer(u64::MIN, u64::MAX) {
+            Some(value) => self.attach_node(visitor.visit_u64(value)),
             None => self.pass.placeholder.deserialize_u64(visitor),
         }
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         self.deserialize_f64(visitor)
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.float() {
-            Some(value) => self.at(visitor.visit_f64(value)),
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_float() {
+            Some(value) => self.attach_node(visitor.visit_f64(value)),
             None => self.pass.placeholder.deserialize_f64(visitor),
         }
     }
 
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.string() {
-            Some(text) => self.at(visitor.visit_borrowed_str(text)),
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_string() {
+            Some(text) => self.attach_node(visitor.visit_borrowed_str(text)),
             None => self.pass.placeholder.deserialize_str(visitor),
         }
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_identifier<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DecodeProblem> {
         self.deserialize_str(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.core() {
-            Some(Core::Null) => visitor.visit_none(),
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.core_value() {
+            Some(CoreValue::Null) => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        if self.core() != Some(Core::Null) {
-            self.wrong(&codes::WRONG_TYPE, "null", |builder| builder);
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        if self.core_value() != Some(CoreValue::Null) {
+            self.report_wrong_type(&codes::WRONG_TYPE, "null", |builder| builder);
         }
         visitor.visit_unit()
     }
@@ -166,7 +169,7 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         self.deserialize_unit(visitor)
     }
 
@@ -174,16 +177,16 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         if name == SPANNED {
             return visitor.visit_seq(SpannedParts::new(self.node.span(), self));
         }
-        self.at(visitor.visit_newtype_struct(self))
+        self.attach_node(visitor.visit_newtype_struct(self))
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.list() {
-            Some(items) => self.at(visitor.visit_seq(items)),
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_list() {
+            Some(items) => self.attach_node(visitor.visit_seq(items)),
             None => self.pass.placeholder.deserialize_seq(visitor),
         }
     }
@@ -192,9 +195,9 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         self,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        match self.list() {
-            Some(items) => self.at(visitor.visit_seq(items)),
+    ) -> Result<V::Value, DecodeProblem> {
+        match self.expect_list() {
+            Some(items) => self.attach_node(visitor.visit_seq(items)),
             None => self.pass.placeholder.deserialize_tuple(length, visitor),
         }
     }
@@ -204,13 +207,13 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         _: &'static str,
         length: usize,
         visitor: V,
-    ) -> Result<V::Value, Problem> {
+    ) -> Result<V::Value, DecodeProblem> {
         self.deserialize_tuple(length, visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.keys(None) {
-            Some(keys) => self.at(visitor.visit_map(keys)),
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeProblem> {
+        match self.expect_mapping(None) {
+            Some(keys) => self.attach_node(visitor.visit_map(keys)),
             None => self.pass.placeholder.deserialize_map(visitor),
         }
     }
@@ -220,11 +223,13 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        match self.keys(Some(fields)) {
-            Some(keys) => self.at(visitor
-                .visit_map(keys)
-                .map_err(|problem: Problem| problem.required_by(fields))),
+    ) -> Result<V::Value, DecodeProblem> {
+        match self.expect_mapping(Some(fields)) {
+            Some(keys) => self.attach_node(
+                visitor
+                    .visit_map(keys)
+                    .map_err(|problem: DecodeProblem| problem.with_required_by(fields)),
+            ),
             None => self
                 .pass
                 .placeholder
@@ -237,15 +242,15 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Problem> {
-        if self.is_rejected() {
+    ) -> Result<V::Value, DecodeProblem> {
+        if self.report_if_rejected() {
             return self
                 .pass
                 .placeholder
                 .deserialize_enum(name, variants, visitor);
         }
         match choice::choose(self, variants) {
-            Some(choice) => self.at(visitor.visit_enum(choice)),
+            Some(choice) => self.attach_node(visitor.visit_enum(choice)),
             None => self
                 .pass
                 .placeholder
@@ -253,7 +258,10 @@ impl<'de> Deserializer<'de> for Cursor<'de, '_> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DecodeProblem> {
         visitor.visit_unit()
     }
 }

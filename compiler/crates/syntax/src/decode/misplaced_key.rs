@@ -1,22 +1,22 @@
 //! Finds the correct location of a misplaced key.
 
-use crate::diag::words;
+use crate::diag::phrases;
 use crate::node::{Entry, Node, Value};
 use crate::schema;
 use crate::source::Span;
 
 /// The maximum number of locations to list.
-const NAMED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// A phrase with the locations of keys of this name: below `place` if there are any, otherwise anywhere.
-pub(super) fn belongs(key: &str, place: &str) -> Option<String> {
+pub(super) fn location_help(key: &str, place: &str) -> Option<String> {
     let written_place = place;
     let place = without_indexes(place);
     let end = format!(".{key}");
     let paths = paths_to(key);
     // If the same relative path also exists at the root, show the full path.
     let is_ambiguous = |path: &&str| paths.iter().any(|known| known == path);
-    let nested: Vec<_> = below(&paths, &place)
+    let nested: Vec<_> = paths_below(&paths, &place)
         .iter()
         .map(|path| {
             if is_ambiguous(path) {
@@ -27,24 +27,32 @@ pub(super) fn belongs(key: &str, place: &str) -> Option<String> {
         })
         .collect();
     if !nested.is_empty() {
-        return Some(format!("move it to {}", words::some(&nested, NAMED)));
+        return Some(format!(
+            "move it to {}",
+            phrases::quoted_list(&nested, MAX_LISTED)
+        ));
     }
     let mut paths = paths;
     // A key directly below `place` is another option of the same choice.
     paths.retain(|path| *path != format!("{place}{end}"));
-    (!paths.is_empty()).then(|| format!("the key belongs in {}", words::some(&paths, NAMED)))
+    (!paths.is_empty()).then(|| {
+        format!(
+            "the key belongs in {}",
+            phrases::quoted_list(&paths, MAX_LISTED)
+        )
+    })
 }
 
 /// The paths of keys with this name.
 fn paths_to(key: &str) -> Vec<String> {
     let end = format!(".{key}");
-    let mut paths = schema::paths();
+    let mut paths = schema::key_paths();
     paths.retain(|path| path.ends_with(&end) || path == key);
     paths
 }
 
 /// The paths below a location, relative to it.
-fn below<'p>(paths: &'p [String], place: &str) -> Vec<&'p str> {
+fn paths_below<'p>(paths: &'p [String], place: &str) -> Vec<&'p str> {
     let start = format!("{place}.");
     if place.is_empty() {
         return paths.iter().map(String::as_str).collect();
@@ -57,17 +65,19 @@ fn below<'p>(paths: &'p [String], place: &str) -> Vec<&'p str> {
 
 /// The document with an unknown key corrected as probably intended: replaced by the similar key, or moved to its
 /// location, if there is exactly one below.
-pub fn put_right(root: &Node, key: Span, near: Option<&str>) -> Option<Node> {
-    let mut right = root.clone();
-    correct(&mut right, "", key, near).then_some(right)
+pub fn correct_key(root: &Node, key: Span, near: Option<&str>) -> Option<Node> {
+    let mut corrected = root.clone();
+    correct_in_place(&mut corrected, "", key, near).then_some(corrected)
 }
 
 /// Corrects the key; returns whether anything changed.
-fn correct(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool {
+fn correct_in_place(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool {
     match &mut node.value {
         Value::Scalar(_) => false,
         Value::Sequence(items) => {
-            let corrected = items.iter_mut().map(|item| correct(item, place, key, near));
+            let corrected = items
+                .iter_mut()
+                .map(|item| correct_in_place(item, place, key, near));
             corrected.fold(false, |one, other| one | other)
         }
         Value::Mapping(entries) => {
@@ -77,15 +87,15 @@ fn correct(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool 
                     "" => entry.key.clone(),
                     place => format!("{place}.{}", entry.key),
                 };
-                corrected |= correct(&mut entry.value, &place, key, near);
+                corrected |= correct_in_place(&mut entry.value, &place, key, near);
             }
             let Some(index) = entries.iter().position(|it| it.key_span == key) else {
                 return corrected;
             };
             let Some(near) = near else {
                 let paths = paths_to(&entries[index].key);
-                return match below(&paths, place)[..] {
-                    [only] if only.contains('.') => move_to(entries, index, only),
+                return match paths_below(&paths, place)[..] {
+                    [only] if only.contains('.') => move_entry(entries, index, only),
                     _ => corrected,
                 };
             };
@@ -99,14 +109,14 @@ fn correct(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool 
 }
 
 /// Inserts an entry at a path, unless the path is occupied.
-fn move_to(entries: &mut Vec<Entry>, index: usize, path: &str) -> bool {
+fn move_entry(entries: &mut Vec<Entry>, index: usize, path: &str) -> bool {
     let entry = entries[index].clone();
-    let mut holder = &mut *entries;
+    let mut target = &mut *entries;
     let keys: Vec<_> = path.split('.').collect();
     for key in &keys[..keys.len() - 1] {
-        let found = holder.iter().position(|it| it.key == *key);
+        let found = target.iter().position(|it| it.key == *key);
         let found = found.unwrap_or_else(|| {
-            holder.push(Entry {
+            target.push(Entry {
                 key: (*key).to_owned(),
                 key_span: entry.key_span,
                 value: Node {
@@ -114,17 +124,17 @@ fn move_to(entries: &mut Vec<Entry>, index: usize, path: &str) -> bool {
                     origin: entry.value.origin.clone(),
                 },
             });
-            holder.len() - 1
+            target.len() - 1
         });
-        let Value::Mapping(below) = &mut holder[found].value.value else {
+        let Value::Mapping(below) = &mut target[found].value.value else {
             return false;
         };
-        holder = below;
+        target = below;
     }
-    if holder.iter().any(|it| it.key == entry.key) {
+    if target.iter().any(|it| it.key == entry.key) {
         return false;
     }
-    holder.push(entry);
+    target.push(entry);
     entries.remove(index);
     true
 }
@@ -141,7 +151,7 @@ mod tests {
 
     #[test]
     fn locations_below_come_first() {
-        let found = |key, place| belongs(key, place);
+        let found = |key, place| location_help(key, place);
         let spot = Some("move it to `capacity.spot`".to_owned());
         assert_eq!(found("spot", "nodePools[0]"), spot);
         let whole = Some("move it to `nodePools[1].stack.allocation`".to_owned());

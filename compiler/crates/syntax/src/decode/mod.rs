@@ -10,12 +10,12 @@ pub mod codes;
 mod constraints;
 mod cursor;
 mod deserialize;
-mod identity;
 mod misplaced_key;
+mod number_ranges;
+mod other_document;
 mod pass;
 mod path;
 mod placeholder;
-mod ranges;
 
 use gpuc_schema::config::GpuCluster;
 use serde::de::DeserializeOwned;
@@ -24,39 +24,43 @@ use crate::diag::Report;
 use crate::node::Node;
 use constraints::Constraints;
 use cursor::Cursor;
-pub use misplaced_key::put_right;
+pub use misplaced_key::correct_key;
+pub use number_ranges::check_ranges;
 use pass::Pass;
 use path::Path;
-pub use placeholder::Guess;
 use placeholder::Placeholder;
-pub use ranges::ranges;
+pub use placeholder::PlaceholderKind;
 
 /// The maximum number of reported problems per document.
-pub const MOST_PROBLEMS: usize = 100;
+pub const MAX_PROBLEMS: usize = 100;
 
 /// The cluster that a document describes. A document of another kind is reported as such. `None` if it cannot be
 /// decoded.
-pub fn cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
-    if identity::is_something_else(root, report) {
+pub fn decode_cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
+    if other_document::report_other_document(root, report) {
         return None;
     }
     decode(root, report)
 }
 
 /// Decodes a cluster as [`cluster`] does, with other placeholders.
-pub fn other_cluster(root: &Node, guess: Guess<'_>, report: &mut Report) -> Option<GpuCluster> {
+pub fn decode_cluster_with(
+    root: &Node,
+    guess: PlaceholderKind<'_>,
+    report: &mut Report,
+) -> Option<GpuCluster> {
     decode_with(root, guess, report)
 }
 
 /// Decodes a value of a type from a tree. Invalid parts are reported and replaced by placeholders, and their spans
 /// poisoned. `None` if there are too many problems, or if a type rejects the placeholder.
 pub fn decode<T: DeserializeOwned>(root: &Node, report: &mut Report) -> Option<T> {
-    decode_with(root, Guess::Little, report)
+    decode_with(root, PlaceholderKind::Smallest, report)
 }
 
 fn decode_with<T: DeserializeOwned>(
     root: &Node,
-    guess: Guess<'_>,
+    guess: PlaceholderKind<'_>,
     report: &mut Report,
 ) -> Option<T> {
     let mut constraints = Constraints::default();
@@ -71,9 +75,9 @@ fn decode_with<T: DeserializeOwned>(
             Ok(value) => return pass.finish(report).then_some(value),
             Err(problem) => {
                 let findings = pass.into_findings();
-                let why = problem.to_string();
+                let reason = problem.to_string();
                 if !constraints.add(problem) {
-                    findings.give_up(root, &why, report);
+                    findings.finish_undecoded(root, &reason, report);
                     return None;
                 }
             }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::MOST_PROBLEMS;
+use super::MAX_PROBLEMS;
 use super::codes;
 use super::constraints::Constraints;
 use super::placeholder::Placeholder;
@@ -25,7 +25,7 @@ pub(super) struct Findings {
     report: Report,
     /// The reported problems by location, so that a value that many aliases copy is reported once.
     reported: BTreeSet<(&'static str, Span, String)>,
-    more: usize,
+    omitted_count: usize,
     poisoned: BTreeSet<Span>,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Finding {
     /// The location where it is used.
     pub(super) span: Span,
     /// The location where it is written, if an alias copied it.
-    pub(super) written: Span,
+    pub(super) source_span: Span,
     pub(super) message: String,
-    pub(super) here: String,
+    pub(super) label: String,
 }
 
 impl<'l> Pass<'l> {
@@ -56,22 +56,22 @@ impl<'l> Pass<'l> {
         more: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
     ) {
         let findings = &mut *self.findings.borrow_mut();
-        let key = (finding.code.id, finding.written, finding.here.clone());
-        if finding.written.is_written() && !findings.reported.insert(key) {
+        let key = (finding.code.id, finding.source_span, finding.label.clone());
+        if finding.source_span.is_written() && !findings.reported.insert(key) {
             return;
         }
-        if findings.report.diagnostics().len() >= MOST_PROBLEMS {
-            findings.more += 1;
+        if findings.report.diagnostics().len() >= MAX_PROBLEMS {
+            findings.omitted_count += 1;
             return;
         }
         let builder = findings
             .report
             .diagnostic(finding.code, finding.span, finding.message)
-            .primary_label(finding.here);
-        let builder = if finding.written == finding.span {
+            .primary_label(finding.label);
+        let builder = if finding.source_span == finding.span {
             builder
         } else {
-            builder.label(finding.written, "the value is defined here")
+            builder.label(finding.source_span, "the value is defined here")
         };
         more(builder).emit();
     }
@@ -93,9 +93,9 @@ impl<'l> Pass<'l> {
 
 impl Findings {
     /// Reports the findings of a pass in which a type rejected a placeholder.
-    pub(super) fn give_up(self, root: &Node, why: &str, report: &mut Report) {
+    pub(super) fn finish_undecoded(self, root: &Node, why: &str, report: &mut Report) {
         if self.report.diagnostics().is_empty() {
-            let message = format!("the document cannot be decoded: {}", short(why));
+            let message = format!("the document cannot be decoded: {}", abbreviate(why));
             report
                 .diagnostic(&codes::WRONG_TYPE, root.span(), message)
                 .emit();
@@ -104,12 +104,15 @@ impl Findings {
     }
 
     pub(super) fn finish(mut self, report: &mut Report) -> bool {
-        let complete = self.more == 0;
+        let complete = self.omitted_count == 0;
         let diagnostics = std::mem::take(self.report.diagnostics_mut());
         let last = diagnostics.len();
         for (number, mut diagnostic) in diagnostics.into_iter().enumerate() {
             if !complete && number + 1 == last {
-                let note = format!("{} more problems in this document are not shown", self.more);
+                let note = format!(
+                    "{} more problems in this document are not shown",
+                    self.omitted_count
+                );
                 diagnostic.help = Some(match diagnostic.help {
                     Some(help) => format!("{help}; {note}"),
                     None => note,
@@ -127,11 +130,11 @@ impl Findings {
 }
 
 /// Shortens a text to one line for a message.
-pub(super) fn short(text: &str) -> String {
-    const LONGEST: usize = 60;
+pub(super) fn abbreviate(text: &str) -> String {
+    const MAX_LENGTH: usize = 60;
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(LONGEST).map(clean).collect();
-    if text.chars().nth(LONGEST).is_some() {
+    let mut short: String = text.chars().take(MAX_LENGTH).map(clean).collect();
+    if text.chars().nth(MAX_LENGTH).is_some() {
         short.push('…');
     }
     short

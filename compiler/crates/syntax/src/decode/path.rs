@@ -24,14 +24,14 @@ impl<'p> Path<'p> {
         step: Step::Root,
     };
 
-    pub(super) fn key(&'p self, key: &'p str, span: Span) -> Self {
+    pub(super) fn with_key(&'p self, key: &'p str, span: Span) -> Self {
         Self {
             parent: Some(self),
             step: Step::Key(key, span),
         }
     }
 
-    pub(super) fn index(&'p self, index: usize) -> Self {
+    pub(super) fn with_index(&'p self, index: usize) -> Self {
         Self {
             parent: Some(self),
             step: Step::Index(index),
@@ -72,7 +72,7 @@ impl fmt::Display for Path<'_> {
         match self.step {
             Step::Root => Ok(()),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key, _) if !is_word(key) => write!(f, "[{:?}]", super::pass::short(key)),
+            Step::Key(key, _) if !is_word(key) => write!(f, "[{:?}]", super::pass::abbreviate(key)),
             Step::Key(key, _) if self.parent.is_some_and(Path::is_root) => f.write_str(key),
             Step::Key(key, _) => write!(f, ".{key}"),
         }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::diag::Diagnostic;
-use crate::load::{self, Files, load};
+use crate::load::{self, MemoryFiles, load};
 use crate::source::{Sources, Span};
 use crate::yaml;
 
@@ -22,11 +22,11 @@ const POOL: &str = "nodePools:\n  - {name: gpu, nodes: {count: 1}}\n";
 
 fn run(text: &str) -> (Option<GpuCluster>, Vec<Diagnostic>, Sources) {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one("gpu-cluster.yaml", text);
+    let world = MemoryFiles::with_file("gpu-cluster.yaml", text);
     let loaded = load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
     let clusters: Vec<Option<GpuCluster>> = loaded
         .iter()
-        .map(|document| cluster(&document.root, &mut report))
+        .map(|document| decode_cluster(&document.root, &mut report))
         .collect();
     let found = report.diagnostics().to_vec();
     (clusters.into_iter().next().flatten(), found, sources)
@@ -265,12 +265,12 @@ fn other_documents_are_described() {
 #[test]
 fn later_findings_on_placeholders_are_dropped() {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = Files::one(
+    let world = MemoryFiles::with_file(
         "a",
         &format!("{HEAD}nodePools:\n  - {{name: 7, nodes: {{count: 1}}}}\n"),
     );
     let loaded = load(&world, "a", &mut sources, &mut report);
-    let cluster = cluster(&loaded[0].root, &mut report).expect("a cluster");
+    let cluster = decode_cluster(&loaded[0].root, &mut report).expect("a cluster");
     let pool = &cluster.node_pools[0];
     report
         .diagnostic(&codes::WRONG_TYPE, pool.name.span, "about a placeholder")
@@ -294,7 +294,7 @@ fn problem_limit_and_large_files() {
     }
     let (cluster, found, _) = run(&text);
     assert!(cluster.is_none());
-    assert_eq!(found.len(), MOST_PROBLEMS);
+    assert_eq!(found.len(), MAX_PROBLEMS);
     let last = found[99].help.as_deref().expect("help");
     assert!(
         last.ends_with("more problems in this document are not shown"),

@@ -1,7 +1,7 @@
 //! Diagnostic codes and their explanations.
 
 use super::former_names::FORMER_NAMES;
-use super::words;
+use super::phrases;
 
 /// A diagnostic code: an ID, a name, and an explanation. The examples are tests: `bad` causes exactly this code, and
 /// `good`, which is `bad` with the help applied, causes none.
@@ -94,7 +94,7 @@ pub fn closest_name(
                 .map(|name| (name, code.name))
         })
         .collect();
-    let closest = words::nearest(word, names.iter().map(|(name, _)| *name))?;
+    let closest = phrases::closest_match(word, names.iter().map(|(name, _)| *name))?;
     names
         .iter()
         .find(|(name, _)| *name == closest)
@@ -102,11 +102,11 @@ pub fn closest_name(
 }
 
 /// The separator before the manifest of an example.
-pub const MANIFEST: &str = "--- # manifest.yaml\n";
+pub const MANIFEST_SEPARATOR: &str = "--- # manifest.yaml\n";
 
 /// The parts of an example: the configuration, and the manifest if any.
-pub fn example(text: &str) -> (&str, Option<&str>) {
-    match text.split_once(MANIFEST) {
+pub fn split_example(text: &str) -> (&str, Option<&str>) {
+    match text.split_once(MANIFEST_SEPARATOR) {
         Some((cluster, manifest)) => (cluster, Some(manifest)),
         None => (text, None),
     }

@@ -20,7 +20,11 @@ impl Levels {
 
 /// Drops warnings that are allowed, by `allow` or by an annotation of their object, and turns denied warnings into
 /// errors. `--deny` overrides `allow:`. Returns, for each entry of `allow`, whether it matched a finding.
-pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Levels) -> Vec<bool> {
+pub fn apply_levels(
+    diagnostics: &mut Vec<Diagnostic>,
+    allow: &[String],
+    levels: &Levels,
+) -> Vec<bool> {
     let mut used = vec![false; allow.len()];
     diagnostics.retain_mut(|found| {
         let allowed = allow.iter().position(|word| found.code.is_called(word));
@@ -30,7 +34,7 @@ pub fn apply(diagnostics: &mut Vec<Diagnostic>, allow: &[String], levels: &Level
         if found.severity == Severity::Warning && levels.denies(found.code) {
             found.severity = Severity::Error;
         }
-        let is_allowed = allowed.is_some() || found.allowed;
+        let is_allowed = allowed.is_some() || found.is_allowed;
         !is_allowed || found.severity == Severity::Error
     });
     used

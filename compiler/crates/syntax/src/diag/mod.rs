@@ -3,13 +3,13 @@
 mod code;
 mod former_names;
 mod levels;
+pub mod phrases;
 pub mod render;
 mod report;
-pub mod words;
 
-pub use code::{Code, Correction, MANIFEST, Severity, closest_name, example};
+pub use code::{Code, Correction, MANIFEST_SEPARATOR, Severity, closest_name, split_example};
 pub use former_names::FORMER_NAMES;
-pub use levels::{Levels, apply};
+pub use levels::{Levels, apply_levels};
 pub use report::{DiagnosticBuilder, Report, Reported};
 
 use crate::source::Span;
@@ -32,12 +32,12 @@ pub struct Diagnostic {
     /// The help as an edit, if there is exactly one fix.
     pub fix: Option<Fix>,
     /// Whether an annotation of the object allows it.
-    pub allowed: bool,
+    pub is_allowed: bool,
 }
 
 impl Diagnostic {
     /// Whether another diagnostic has the same message and labels.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    pub fn has_same_content(&self, other: &Self) -> bool {
         self.code.id == other.code.id
             && (&self.message, &self.primary, &self.labels)
                 == (&other.message, &other.primary, &other.labels)

@@ -34,7 +34,7 @@ impl Report {
             labels: Vec::new(),
             help: None,
             fix: None,
-            allowed: false,
+            is_allowed: false,
         };
         DiagnosticBuilder {
             report: self,

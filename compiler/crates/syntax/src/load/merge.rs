@@ -6,13 +6,14 @@ use super::{UNIONS, codes};
 use crate::diag::Report;
 use crate::node::{Entry, Node, Scalar, Value};
 use crate::source::Span;
-use crate::yaml::core_schema::Core;
+use crate::yaml::core_schema::CoreValue;
 
 /// The lists whose items are merged by `name`.
-pub(super) const NAMED: &[&str] = &["nodePools", "teams", "workloads"];
+pub(super) const NAMED_LISTS: &[&str] = &["nodePools", "teams", "workloads"];
 
 /// Mappings with two alternative sets of keys: if the overlay uses one, the base's keys of the other are dropped.
-const EITHER: &[(&str, [&[&str]; 2])] = &[("nodePools.nodes", [&["count"], &["min", "max"]])];
+const ALTERNATIVE_KEYS: &[(&str, [&[&str]; 2])] =
+    &[("nodePools.nodes", [&["count"], &["min", "max"]])];
 
 /// Merges the document over its base: mappings deeply, named lists by `name`, and anything else is replaced. `null`
 /// deletes a key. `base` itself is not inherited.
@@ -21,42 +22,42 @@ pub fn merge(base: &Node, overlay: Node, report: &mut Report) -> Node {
     if let Value::Mapping(entries) = &mut base.value {
         entries.retain(|entry| entry.key != "base");
     }
-    deep(base, overlay, &mut String::new(), report)
+    merge_nodes(base, overlay, &mut String::new(), report)
 }
 
 /// Deletes and reports `remove` in the named lists of a document without a base.
 pub(super) fn drop_removed(root: &mut Node, report: &mut Report) {
     if let Value::Mapping(entries) = &mut root.value {
         for entry in entries {
-            if NAMED.contains(&entry.key.as_str())
+            if NAMED_LISTS.contains(&entry.key.as_str())
                 && let Value::Sequence(items) = &mut entry.value.value
             {
                 let overlay = std::mem::take(items);
-                *items = by_name(Vec::new(), overlay, &mut entry.key.clone(), report);
+                *items = merge_by_name(Vec::new(), overlay, &mut entry.key.clone(), report);
             }
         }
     }
 }
 
-fn deep(base: Node, overlay: Node, path: &mut String, report: &mut Report) -> Node {
+fn merge_nodes(base: Node, overlay: Node, path: &mut String, report: &mut Report) -> Node {
     let Node { value, origin } = overlay;
     let value = match (base.value, value) {
         (Value::Mapping(base), Value::Mapping(overlay)) => {
-            Value::Mapping(mappings(base, overlay, path, report))
+            Value::Mapping(merge_mappings(base, overlay, path, report))
         }
-        (base, Value::Sequence(overlay)) if NAMED.contains(&path.as_str()) => {
+        (base, Value::Sequence(overlay)) if NAMED_LISTS.contains(&path.as_str()) => {
             let base = match base {
                 Value::Sequence(items) => items,
                 _ => Vec::new(),
             };
-            Value::Sequence(by_name(base, overlay, path, report))
+            Value::Sequence(merge_by_name(base, overlay, path, report))
         }
         (_, overlay) => overlay,
     };
     Node { value, origin }
 }
 
-fn mappings(
+fn merge_mappings(
     base: Vec<Entry>,
     overlay: Vec<Entry>,
     path: &mut String,
@@ -81,10 +82,10 @@ fn mappings(
         }
         path.push_str(&entry.key);
         match place.and_then(|place| merged[place].take()) {
-            Some(below) => entry.value = deep(below.value, entry.value, path, report),
-            None if NAMED.contains(&path.as_str()) => {
+            Some(below) => entry.value = merge_nodes(below.value, entry.value, path, report),
+            None if NAMED_LISTS.contains(&path.as_str()) => {
                 let nothing = Node::written(Value::Sequence(Vec::new()), Span::NONE);
-                entry.value = deep(nothing, entry.value, path, report);
+                entry.value = merge_nodes(nothing, entry.value, path, report);
             }
             None => {}
         }
@@ -94,21 +95,21 @@ fn mappings(
             None => merged.push(Some(entry)),
         }
     }
-    let gone = other_way(path, &chosen);
-    let kept = |entry: &Entry| {
-        chosen.contains(&entry.key) || !(is_union || gone.contains(&entry.key.as_str()))
+    let dropped = unused_alternative(path, &chosen);
+    let is_kept = |entry: &Entry| {
+        chosen.contains(&entry.key) || !(is_union || dropped.contains(&entry.key.as_str()))
     };
-    merged.into_iter().flatten().filter(kept).collect()
+    merged.into_iter().flatten().filter(is_kept).collect()
 }
 
 /// The keys of the alternative that the overlay does not use.
-fn other_way(path: &str, chosen: &BTreeSet<String>) -> Vec<&'static str> {
-    let ways = EITHER.iter().find(|(at, _)| *at == path);
-    let Some((_, [one, other])) = ways else {
+fn unused_alternative(path: &str, chosen: &BTreeSet<String>) -> Vec<&'static str> {
+    let alternatives = ALTERNATIVE_KEYS.iter().find(|(at, _)| *at == path);
+    let Some((_, [one, other])) = alternatives else {
         return Vec::new();
     };
-    let says = |way: &[&str]| way.iter().any(|key| chosen.contains(*key));
-    match (says(one), says(other)) {
+    let is_used = |way: &[&str]| way.iter().any(|key| chosen.contains(*key));
+    match (is_used(one), is_used(other)) {
         (true, false) => other.to_vec(),
         (false, true) => one.to_vec(),
         _ => Vec::new(),
@@ -116,7 +117,7 @@ fn other_way(path: &str, chosen: &BTreeSet<String>) -> Vec<&'static str> {
 }
 
 /// Merges items by name, in the base's order, followed by new items.
-fn by_name(
+fn merge_by_name(
     base: Vec<Node>,
     overlay: Vec<Node>,
     path: &mut String,
@@ -125,26 +126,28 @@ fn by_name(
     let mut merged: Vec<Option<Node>> = base.into_iter().map(Some).collect();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
     for (place, item) in merged.iter().enumerate() {
-        if let Some(name) = item.as_ref().and_then(name) {
+        if let Some(name) = item.as_ref().and_then(item_name) {
             index.entry(name).or_insert(place);
         }
     }
     for mut item in overlay {
         // Each item of the base merges with one item; a second item of the same name is a duplicate, reported by a
         // rule.
-        let place = name(&item).and_then(|name| index.remove(&name));
+        let place = item_name(&item).and_then(|name| index.remove(&name));
         let below = place.and_then(|place| Some((place, merged[place].take()?)));
         match (take_remove(&mut item), below) {
-            (None, Some((place, below))) => merged[place] = Some(deep(below, item, path, report)),
+            (None, Some((place, below))) => {
+                merged[place] = Some(merge_nodes(below, item, path, report))
+            }
             (None, None) => merged.push(Some(item)),
             (Some(_), Some(_)) => {}
-            (Some(remove), None) => report_nothing(&item, remove, path, report),
+            (Some(remove), None) => report_missing_item(&item, remove, path, report),
         }
     }
     merged.into_iter().flatten().collect()
 }
 
-fn report_nothing(item: &Node, remove: Span, list: &str, report: &mut Report) {
+fn report_missing_item(item: &Node, remove: Span, list: &str, report: &mut Report) {
     let named = item.get("name");
     let message = match named.and_then(Node::text) {
         Some(name) => format!("cannot remove `{name}`: the base has no such item in `{list}`"),
@@ -166,19 +169,19 @@ fn take_remove(item: &mut Node) -> Option<Span> {
     let Value::Scalar(scalar) = &entries[place].value.value else {
         return None;
     };
-    let Core::Bool(remove) = scalar.core() else {
+    let CoreValue::Bool(remove) = scalar.core_value() else {
         return None;
     };
     let entry = entries.remove(place);
     remove.then_some(entry.key_span)
 }
 
-fn name(item: &Node) -> Option<String> {
+fn item_name(item: &Node) -> Option<String> {
     item.get("name")?.text().map(str::to_owned)
 }
 
 fn is_null(node: &Node) -> bool {
-    matches!(&node.value, Value::Scalar(scalar) if matches!(scalar.core(), Core::Null))
+    matches!(&node.value, Value::Scalar(scalar) if matches!(scalar.core_value(), CoreValue::Null))
         && !matches!(node.value, Value::Scalar(Scalar::Null))
 }
 

@@ -11,17 +11,17 @@ use std::rc::Rc;
 
 pub use merge::merge;
 pub use unions::UNIONS;
-pub use world::{Files, ReadError, STDIN, World};
+pub use world::{MemoryFiles, ReadError, STDIN, World};
 
 use crate::diag::Report;
 use crate::node::{Node, Value};
 use crate::source::{Sources, Span};
 use crate::yaml;
 use crate::yaml::Document;
-use crate::yaml::core_schema::Core;
+use crate::yaml::core_schema::CoreValue;
 
 /// The maximum length of a chain of bases.
-const LONGEST_CHAIN: usize = 16;
+const MAX_CHAIN_LENGTH: usize = 16;
 
 /// One document of a file, merged with its base.
 #[derive(Clone, Debug)]
@@ -70,10 +70,13 @@ pub fn load_all(
         world,
         sources,
         report,
-        read: BTreeMap::new(),
+        files: BTreeMap::new(),
         bases: BTreeMap::new(),
     };
-    let mut documents: Vec<_> = paths.iter().flat_map(|path| loader.file(path)).collect();
+    let mut documents: Vec<_> = paths
+        .iter()
+        .flat_map(|path| loader.load_file(path))
+        .collect();
     let bases = loader
         .bases
         .keys()
@@ -92,22 +95,22 @@ struct Loader<'a> {
     sources: &'a mut Sources,
     report: &'a mut Report,
     /// Files by path, or the reason why a file cannot be read.
-    read: BTreeMap<String, Result<Rc<Vec<Document>>, String>>,
+    files: BTreeMap<String, Result<Rc<Vec<Document>>, String>>,
     /// Merged bases by path; `None` if that failed and was reported.
     bases: BTreeMap<String, Option<Rc<Node>>>,
 }
 
 /// A reference to a base: the file and the span of the reference.
 #[derive(Clone)]
-struct Wish {
+struct BaseReference {
     path: String,
     span: Span,
 }
 
 impl Loader<'_> {
-    fn file(&mut self, path: &str) -> Vec<Loaded> {
-        let path = path::normal(path);
-        let documents = match self.documents(&path) {
+    fn load_file(&mut self, path: &str) -> Vec<Loaded> {
+        let path = path::normalize(path);
+        let documents = match self.read_documents(&path) {
             Ok(documents) => documents,
             Err(reason) => {
                 self.report
@@ -119,21 +122,21 @@ impl Loader<'_> {
         let Some(source) = self.sources.find(&path) else {
             unreachable!("a file that was read is among the sources");
         };
-        let whole = |document: &Document| {
-            let root = self.whole(document.root.clone(), &path, &mut Vec::new())?;
+        let load_document = |document: &Document| {
+            let root = self.merge_with_base(document.root.clone(), &path, &mut Vec::new())?;
             Some(Loaded {
                 root,
                 source,
-                file: (path != STDIN).then(|| path::name(&path).to_owned()),
+                file: (path != STDIN).then(|| path::file_name(&path).to_owned()),
                 is_base: false,
                 poisoned: Vec::new(),
             })
         };
-        documents.iter().filter_map(whole).collect()
+        documents.iter().filter_map(load_document).collect()
     }
 
-    fn documents(&mut self, path: &str) -> Result<Rc<Vec<Document>>, String> {
-        if let Some(known) = self.read.get(path) {
+    fn read_documents(&mut self, path: &str) -> Result<Rc<Vec<Document>>, String> {
+        if let Some(known) = self.files.get(path) {
             return known.clone();
         }
         let text = match self.world.read(path) {
@@ -145,48 +148,57 @@ impl Loader<'_> {
             let id = self.sources.add(path, &text);
             Rc::new(yaml::parse(self.sources, id, self.report))
         });
-        self.read.insert(path.to_owned(), documents.clone());
+        self.files.insert(path.to_owned(), documents.clone());
         documents
     }
 
     /// Merges a document of the file at `path` with its base. `chain` contains the referring files.
-    fn whole(&mut self, mut root: Node, path: &str, chain: &mut Vec<Wish>) -> Option<Node> {
-        let Some(wish) = wish(&root, path) else {
+    fn merge_with_base(
+        &mut self,
+        mut root: Node,
+        path: &str,
+        chain: &mut Vec<BaseReference>,
+    ) -> Option<Node> {
+        let Some(wish) = base_reference(&root, path) else {
             merge::drop_removed(&mut root, self.report);
             return Some(root);
         };
         let first = chain.iter().find(|earlier| earlier.path == wish.path);
-        if wish.path == path || first.is_some() || chain.len() >= LONGEST_CHAIN {
+        if wish.path == path || first.is_some() || chain.len() >= MAX_CHAIN_LENGTH {
             let first = first.map_or(Span::NONE, |earlier| earlier.span);
             self.report_chain(path, &wish, first);
             return None;
         }
         chain.push(wish.clone());
-        let base = self.base(&wish, chain);
+        let base = self.load_base(&wish, chain);
         chain.pop();
         let base = base?;
         Some(merge(&base, root, self.report))
     }
 
     /// The merged base of a document.
-    fn base(&mut self, wish: &Wish, chain: &mut Vec<Wish>) -> Option<Rc<Node>> {
+    fn load_base(
+        &mut self,
+        wish: &BaseReference,
+        chain: &mut Vec<BaseReference>,
+    ) -> Option<Rc<Node>> {
         if let Some(known) = self.bases.get(&wish.path) {
             return known.clone();
         }
-        let found = match self.documents(&wish.path) {
-            Err(reason) => return self.unusable(wish, reason),
+        let found = match self.read_documents(&wish.path) {
+            Err(reason) => return self.report_unusable(wish, reason),
             Ok(documents) => match documents.as_slice() {
                 [document] if !matches!(document.root.value, Value::Mapping(_)) => {
                     let reason = format!("the base `{}` is not a mapping", wish.path);
-                    return self.unusable(wish, reason);
+                    return self.report_unusable(wish, reason);
                 }
-                [document] => self.whole(document.root.clone(), &wish.path, chain),
+                [document] => self.merge_with_base(document.root.clone(), &wish.path, chain),
                 // Empty and invalid files are already reported.
                 [] => None,
                 several => {
                     let count = several.len();
                     let reason = format!("the base `{}` has {count} documents", wish.path);
-                    return self.unusable(wish, reason);
+                    return self.report_unusable(wish, reason);
                 }
             },
         };
@@ -195,7 +207,7 @@ impl Loader<'_> {
         found
     }
 
-    fn unusable(&mut self, wish: &Wish, reason: String) -> Option<Rc<Node>> {
+    fn report_unusable(&mut self, wish: &BaseReference, reason: String) -> Option<Rc<Node>> {
         self.report
             .diagnostic(&codes::FILE_UNUSABLE, wish.span, reason)
             .primary_label("referenced here")
@@ -204,14 +216,14 @@ impl Loader<'_> {
         None
     }
 
-    fn report_chain(&mut self, path: &str, wish: &Wish, first: Span) {
+    fn report_chain(&mut self, path: &str, wish: &BaseReference, first: Span) {
         let is_itself = wish.path == path;
         let message = if is_itself {
             format!("`{path}` is its own base")
         } else if first.is_written() {
             format!("the bases of `{path}` and `{}` form a cycle", wish.path)
         } else {
-            format!("the chain of bases has more than {LONGEST_CHAIN} files")
+            format!("the chain of bases has more than {MAX_CHAIN_LENGTH} files")
         };
         self.report
             .diagnostic(&codes::BASE_CYCLE, wish.span, message)
@@ -226,16 +238,16 @@ impl Loader<'_> {
 }
 
 /// The base that a document in the file at `path` names. The decoder reports values that are not strings.
-fn wish(root: &Node, path: &str) -> Option<Wish> {
+fn base_reference(root: &Node, path: &str) -> Option<BaseReference> {
     let base = root.get("base")?;
     let Value::Scalar(scalar) = &base.value else {
         return None;
     };
-    let Core::Text(text) = scalar.core() else {
+    let CoreValue::Text(text) = scalar.core_value() else {
         return None;
     };
-    Some(Wish {
-        path: path::beside(path, text),
+    Some(BaseReference {
+        path: path::resolve_relative(path, text),
         span: base.span(),
     })
 }
@@ -247,7 +259,7 @@ mod tests {
     use crate::source::Position;
 
     fn check(files: &[(&str, &str)]) -> (Vec<Loaded>, Vec<Diagnostic>, Sources) {
-        let world: Files = files.iter().copied().collect();
+        let world: MemoryFiles = files.iter().copied().collect();
         let (mut sources, mut report) = (Sources::default(), Report::default());
         let loaded = load(&world, "a/main.yaml", &mut sources, &mut report);
         (loaded, report.diagnostics().to_vec(), sources)
@@ -336,7 +348,7 @@ mod tests {
         ];
         assert_eq!(check(&broken).1.len(), 1, "a broken base is reported once");
 
-        let mut world = Files::default();
+        let mut world = MemoryFiles::default();
         world.insert("a/main.yaml", b"a: 1\nb: \xff\n");
         let (mut sources, mut report) = (Sources::default(), Report::default());
         load(&world, "a/main.yaml", &mut sources, &mut report);

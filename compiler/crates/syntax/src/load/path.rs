@@ -1,7 +1,7 @@
 //! File paths, as strings with `/`.
 
 /// The path without `.`, without doubled `/`, and with `..` only at its start.
-pub(super) fn normal(path: &str) -> String {
+pub(super) fn normalize(path: &str) -> String {
     let path = path.replace('\\', "/");
     let root = if path.starts_with('/') { "/" } else { "" };
     let mut parts: Vec<&str> = Vec::new();
@@ -20,15 +20,15 @@ pub(super) fn normal(path: &str) -> String {
 }
 
 /// The last part of a path.
-pub(super) fn name(path: &str) -> &str {
+pub(super) fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// Resolves `path` relative to the file `from`.
-pub(super) fn beside(from: &str, path: &str) -> String {
+pub(super) fn resolve_relative(from: &str, path: &str) -> String {
     match from.rsplit_once('/') {
-        Some((folder, _)) if !path.starts_with('/') => normal(&format!("{folder}/{path}")),
-        _ => normal(path),
+        Some((folder, _)) if !path.starts_with('/') => normalize(&format!("{folder}/{path}")),
+        _ => normalize(path),
     }
 }
 
@@ -38,12 +38,27 @@ mod tests {
 
     #[test]
     fn paths_are_seen_from_the_file_that_names_them() {
-        assert_eq!(beside("a/b/c.yaml", "../base.yaml"), "a/base.yaml");
-        assert_eq!(beside("c.yaml", "../../base.yaml"), "../../base.yaml");
-        assert_eq!(beside("../c.yaml", "./x//base.yaml"), "../x/base.yaml");
-        assert_eq!(beside("/a/c.yaml", "../../base.yaml"), "/base.yaml");
-        assert_eq!(beside("a/c.yaml", "/etc/base.yaml"), "/etc/base.yaml");
-        assert_eq!(beside("/c.yaml", "d.yaml"), "/d.yaml");
-        assert_eq!(normal(r"a\b\..\c.yaml"), "a/c.yaml");
+        assert_eq!(
+            resolve_relative("a/b/c.yaml", "../base.yaml"),
+            "a/base.yaml"
+        );
+        assert_eq!(
+            resolve_relative("c.yaml", "../../base.yaml"),
+            "../../base.yaml"
+        );
+        assert_eq!(
+            resolve_relative("../c.yaml", "./x//base.yaml"),
+            "../x/base.yaml"
+        );
+        assert_eq!(
+            resolve_relative("/a/c.yaml", "../../base.yaml"),
+            "/base.yaml"
+        );
+        assert_eq!(
+            resolve_relative("a/c.yaml", "/etc/base.yaml"),
+            "/etc/base.yaml"
+        );
+        assert_eq!(resolve_relative("/c.yaml", "d.yaml"), "/d.yaml");
+        assert_eq!(normalize(r"a\b\..\c.yaml"), "a/c.yaml");
     }
 }

@@ -26,7 +26,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::load::merge::NAMED;
+    use crate::load::merge::NAMED_LISTS;
 
     /// Collects the places of unions below one, as far as bases merge: through mappings and lists of named items.
     fn walk(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -45,7 +45,7 @@ mod tests {
                 walk(root, option, path, found);
             }
         }
-        if NAMED.contains(&path) && schema["items"].is_object() {
+        if NAMED_LISTS.contains(&path) && schema["items"].is_object() {
             walk(root, &schema["items"], path, found);
         }
         for (key, value) in schema["properties"].as_object().into_iter().flatten() {

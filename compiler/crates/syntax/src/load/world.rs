@@ -22,13 +22,13 @@ pub enum ReadError {
 
 /// Files in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct MemoryFiles {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl Files {
+impl MemoryFiles {
     /// One file.
-    pub fn one(path: &str, text: &str) -> Self {
+    pub fn with_file(path: &str, text: &str) -> Self {
         std::iter::once((path, text)).collect()
     }
 
@@ -38,7 +38,7 @@ impl Files {
     }
 }
 
-impl<'a> FromIterator<(&'a str, &'a str)> for Files {
+impl<'a> FromIterator<(&'a str, &'a str)> for MemoryFiles {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
         let mut all = Self::default();
         for (path, text) in files {
@@ -48,7 +48,7 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Files {
     }
 }
 
-impl World for Files {
+impl World for MemoryFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         self.files.get(path).cloned().ok_or(ReadError::NotFound)
     }

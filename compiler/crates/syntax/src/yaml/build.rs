@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
-use super::mapping::Mapping;
-use super::parse::{Events, place, report_depth, report_syntax};
+use super::mapping::MappingBuilder;
+use super::parse::{EventParser, report_depth, report_syntax, span_at};
 use super::{codes, limits, tag};
 use crate::diag::Report;
 use crate::node::{Node, Origin, Scalar, Value};
@@ -13,7 +13,7 @@ use crate::source::Span;
 
 /// The reason why a tree is incomplete. It is already reported.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Abandoned {
+pub(super) enum ParseStop {
     /// The document is invalid from here on; the next document can be valid.
     Document,
     /// The file exceeds a limit.
@@ -31,13 +31,13 @@ struct Anchored {
 
 /// The state of building a document's tree.
 pub(super) struct Builder<'t, 'r> {
-    pub(super) parser: Events<'t>,
+    pub(super) parser: EventParser<'t>,
     source: u32,
     pub(super) report: &'r mut Report,
     /// The values of anchors, by the parser's number.
     anchors: BTreeMap<usize, Anchored>,
     /// The maximum number of findings before the rest of the file is skipped.
-    most_findings: usize,
+    max_findings: usize,
     /// The number of nodes.
     nodes: usize,
     /// The number of copied nodes.
@@ -45,12 +45,12 @@ pub(super) struct Builder<'t, 'r> {
 }
 
 impl<'t, 'r> Builder<'t, 'r> {
-    pub(super) fn new(parser: Events<'t>, source: u32, report: &'r mut Report) -> Self {
+    pub(super) fn new(parser: EventParser<'t>, source: u32, report: &'r mut Report) -> Self {
         Self {
             parser,
             source,
             anchors: BTreeMap::new(),
-            most_findings: report.diagnostics().len() + limits::FINDINGS,
+            max_findings: report.diagnostics().len() + limits::FINDINGS,
             nodes: 0,
             copies: 0,
             report,
@@ -62,57 +62,59 @@ impl<'t, 'r> Builder<'t, 'r> {
         self.anchors.clear();
     }
 
-    pub(super) fn next(&mut self) -> Result<(Event<'t>, Span), Abandoned> {
+    pub(super) fn next_event(&mut self) -> Result<(Event<'t>, Span), ParseStop> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => {
                 let range = span.byte_range().unwrap_or_default();
-                Ok((event, place(self.source, range.start, range.end)))
+                Ok((event, span_at(self.source, range.start, range.end)))
             }
             Some(Err(error)) => Err(report_syntax(&error, self.source, self.report)),
-            None => Ok((Event::StreamEnd, place(self.source, 0, 0))),
+            None => Ok((Event::StreamEnd, span_at(self.source, 0, 0))),
         }
     }
 
     /// The node that an event starts.
-    pub(super) fn node(
+    pub(super) fn build_node(
         &mut self,
         event: Event<'t>,
         span: Span,
         depth: usize,
-    ) -> Result<Node, Abandoned> {
+    ) -> Result<Node, ParseStop> {
         if depth > limits::DEPTH {
             return Err(report_depth(span, self.report));
         }
-        if self.report.diagnostics().len() >= self.most_findings {
-            return Err(Abandoned::File);
+        if self.report.diagnostics().len() >= self.max_findings {
+            return Err(ParseStop::File);
         }
         let nodes_before = self.nodes;
-        self.count(1, span)?;
+        self.count_nodes(1, span)?;
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let scalar = Scalar::Written {
                     text: text.into_owned(),
                     plain: style == ScalarStyle::Plain,
                 };
-                let value = tag::apply(tag.as_deref(), Value::Scalar(scalar), span, self.report);
+                let value =
+                    tag::apply_tag(tag.as_deref(), Value::Scalar(scalar), span, self.report);
                 (Node::written(value, span), anchor)
             }
             Event::SequenceStart(style, anchor, tag) => {
-                let (items, end) = self.items(style, span, depth)?;
+                let (items, end) = self.build_items(style, span, depth)?;
                 let span = Span { end, ..span };
-                let value = tag::apply(tag.as_deref(), Value::Sequence(items), span, self.report);
+                let value =
+                    tag::apply_tag(tag.as_deref(), Value::Sequence(items), span, self.report);
                 (Node::written(value, span), anchor)
             }
             Event::MappingStart(style, anchor, tag) => {
-                let (entries, end) = self.mapping(style, span, depth)?;
+                let (entries, end) = self.build_mapping(style, span, depth)?;
                 let span = Span { end, ..span };
-                let value = tag::apply(tag.as_deref(), entries, span, self.report);
+                let value = tag::apply_tag(tag.as_deref(), entries, span, self.report);
                 (Node::written(value, span), anchor)
             }
-            Event::Alias(anchor) => return self.alias(anchor, span, depth),
+            Event::Alias(anchor) => return self.build_alias(anchor, span, depth),
             Event::UnresolvedAlias(name) => {
                 let message = format!("unknown anchor `{name}` in the alias `*{name}`");
-                return Ok(self.hole(span, message));
+                return Ok(self.report_invalid_alias(span, message));
             }
             other => unreachable!("the parser starts no node with {other:?}"),
         };
@@ -122,48 +124,48 @@ impl<'t, 'r> Builder<'t, 'r> {
             let anchored = Anchored {
                 node: node.clone(),
                 size,
-                height: height(&node),
+                height: tree_height(&node),
             };
             self.anchors.insert(anchor, anchored);
         }
         Ok(node)
     }
 
-    fn items(
+    fn build_items(
         &mut self,
         style: StructureStyle,
         start: Span,
         depth: usize,
-    ) -> Result<(Vec<Node>, u32), Abandoned> {
+    ) -> Result<(Vec<Node>, u32), ParseStop> {
         let mut items: Vec<Node> = Vec::new();
         loop {
-            match self.next()? {
+            match self.next_event()? {
                 (Event::SequenceEnd, end) => {
                     let last = items.last().map_or(start, Node::span);
-                    return Ok((items, extent(style, last, end)));
+                    return Ok((items, collection_end(style, last, end)));
                 }
-                (event, span) => items.push(self.node(event, span, depth + 1)?),
+                (event, span) => items.push(self.build_node(event, span, depth + 1)?),
             }
         }
     }
 
-    fn mapping(
+    fn build_mapping(
         &mut self,
         style: StructureStyle,
         start: Span,
         depth: usize,
-    ) -> Result<(Value, u32), Abandoned> {
-        let mut mapping = Mapping::default();
+    ) -> Result<(Value, u32), ParseStop> {
+        let mut mapping = MappingBuilder::default();
         let mut last = start;
         loop {
-            let (event, span) = self.next()?;
+            let (event, span) = self.next_event()?;
             if event == Event::MappingEnd {
                 let entries = Value::Mapping(mapping.finish(self.report));
-                return Ok((entries, extent(style, last, span)));
+                return Ok((entries, collection_end(style, last, span)));
             }
-            let key = self.node(event, span, depth + 1)?;
-            let (event, span) = self.next()?;
-            let value = self.node(event, span, depth + 1)?;
+            let key = self.build_node(event, span, depth + 1)?;
+            let (event, span) = self.next_event()?;
+            let value = self.build_node(event, span, depth + 1)?;
             last = if value.span().end > key.span().end {
                 value.span()
             } else {
@@ -174,9 +176,9 @@ impl<'t, 'r> Builder<'t, 'r> {
     }
 
     /// A copy of an anchor's value.
-    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Node, Abandoned> {
+    fn build_alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Node, ParseStop> {
         let Some(anchored) = self.anchors.get(&anchor) else {
-            return Ok(self.hole(
+            return Ok(self.report_invalid_alias(
                 span,
                 "an alias cannot be inside the value of its own anchor".to_owned(),
             ));
@@ -186,14 +188,14 @@ impl<'t, 'r> Builder<'t, 'r> {
             return Err(report_depth(span, self.report));
         }
         self.count_copies(size, span)?;
-        self.count(size - 1, span)?;
+        self.count_nodes(size - 1, span)?;
         let mut node = self.anchors[&anchor].node.clone();
-        use_at(&mut node, span);
+        set_alias(&mut node, span);
         Ok(node)
     }
 
     /// Reports an invalid alias and returns a placeholder.
-    fn hole(&mut self, span: Span, message: String) -> Node {
+    fn report_invalid_alias(&mut self, span: Span, message: String) -> Node {
         self.report
             .diagnostic(&codes::ALIAS_UNKNOWN, span, message)
             .help("define the anchor with `&name` before the alias")
@@ -203,24 +205,24 @@ impl<'t, 'r> Builder<'t, 'r> {
     }
 
     /// Counts nodes before they are created.
-    fn count(&mut self, nodes: usize, span: Span) -> Result<(), Abandoned> {
+    fn count_nodes(&mut self, nodes: usize, span: Span) -> Result<(), ParseStop> {
         self.nodes += nodes;
-        self.within(self.nodes, limits::NODES, "values", span)
+        self.check_limit(self.nodes, limits::NODES, "values", span)
     }
 
     /// Counts copied nodes before they are copied.
-    pub(super) fn count_copies(&mut self, nodes: usize, span: Span) -> Result<(), Abandoned> {
+    pub(super) fn count_copies(&mut self, nodes: usize, span: Span) -> Result<(), ParseStop> {
         self.copies += nodes;
-        self.within(self.copies, limits::COPIES, "values from aliases", span)
+        self.check_limit(self.copies, limits::COPIES, "values from aliases", span)
     }
 
-    fn within(
+    fn check_limit(
         &mut self,
         count: usize,
         limit: usize,
         what: &str,
         span: Span,
-    ) -> Result<(), Abandoned> {
+    ) -> Result<(), ParseStop> {
         if count <= limit {
             return Ok(());
         }
@@ -232,12 +234,12 @@ impl<'t, 'r> Builder<'t, 'r> {
                 "reduce the number of aliases: every alias is a copy, and nested aliases multiply",
             )
             .emit();
-        Err(Abandoned::File)
+        Err(ParseStop::File)
     }
 }
 
 /// The end of a collection: the bracket of a flow collection, or the last part of a block collection.
-fn extent(style: StructureStyle, last: Span, end: Span) -> u32 {
+fn collection_end(style: StructureStyle, last: Span, end: Span) -> u32 {
     match style {
         StructureStyle::Flow => end.end,
         StructureStyle::Block => last.end,
@@ -245,26 +247,26 @@ fn extent(style: StructureStyle, last: Span, end: Span) -> u32 {
 }
 
 /// The depth of a tree below its root.
-fn height(node: &Node) -> usize {
+fn tree_height(node: &Node) -> usize {
     let below = match &node.value {
         Value::Scalar(_) => return 0,
-        Value::Sequence(items) => items.iter().map(height).max(),
-        Value::Mapping(entries) => entries.iter().map(|entry| height(&entry.value)).max(),
+        Value::Sequence(items) => items.iter().map(tree_height).max(),
+        Value::Mapping(entries) => entries.iter().map(|entry| tree_height(&entry.value)).max(),
     };
     1 + below.unwrap_or_default()
 }
 
 /// Sets the location where a copied tree is used.
-fn use_at(node: &mut Node, alias: Span) {
-    if let Origin::Written { used, .. } = &mut node.origin {
+fn set_alias(node: &mut Node, alias: Span) {
+    if let Origin::Written { alias: used, .. } = &mut node.origin {
         *used = Some(alias);
     }
     match &mut node.value {
         Value::Scalar(_) => {}
-        Value::Sequence(items) => items.iter_mut().for_each(|item| use_at(item, alias)),
+        Value::Sequence(items) => items.iter_mut().for_each(|item| set_alias(item, alias)),
         Value::Mapping(entries) => {
             for entry in entries {
-                use_at(&mut entry.value, alias);
+                set_alias(&mut entry.value, alias);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 /// The value of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Core<'a> {
+pub enum CoreValue<'a> {
     /// Null.
     Null,
     /// A Boolean.
@@ -16,45 +16,45 @@ pub enum Core<'a> {
 }
 
 /// Resolves a scalar; quoted scalars are strings.
-pub fn read(text: &str, plain: bool) -> Core<'_> {
+pub fn resolve_scalar(text: &str, plain: bool) -> CoreValue<'_> {
     if !plain {
-        return Core::Text(text);
+        return CoreValue::Text(text);
     }
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Core::Null,
-        "true" | "True" | "TRUE" => Core::Bool(true),
-        "false" | "False" | "FALSE" => Core::Bool(false),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Core::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Core::Float(f64::NEG_INFINITY),
-        ".nan" | ".NaN" | ".NAN" => Core::Float(f64::NAN),
-        _ => number(text).unwrap_or(Core::Text(text)),
+        "" | "~" | "null" | "Null" | "NULL" => CoreValue::Null,
+        "true" | "True" | "TRUE" => CoreValue::Bool(true),
+        "false" | "False" | "FALSE" => CoreValue::Bool(false),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => CoreValue::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => CoreValue::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => CoreValue::Float(f64::NAN),
+        _ => parse_number(text).unwrap_or(CoreValue::Text(text)),
     }
 }
 
-fn number(text: &str) -> Option<Core<'_>> {
+fn parse_number(text: &str) -> Option<CoreValue<'_>> {
     if let Some(digits) = text.strip_prefix("0x") {
-        return radix(digits, 16);
+        return parse_radix(digits, 16);
     }
     if let Some(digits) = text.strip_prefix("0o") {
-        return radix(digits, 8);
+        return parse_radix(digits, 8);
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.bytes().all(|byte| byte.is_ascii_digit()) && !unsigned.is_empty() {
-        return text.parse().ok().map(Core::Integer);
+        return text.parse().ok().map(CoreValue::Integer);
     }
-    let starts = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let has_number_start = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let allowed = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
     let has_digit = unsigned.bytes().any(|byte| byte.is_ascii_digit());
-    if starts && has_digit && unsigned.bytes().all(allowed) {
-        return text.parse().ok().map(Core::Float);
+    if has_number_start && has_digit && unsigned.bytes().all(allowed) {
+        return text.parse().ok().map(CoreValue::Float);
     }
     None
 }
 
-fn radix(digits: &str, base: u32) -> Option<Core<'static>> {
+fn parse_radix(digits: &str, base: u32) -> Option<CoreValue<'static>> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let value = plain.then(|| i128::from_str_radix(digits, base).ok());
-    value.flatten().map(Core::Integer)
+    value.flatten().map(CoreValue::Integer)
 }
 
 #[cfg(test)]
@@ -78,15 +78,15 @@ mod tests {
             "+",
             ".",
         ] {
-            assert_eq!(read(text, true), Core::Text(text), "{text}");
+            assert_eq!(resolve_scalar(text, true), CoreValue::Text(text), "{text}");
         }
-        assert_eq!(read("0755", true), Core::Integer(755));
-        assert_eq!(read("0o755", true), Core::Integer(0o755));
-        assert_eq!(read("0x1F", true), Core::Integer(31));
-        assert_eq!(read("1e3", true), Core::Float(1000.0));
-        assert_eq!(read("1.30", true), Core::Float(1.3));
-        assert_eq!(read("True", true), Core::Bool(true));
-        assert_eq!(read("~", true), Core::Null);
-        assert_eq!(read("12", false), Core::Text("12"));
+        assert_eq!(resolve_scalar("0755", true), CoreValue::Integer(755));
+        assert_eq!(resolve_scalar("0o755", true), CoreValue::Integer(0o755));
+        assert_eq!(resolve_scalar("0x1F", true), CoreValue::Integer(31));
+        assert_eq!(resolve_scalar("1e3", true), CoreValue::Float(1000.0));
+        assert_eq!(resolve_scalar("1.30", true), CoreValue::Float(1.3));
+        assert_eq!(resolve_scalar("True", true), CoreValue::Bool(true));
+        assert_eq!(resolve_scalar("~", true), CoreValue::Null);
+        assert_eq!(resolve_scalar("12", false), CoreValue::Text("12"));
     }
 }

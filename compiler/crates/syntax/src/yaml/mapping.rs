@@ -9,7 +9,7 @@ use crate::source::Span;
 
 /// A mapping under construction.
 #[derive(Default)]
-pub(super) struct Mapping {
+pub(super) struct MappingBuilder {
     entries: Vec<Entry>,
     /// The first span of each key.
     keys: BTreeMap<String, Span>,
@@ -17,7 +17,7 @@ pub(super) struct Mapping {
     merged: Option<Node>,
 }
 
-impl Mapping {
+impl MappingBuilder {
     /// Adds an entry. The first value of a duplicate key is kept.
     pub(super) fn add(&mut self, key: Node, value: Node, report: &mut Report) {
         let key_span = key.span();

@@ -8,7 +8,7 @@ mod parse;
 mod tag;
 pub mod write;
 
-pub use parse::{Document, documents, parse, read_text};
+pub use parse::{Document, parse, parse_allow_empty, read_text};
 pub use write::to_yaml;
 
 /// The limits of a file, which bound memory and time.

@@ -2,12 +2,12 @@
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScanError, StrInput};
 
-use super::build::{Abandoned, Builder};
-use super::core_schema::{Core, read};
+use super::build::{Builder, ParseStop};
+use super::core_schema::{CoreValue, resolve_scalar};
 use super::{codes, limits};
 use crate::diag::Report;
 use crate::node::{Node, Scalar, Value};
-use crate::source::{Sources, Span, offset};
+use crate::source::{Sources, Span, to_offset};
 
 /// One document of a file.
 #[derive(Clone, Debug)]
@@ -19,9 +19,9 @@ pub struct Document {
 /// Parses the documents of a file. Empty documents are skipped; a file with only empty documents is an error. A
 /// document with a syntax error is reported and skipped, and parsing continues at the next `---`.
 pub fn parse(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
-    let start = place(id, 0, 0);
+    let start = span_at(id, 0, 0);
     let errors_before = report.diagnostics().len();
-    let documents = documents(sources, id, report);
+    let documents = parse_allow_empty(sources, id, report);
     if documents.is_empty() && report.diagnostics().len() == errors_before {
         report
             .diagnostic(&codes::EMPTY_FILE, start, "the file is empty")
@@ -32,7 +32,7 @@ pub fn parse(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
 }
 
 /// Parses the documents of a file as [`parse`] does, but allows empty files.
-pub fn documents(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
+pub fn parse_allow_empty(sources: &Sources, id: u32, report: &mut Report) -> Vec<Document> {
     let Some(source) = sources.get(id) else {
         return Vec::new();
     };
@@ -41,14 +41,14 @@ pub fn documents(sources: &Sources, id: u32, report: &mut Report) -> Vec<Documen
         report
             .diagnostic(
                 &codes::YAML_LIMIT,
-                place(id, 0, 0),
+                span_at(id, 0, 0),
                 too_many_bytes(text.len()),
             )
             .help("split it into several files")
             .emit();
         return Vec::new();
     }
-    all(text, id, report)
+    parse_text(text, id, report)
 }
 
 /// Decodes a file's bytes, or returns the problem.
@@ -78,16 +78,16 @@ fn too_many_bytes(bytes: usize) -> String {
     format!("the file has {bytes} bytes; the limit is {limit} MiB")
 }
 
-fn all(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
+fn parse_text(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
     let mut builder = Builder::new(Parser::new_from_str_with_options(text, options), id, report);
     let mut documents = Vec::new();
     for _ in 0..limits::BROKEN_DOCUMENTS {
-        match rest(&mut builder, &mut documents) {
-            Ok(()) | Err(Abandoned::File) => break,
-            Err(Abandoned::Document) => {}
+        match parse_until_error(&mut builder, &mut documents) {
+            Ok(()) | Err(ParseStop::File) => break,
+            Err(ParseStop::Document) => {}
         }
         if !matches!(builder.parser.proceed_next_document(), Ok(true)) {
             break;
@@ -97,14 +97,17 @@ fn all(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
 }
 
 /// Parses documents until the end of the file or the first invalid document.
-fn rest(builder: &mut Builder<'_, '_>, documents: &mut Vec<Document>) -> Result<(), Abandoned> {
+fn parse_until_error(
+    builder: &mut Builder<'_, '_>,
+    documents: &mut Vec<Document>,
+) -> Result<(), ParseStop> {
     loop {
-        match builder.next()? {
+        match builder.next_event()? {
             (Event::StreamStart | Event::DocumentEnd, _) => {}
             (Event::DocumentStart(..), _) => builder.forget_anchors(),
             (Event::StreamEnd, _) => return Ok(()),
             (event, span) => {
-                let root = builder.node(event, span, 0)?;
+                let root = builder.build_node(event, span, 0)?;
                 if !is_empty(&root) {
                     documents.push(Document { root });
                 }
@@ -114,25 +117,25 @@ fn rest(builder: &mut Builder<'_, '_>, documents: &mut Vec<Document>) -> Result<
 }
 
 fn is_empty(root: &Node) -> bool {
-    matches!(&root.value, Value::Scalar(Scalar::Written { text, plain }) if read(text, *plain) == Core::Null)
+    matches!(&root.value, Value::Scalar(Scalar::Written { text, plain }) if resolve_scalar(text, *plain) == CoreValue::Null)
 }
 
 /// A span in a file.
-pub(super) fn place(source: u32, start: usize, end: usize) -> Span {
+pub(super) fn span_at(source: u32, start: usize, end: usize) -> Span {
     Span {
         source,
-        start: offset(start),
-        end: offset(end.max(start)),
+        start: to_offset(start),
+        end: to_offset(end.max(start)),
     }
 }
 
 /// The parser of a text.
-pub(super) type Events<'t> = Parser<'t, StrInput<'t>>;
+pub(super) type EventParser<'t> = Parser<'t, StrInput<'t>>;
 
 /// Reports a syntax error.
-pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report) -> Abandoned {
+pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report) -> ParseStop {
     let at = error.marker().byte_offset().unwrap_or_default();
-    let span = place(source, at, at);
+    let span = span_at(source, at, at);
     if *error.kind() == ErrorKind::RecursionLimitExceeded {
         return report_depth(span, report);
     }
@@ -149,14 +152,14 @@ pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report)
         ),
     };
     builder.emit();
-    Abandoned::Document
+    ParseStop::Document
 }
 
 /// Reports excessive nesting.
-pub(super) fn report_depth(span: Span, report: &mut Report) -> Abandoned {
+pub(super) fn report_depth(span: Span, report: &mut Report) -> ParseStop {
     let message = format!("nested deeper than {} levels", limits::DEPTH);
     report.diagnostic(&codes::YAML_LIMIT, span, message).emit();
-    Abandoned::Document
+    ParseStop::Document
 }
 
 #[cfg(test)]
@@ -221,7 +224,7 @@ mod tests {
         );
         let (documents, _, sources) = check("a: &x [1, 2]\nb: *x\n");
         let two = &documents[0].root.get("b").expect("b").items()[1];
-        let Origin::Written { span, used } = two.origin else {
+        let Origin::Written { span, alias: used } = two.origin else {
             panic!()
         };
         assert_eq!(sources.text(span), "2");

@@ -3,13 +3,13 @@
 use granit_parser::Tag;
 
 use super::codes;
-use super::core_schema::{Core, read};
+use super::core_schema::{CoreValue, resolve_scalar};
 use crate::diag::Report;
 use crate::node::{Scalar, Value};
 use crate::source::Span;
 
 /// Applies a tag to a value.
-pub(super) fn apply(tag: Option<&Tag>, value: Value, span: Span, report: &mut Report) -> Value {
+pub(super) fn apply_tag(tag: Option<&Tag>, value: Value, span: Span, report: &mut Report) -> Value {
     let Some(tag) = tag else {
         return value;
     };
@@ -27,8 +27,8 @@ pub(super) fn apply(tag: Option<&Tag>, value: Value, span: Span, report: &mut Re
             Value::Scalar(Scalar::Written { text, plain: false })
         }
         (Some(name), Value::Scalar(Scalar::Written { text, .. }))
-            if kind(read(&text, true)) == name
-                || (name == "float" && kind(read(&text, true)) == "int") =>
+            if tag_name(resolve_scalar(&text, true)) == name
+                || (name == "float" && tag_name(resolve_scalar(&text, true)) == "int") =>
         {
             Value::Scalar(Scalar::Written { text, plain: true })
         }
@@ -49,12 +49,12 @@ pub(super) fn apply(tag: Option<&Tag>, value: Value, span: Span, report: &mut Re
     }
 }
 
-fn kind(core: Core<'_>) -> &'static str {
+fn tag_name(core: CoreValue<'_>) -> &'static str {
     match core {
-        Core::Null => "null",
-        Core::Bool(_) => "bool",
-        Core::Integer(_) => "int",
-        Core::Float(_) => "float",
-        Core::Text(_) => "str",
+        CoreValue::Null => "null",
+        CoreValue::Bool(_) => "bool",
+        CoreValue::Integer(_) => "int",
+        CoreValue::Float(_) => "float",
+        CoreValue::Text(_) => "str",
     }
 }

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_saphyr::{DoubleQuoted, ser_options};
 
-use super::core_schema::{Core, read};
+use super::core_schema::{CoreValue, resolve_scalar};
 use crate::node::{Node, Scalar, Value};
 
 /// The tree as one YAML document, ending in a line break. YAML 1.1 parsers (kubectl and many libraries) and YAML 1.2
@@ -15,32 +15,32 @@ pub fn to_yaml(node: &Node) -> String {
     // lines.
     let options = ser_options! { folded_wrap_chars: usize::MAX };
     let mut text = String::new();
-    serde_saphyr::to_fmt_writer_with_options(&mut text, &Written(node), options)
+    serde_saphyr::to_fmt_writer_with_options(&mut text, &PortableNode(node), options)
         .expect("a tree has only what YAML has, and a String takes everything");
     text
 }
 
 /// A node for serialization: strings that some parsers reject as a block scalar are quoted.
-struct Written<'a>(&'a Node);
+struct PortableNode<'a>(&'a Node);
 
-impl Serialize for Written<'_> {
+impl Serialize for PortableNode<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0.value {
-            Value::Scalar(scalar) => match text_of(scalar) {
+            Value::Scalar(scalar) => match string_value(scalar) {
                 Some(text) if !can_be_block(text) => DoubleQuoted(text).serialize(serializer),
                 _ => scalar.serialize(serializer),
             },
             Value::Sequence(items) => {
                 let mut sequence = serializer.serialize_seq(Some(items.len()))?;
                 for item in items {
-                    sequence.serialize_element(&Written(item))?;
+                    sequence.serialize_element(&PortableNode(item))?;
                 }
                 sequence.end()
             }
             Value::Mapping(entries) => {
                 let mut mapping = serializer.serialize_map(Some(entries.len()))?;
                 for entry in entries {
-                    mapping.serialize_entry(&entry.key, &Written(&entry.value))?;
+                    mapping.serialize_entry(&entry.key, &PortableNode(&entry.value))?;
                 }
                 mapping.end()
             }
@@ -48,11 +48,11 @@ impl Serialize for Written<'_> {
     }
 }
 
-fn text_of(scalar: &Scalar) -> Option<&str> {
+fn string_value(scalar: &Scalar) -> Option<&str> {
     match scalar {
         Scalar::Text(text) => Some(text),
-        Scalar::Written { text, plain } => match read(text, *plain) {
-            Core::Text(text) => Some(text),
+        Scalar::Written { text, plain } => match resolve_scalar(text, *plain) {
+            CoreValue::Text(text) => Some(text),
             _ => None,
         },
         _ => None,

@@ -3,7 +3,7 @@
 use gpuc_model::plan::{AutoUpgrade, NodeProvisioner};
 use gpuc_model::{Cluster, Pool};
 
-use super::makes;
+use super::provisions;
 
 /// The provisioner of the nodes of pools without a fixed number of nodes.
 pub(in super::super) static PROVISIONER: NodeProvisioner = NodeProvisioner {
@@ -21,14 +21,14 @@ pub(in super::super) static PROVISIONER: NodeProvisioner = NodeProvisioner {
 /// The automatic upgrade of a pool's nodes: an alias selects their image by the version of the control plane.
 pub(in super::super) fn auto_upgrade(cluster: &Cluster, pool: &Pool) -> Option<AutoUpgrade> {
     let version = cluster.kubernetes.get()?;
-    makes(cluster, pool).then(|| AutoUpgrade {
+    provisions(cluster, pool).then(|| AutoUpgrade {
         name: "Kubernetes version",
         value: version.value.to_string(),
         rank: version.value.0,
         inputs: vec![version.span],
-        up: "after the control plane is upgraded, Karpenter selects the new image, treats every node with the old image \
+        upgrade_effect: "after the control plane is upgraded, Karpenter selects the new image, treats every node with the old image \
              as drifted, and replaces the nodes one by one automatically",
-        down: "nodes keep the version of the control plane, which is not downgraded",
+        downgrade_effect: "nodes keep the version of the control plane, which is not downgraded",
         source: "aws/karpenter-provider-aws website/content/en/preview/faq.md (\"How do I upgrade an EKS Cluster with \
                  Karpenter?\") @004a8b4a; https://karpenter.sh/docs/tasks/managing-amis/, read 2026-11-22",
     })

@@ -13,23 +13,23 @@ use serde_json::{Map, Value, json};
 
 use super::super::node_group::NodeGroup;
 use super::super::{cluster_name, local_disks, section, tags};
-use super::{COMPONENT, instance_profile};
+use super::{COMPONENT, instance_profile_name};
 
 /// The pinned release of Amazon Linux 2023 for EKS, which other projects pin for Karpenter too. It is the same release
 /// for every Kubernetes version, and Karpenter selects the image with NVIDIA's driver for machines with GPUs.
 ///
 /// Source: <https://github.com/awslabs/amazon-eks-ami/releases>, by its tag in public `EC2NodeClass`es of September
 /// 2026; not looked up in AWS.
-const AL2023: &str = "al2023@v20260903";
+const AL2023_ALIAS: &str = "al2023@v20260903";
 
 /// The pinned release of Bottlerocket; 1.22.0 and later support local disks.
-const BOTTLEROCKET: &str = "bottlerocket@v1.57.0";
+const BOTTLEROCKET_ALIAS: &str = "bottlerocket@v1.57.0";
 
 /// The alias of an image family that Karpenter supports and that gpuc pins.
-pub(in super::super) fn image(family: OsFamily) -> Option<&'static str> {
+pub(in super::super) fn ami_alias(family: OsFamily) -> Option<&'static str> {
     match family {
-        OsFamily::AmazonLinux2023 => Some(AL2023),
-        OsFamily::Bottlerocket => Some(BOTTLEROCKET),
+        OsFamily::AmazonLinux2023 => Some(AL2023_ALIAS),
+        OsFamily::Bottlerocket => Some(BOTTLEROCKET_ALIAS),
         _ => None,
     }
 }
@@ -40,17 +40,17 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let section = section(&checked.config);
     let name = cluster_name(&checked.config);
     let settings = &pool.settings;
-    let alias = image(pool.os.value);
+    let alias = ami_alias(pool.os.value);
     let alias = alias.unwrap_or_else(|| unreachable!("a rule rejects other images"));
-    let (subnets, mut inputs) = subnets(checked, &group);
+    let (subnets, mut inputs) = subnet_selector_terms(checked, &group);
     let mut spec = json!({
         "amiSelectorTerms": [{"alias": alias}],
-        "instanceProfile": instance_profile(name, &section.region),
+        "instanceProfile": instance_profile_name(name, &section.region),
         "subnetSelectorTerms": subnets,
         // The cluster security group of EKS, which managed node groups have too. EKS sets this tag:
         // docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html (from memory).
         "securityGroupSelectorTerms": [{"tags": {"aws:eks:cluster-name": name.value}}],
-        "blockDeviceMappings": disks(pool.os.value, settings.disk_gib.value),
+        "blockDeviceMappings": block_device_mappings(pool.os.value, settings.disk_gib.value),
         "associatePublicIPAddress": false,
     });
     inputs.extend([
@@ -72,14 +72,14 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         spec["kubelet"] = json!({"maxPods": pods.value});
         inputs.push(pods.span);
     }
-    if let Some(span) = local_disks::scratch(pool) {
+    if let Some(span) = local_disks::scratch_span(pool) {
         spec["instanceStorePolicy"] = json!("RAID0");
         inputs.push(span);
     }
-    let tags = tags::written(&group);
+    let tags = tags::file_tags(&group);
     if !tags.is_empty() {
-        spec["tags"] = json!(tags::values(&tags));
-        inputs.extend(tags::spans(&tags));
+        spec["tags"] = json!(tags::key_values(&tags));
+        inputs.extend(tags::tag_spans(&tags));
     }
     let object = json!({
         "apiVersion": "karpenter.k8s.aws/v1",
@@ -92,7 +92,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
 }
 
 /// The disks. Bottlerocket has a separate system disk; the size in the file applies to the disk for images and logs.
-fn disks(family: OsFamily, gib: u32) -> Value {
+fn block_device_mappings(family: OsFamily, gib: u32) -> Value {
     let disk = |device: &str, gib: u32| {
         json!({
             "deviceName": device,
@@ -112,7 +112,7 @@ fn disks(family: OsFamily, gib: u32) -> Value {
 
 /// The subnets of a pool, with their spans: those of the pool, those of the cluster in the file, or the private subnets
 /// that eksctl created.
-fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
+fn subnet_selector_terms(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
     let ids = |ids: Vec<&Spanned<String>>| {
         let mut spans: Vec<_> = ids.iter().map(|id| id.span).collect();
         let mut names: Vec<_> = ids.iter().map(|id| id.as_str()).collect();
@@ -122,11 +122,11 @@ fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
         let terms: Vec<_> = names.iter().map(|id| json!({"id": id})).collect();
         (json!(terms), spans)
     };
-    let own = &group.pool.settings.subnets;
-    if !own.is_empty() {
-        return ids(own.iter().collect());
+    let pool_subnets = &group.pool.settings.subnets;
+    if !pool_subnets.is_empty() {
+        return ids(pool_subnets.iter().collect());
     }
-    if let Some(vpc) = vpc(cluster).filter(|vpc| !vpc.private_subnets.is_empty()) {
+    if let Some(vpc) = existing_vpc(cluster).filter(|vpc| !vpc.private_subnets.is_empty()) {
         return ids(vpc
             .private_subnets
             .iter()
@@ -144,7 +144,7 @@ fn subnets(cluster: &Cluster, group: &NodeGroup<'_>) -> (Value, Vec<Span>) {
 }
 
 /// The existing VPC, if the file describes one.
-fn vpc(cluster: &Cluster) -> Option<&AwsExistingVpc> {
+fn existing_vpc(cluster: &Cluster) -> Option<&AwsExistingVpc> {
     match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
         AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {

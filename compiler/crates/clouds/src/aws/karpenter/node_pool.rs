@@ -14,7 +14,7 @@ use super::super::node_group::NodeGroup;
 use super::COMPONENT;
 
 /// How long a node must be empty before Karpenter deletes it.
-const IDLE: &str = "10m";
+const CONSOLIDATE_AFTER: &str = "10m";
 
 /// The `NodePool` of a pool.
 pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
@@ -37,13 +37,13 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         .taints
         .iter()
         .filter(|taint| taint.set_by == SetBy::Gpuc)
-        .map(taint)
+        .map(taint_object)
         .collect();
     if !taints.is_empty() {
         template["taints"] = json!(taints);
     }
     if let Some(startup) = &pool.startup_taint {
-        template["startupTaints"] = json!([taint(startup)]);
+        template["startupTaints"] = json!([taint_object(startup)]);
     }
     let has_gpus = pool.has_gpus();
     if has_gpus {
@@ -68,7 +68,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
             "template": {"metadata": {"labels": labels}, "spec": template},
             "disruption": {
                 "consolidationPolicy": policy,
-                "consolidateAfter": IDLE,
+                "consolidateAfter": CONSOLIDATE_AFTER,
                 // All empty nodes may be deleted at once.
                 "budgets": [{
                     "nodes": unavailable.to_string(),
@@ -79,9 +79,9 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
             "limits": {"nodes": group.nodes.max.to_string()},
         },
     });
-    let mut inputs = gpuc_model::derive::origins::placement(pool);
+    let mut inputs = gpuc_model::derive::origins::placement_spans(pool);
     inputs.extend(pool.labels.iter().flat_map(|label| label.origin.inputs()));
-    inputs.extend(group.place_spans());
+    inputs.extend(group.location_spans());
     inputs.extend([
         checked.autoscaler.span,
         group.machine.span,
@@ -95,7 +95,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
 }
 
 /// The capacity type of a pool in Karpenter.
-pub(crate) fn capacity(pool: &Pool) -> &'static str {
+pub(crate) fn capacity_type(pool: &Pool) -> &'static str {
     match &pool.settings.capacity.value {
         Capacity::OnDemand => "on-demand",
         Capacity::Spot(_) => "spot",
@@ -111,7 +111,10 @@ fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
             "node.kubernetes.io/instance-type",
             json!([group.machine.value]),
         ),
-        one_of("karpenter.sh/capacity-type", json!([capacity(group.pool)])),
+        one_of(
+            "karpenter.sh/capacity-type",
+            json!([capacity_type(group.pool)]),
+        ),
     ];
     let zones = group.zones();
     if !zones.is_empty() {
@@ -120,12 +123,12 @@ fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
     requirements
 }
 
-fn taint(taint: &PoolTaint) -> Value {
-    let mut made = json!({"key": taint.key, "effect": taint.effect.as_str()});
+fn taint_object(taint: &PoolTaint) -> Value {
+    let mut object = json!({"key": taint.key, "effect": taint.effect.as_str()});
     if !taint.value.is_empty() {
-        made["value"] = json!(taint.value);
+        object["value"] = json!(taint.value);
     }
-    made
+    object
 }
 
 #[cfg(test)]

@@ -8,30 +8,30 @@
 use serde_json::{Value, json};
 
 /// The tag that Karpenter sets on all resources that it creates.
-const NODE_POOL: &str = "karpenter.sh/nodepool";
+const NODE_POOL_TAG: &str = "karpenter.sh/nodepool";
 
 /// The policy for the cluster with this name.
-pub(super) fn policy(cluster: &str) -> Value {
-    let owned = format!("kubernetes.io/cluster/{cluster}");
-    let of_request = json!({
+pub(super) fn controller_policy(cluster: &str) -> Value {
+    let ownership_tag = format!("kubernetes.io/cluster/{cluster}");
+    let request_condition = json!({
         "StringEquals": {
-            format!("aws:RequestTag/{owned}"): "owned",
+            format!("aws:RequestTag/{ownership_tag}"): "owned",
             "aws:RequestTag/eks:eks-cluster-name": cluster,
         },
-        "StringLike": {format!("aws:RequestTag/{NODE_POOL}"): "*"},
+        "StringLike": {format!("aws:RequestTag/{NODE_POOL_TAG}"): "*"},
     });
-    let of_resource = json!({
-        "StringEquals": {format!("aws:ResourceTag/{owned}"): "owned"},
-        "StringLike": {format!("aws:ResourceTag/{NODE_POOL}"): "*"},
+    let resource_condition = json!({
+        "StringEquals": {format!("aws:ResourceTag/{ownership_tag}"): "owned"},
+        "StringLike": {format!("aws:ResourceTag/{NODE_POOL_TAG}"): "*"},
     });
-    let mut tagging = of_request.clone();
+    let mut tagging = request_condition.clone();
     tagging["StringEquals"]["ec2:CreateAction"] =
         json!(["RunInstances", "CreateFleet", "CreateLaunchTemplate"]);
-    let mut naming = of_resource.clone();
+    let mut naming = resource_condition.clone();
     naming["StringEqualsIfExists"] = json!({"aws:RequestTag/eks:eks-cluster-name": cluster});
     naming["ForAllValues:StringEquals"] =
         json!({"aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]});
-    let made = [
+    let created_kinds = [
         "fleet",
         "instance",
         "volume",
@@ -39,104 +39,104 @@ pub(super) fn policy(cluster: &str) -> Value {
         "launch-template",
         "spot-instances-request",
     ];
-    let mut used: Vec<_> = ["image", "snapshot"].map(|kind| ec2("", kind)).into();
+    let mut used_arns: Vec<_> = ["image", "snapshot"].map(|kind| ec2("", kind)).into();
     let kinds = [
         "security-group",
         "subnet",
         "capacity-reservation",
         "placement-group",
     ];
-    used.extend(kinds.map(|kind| ec2("*", kind)));
-    let made = made.map(|kind| ec2("*", kind));
+    used_arns.extend(kinds.map(|kind| ec2("*", kind)));
+    let created_arns = created_kinds.map(|kind| ec2("*", kind));
     let template = ec2("*", "launch-template");
     let instance = ec2("*", "instance");
     let launch = json!(["ec2:RunInstances", "ec2:CreateFleet"]);
-    let here = json!({"StringEquals": {"aws:RequestedRegion": {"Ref": "AWS::Region"}}});
-    let to_machines = json!({"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}});
+    let region_condition = json!({"StringEquals": {"aws:RequestedRegion": {"Ref": "AWS::Region"}}});
+    let ec2_condition = json!({"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}});
     let statements = [
-        may(
+        allow_statement(
             "AllowLaunchFromImagesAndNetworks",
             &launch,
-            &json!(used),
+            &json!(used_arns),
             None,
         ),
-        may(
+        allow_statement(
             "AllowLaunchFromOwnedTemplates",
             &launch,
             &template,
-            Some(&of_resource),
+            Some(&resource_condition),
         ),
-        may(
+        allow_statement(
             "AllowTaggedInstanceCreation",
             &json!([
                 "ec2:RunInstances",
                 "ec2:CreateFleet",
                 "ec2:CreateLaunchTemplate"
             ]),
-            &json!(made),
-            Some(&of_request),
+            &json!(created_arns),
+            Some(&request_condition),
         ),
-        may(
+        allow_statement(
             "AllowTaggingAtCreation",
             &json!("ec2:CreateTags"),
-            &json!(made),
+            &json!(created_arns),
             Some(&tagging),
         ),
-        may(
+        allow_statement(
             "AllowTaggingOwnedInstances",
             &json!("ec2:CreateTags"),
             &instance,
             Some(&naming),
         ),
-        may(
+        allow_statement(
             "AllowDeletionOfOwnedResources",
             &json!(["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]),
             &json!([instance, template]),
-            Some(&of_resource),
+            Some(&resource_condition),
         ),
-        may(
+        allow_statement(
             "AllowRegionalReadActions",
             &json!(READ_ACTIONS),
             &json!("*"),
-            Some(&here),
+            Some(&region_condition),
         ),
-        may(
+        allow_statement(
             "AllowReadImageParameters",
             &json!("ssm:GetParameter"),
             &arn("ssm", "", "parameter/aws/service/*"),
             None,
         ),
-        may(
+        allow_statement(
             "AllowReadPrices",
             &json!("pricing:GetProducts"),
             &json!("*"),
             None,
         ),
-        may(
+        allow_statement(
             "AllowListInstanceProfiles",
             &json!("iam:ListInstanceProfiles"),
             &json!("*"),
             None,
         ),
-        may(
+        allow_statement(
             "AllowReadInstanceProfiles",
             &json!("iam:GetInstanceProfile"),
             &json!({"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*"}),
             None,
         ),
-        may(
+        allow_statement(
             "AllowPassingNodeRole",
             &json!("iam:PassRole"),
             &json!({"Fn::GetAtt": ["NodeRole", "Arn"]}),
-            Some(&to_machines),
+            Some(&ec2_condition),
         ),
-        may(
+        allow_statement(
             "AllowReadCluster",
             &json!("eks:DescribeCluster"),
             &arn("eks", "${AWS::AccountId}", &format!("cluster/{cluster}")),
             None,
         ),
-        may(
+        allow_statement(
             "AllowReceiveInterruptionMessages",
             &json!(["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]),
             &json!({"Fn::GetAtt": ["Queue", "Arn"]}),
@@ -162,7 +162,7 @@ const READ_ACTIONS: &[&str] = &[
 ];
 
 /// A statement that allows actions on resources.
-fn may(sid: &str, actions: &Value, on: &Value, condition: Option<&Value>) -> Value {
+fn allow_statement(sid: &str, actions: &Value, on: &Value, condition: Option<&Value>) -> Value {
     let mut statement = json!({"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": on});
     if let Some(condition) = condition {
         statement["Condition"] = condition.clone();
@@ -188,13 +188,13 @@ mod tests {
     /// Source: docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html (from memory).
     #[test]
     fn policy_fits_the_limit_of_a_role() {
-        let text = policy(&"a".repeat(100)).to_string();
+        let text = controller_policy(&"a".repeat(100)).to_string();
         assert!(text.len() < 10_240, "{}", text.len());
     }
 
     #[test]
     fn statement_ids_name_what_they_allow() {
-        let policy = policy("demo");
+        let policy = controller_policy("demo");
         for statement in policy["Statement"].as_array().expect("statements") {
             let sid = statement["Sid"].as_str().expect("a statement ID");
             assert!(sid.starts_with("Allow"), "{sid}");
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn mutating_actions_require_the_cluster_tag() {
-        let policy = policy("demo");
+        let policy = controller_policy("demo");
         for statement in policy["Statement"].as_array().expect("statements") {
             let actions = statement["Action"].to_string();
             let mutating = ["Terminate", "Delete", "CreateLaunchTemplate", "CreateTags"];

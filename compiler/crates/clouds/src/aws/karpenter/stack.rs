@@ -6,21 +6,23 @@
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::KARPENTER;
 use gpuc_model::plan::{
-    Change, Contents, Field, FieldKind, File, Observe, Resource, ResourceKind, Word,
+    Argument, Change, Contents, Field, FieldKind, File, Observation, Resource, ResourceKind,
 };
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
 use super::super::commands::{Target, aws};
 use super::super::{cluster_name, section};
-use super::policy::policy;
-use super::{PREFIX, digest, installed, instance_profile, pools, queue};
+use super::policy::controller_policy;
+use super::{
+    RESOURCE_PREFIX, install_span, instance_profile_name, provisioned_pools, queue_name, sha256_hex,
+};
 
 /// The path of the template below `cloud/`.
-const PATH: &str = "karpenter.yaml";
+const TEMPLATE_PATH: &str = "karpenter.yaml";
 
 /// The tag of the stack with the digest of its template, which shows whether the template has changed.
-const TAG: &str = "gpuc.dev/template";
+const TEMPLATE_TAG: &str = "gpuc.dev/template";
 
 /// The stack.
 pub(in super::super) static STACK: ResourceKind = ResourceKind {
@@ -30,7 +32,7 @@ pub(in super::super) static STACK: ResourceKind = ResourceKind {
 };
 
 /// The machines that Karpenter created. gpuc's scripts only delete them, before they delete the cluster.
-pub(in super::super) static LEFT: ResourceKind = ResourceKind {
+pub(in super::super) static KARPENTER_NODES: ResourceKind = ResourceKind {
     name: "Karpenter nodes",
     fields: &[],
     definitions: "",
@@ -39,14 +41,14 @@ pub(in super::super) static LEFT: ResourceKind = ResourceKind {
 const TEMPLATE: FieldKind = FieldKind {
     name: "template",
     read: r#"[.Stacks[0].Tags[]? | select(.Key == "gpuc.dev/template") | .Value][0] // """#,
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, cloudformation DescribeStacks; awscli customizations/cloudformation/deploy.py, 2026-11-21",
 };
 
 /// The template, if gpuc installs Karpenter.
-pub(in super::super) fn file(checked: &Checked<'_>) -> Option<File> {
-    let span = installed(checked)?;
+pub(in super::super) fn template_file(checked: &Checked<'_>) -> Option<File> {
+    let span = install_span(checked)?;
     let name = cluster_name(&checked.config);
     let inputs = [span, name.span, section(&checked.config).region.span];
     let origin = Origin::rule(
@@ -54,8 +56,8 @@ pub(in super::super) fn file(checked: &Checked<'_>) -> Option<File> {
         "Karpenter creates machines in AWS and receives interruption events",
     );
     Some(File {
-        path: PATH.to_owned(),
-        contents: Contents::Yaml(Node::typed(&template(checked), origin.clone())),
+        path: TEMPLATE_PATH.to_owned(),
+        contents: Contents::Yaml(Node::from_serializable(&template(checked), origin.clone())),
         origin,
     })
 }
@@ -63,59 +65,61 @@ pub(in super::super) fn file(checked: &Checked<'_>) -> Option<File> {
 /// The machines and the stack. The machines are first, so that they are deleted last, when Karpenter cannot create new
 /// ones.
 pub(in super::super) fn resources(checked: &Checked<'_>) -> Vec<Resource> {
-    let Some(span) = installed(checked) else {
+    let Some(span) = install_span(checked) else {
         return Vec::new();
     };
-    let target = Target::cluster(checked);
+    let target = Target::for_cluster(checked);
     let origin = Origin::rule(
         [span],
         "Karpenter provisions pools without a fixed number of nodes",
     );
-    let made = machines(checked, &target, origin.clone());
-    made.into_iter()
-        .chain([stack(checked, &target, origin)])
+    let nodes = karpenter_nodes(checked, &target, origin.clone());
+    nodes
+        .into_iter()
+        .chain([stack_resource(checked, &target, origin)])
         .collect()
 }
 
-fn stack(checked: &Checked<'_>, target: &Target, origin: Origin) -> Resource {
-    let name = format!("{PREFIX}{}", target.cluster);
-    let template = digest(&template(checked).to_string());
-    let on = |command: &[&str]| {
+fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Resource {
+    let name = format!("{RESOURCE_PREFIX}{}", target.cluster);
+    let template = sha256_hex(&template(checked).to_string());
+    let stack_command = |command: &[&str]| {
         let command = aws(command.iter().copied(), &target.region);
-        command.with(["--stack-name", &name])
+        command.with_arguments(["--stack-name", &name])
     };
     // Creates or updates the stack and waits for completion.
-    let deploy = on(&["cloudformation", "deploy"])
-        .with(["--template-file"])
-        .with_word(Word::Beside(PATH.to_owned()))
-        .with(["--capabilities", "CAPABILITY_NAMED_IAM"])
-        .with(["--no-fail-on-empty-changeset", "--tags"])
-        .with([format!("{TAG}={template}")]);
+    let deploy = stack_command(&["cloudformation", "deploy"])
+        .with_arguments(["--template-file"])
+        .with_argument(Argument::CloudFile(TEMPLATE_PATH.to_owned()))
+        .with_arguments(["--capabilities", "CAPABILITY_NAMED_IAM"])
+        .with_arguments(["--no-fail-on-empty-changeset", "--tags"])
+        .with_arguments([format!("{TEMPLATE_TAG}={template}")]);
     Resource {
         kind: &STACK,
         name: name.clone(),
         script: "karpenter".to_owned(),
-        about: format!(
+        description: format!(
             "AWS resources for Karpenter in EKS cluster {}",
             target.cluster
         ),
-        observe: Observe {
-            command: on(&["cloudformation", "describe-stacks"]).with(["--output", "json"]),
-            absent: "does not exist",
+        observation: Observation {
+            command: stack_command(&["cloudformation", "describe-stacks"])
+                .with_arguments(["--output", "json"]),
+            absent_pattern: "does not exist",
         },
         create: vec![deploy.clone()],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: vec![Field {
             kind: &TEMPLATE,
-            want: json!(template),
+            desired: json!(template),
             update: vec![deploy],
-            others: None,
+            external_entries: None,
             origin: origin.clone(),
         }],
         delete: vec![
-            on(&["cloudformation", "delete-stack"]),
-            on(&["cloudformation", "wait", "stack-delete-complete"]),
+            stack_command(&["cloudformation", "delete-stack"]),
+            stack_command(&["cloudformation", "wait", "stack-delete-complete"]),
         ],
         origin,
     }
@@ -123,8 +127,10 @@ fn stack(checked: &Checked<'_>, target: &Target, origin: Origin) -> Resource {
 
 /// The machines of Karpenter's pools, selected by the tags that Karpenter sets
 /// (website/content/en/v1.14/concepts/nodeclasses.md, `spec.tags`).
-fn machines(checked: &Checked<'_>, target: &Target, origin: Origin) -> Option<Resource> {
-    let names: Vec<_> = pools(checked).map(|pool| pool.name.as_str()).collect();
+fn karpenter_nodes(checked: &Checked<'_>, target: &Target, origin: Origin) -> Option<Resource> {
+    let names: Vec<_> = provisioned_pools(checked)
+        .map(|pool| pool.name.as_str())
+        .collect();
     if names.is_empty() {
         return None;
     }
@@ -136,38 +142,38 @@ fn machines(checked: &Checked<'_>, target: &Target, origin: Origin) -> Option<Re
         format!("Name=tag:karpenter.sh/nodepool,Values={}", names.join(",")),
         "Name=instance-state-name,Values=pending,running,stopping,stopped".to_owned(),
     ];
-    let look = aws(["ec2", "describe-instances"], &target.region).with(["--filters"]);
-    let look = look.with(filters).with([
+    let describe = aws(["ec2", "describe-instances"], &target.region).with_arguments(["--filters"]);
+    let describe = describe.with_arguments(filters).with_arguments([
         "--query",
         "Reservations[].Instances[].InstanceId || `null`",
         "--output",
         "json",
     ]);
-    let on = |command: &[&str]| {
+    let instance_command = |command: &[&str]| {
         let command = aws(command.iter().copied(), &target.region);
         command
-            .with(["--instance-ids"])
-            .with_word(Word::ObservedWords(".".to_owned()))
+            .with_arguments(["--instance-ids"])
+            .with_argument(Argument::ObservedList(".".to_owned()))
     };
     Some(Resource {
-        kind: &LEFT,
+        kind: &KARPENTER_NODES,
         name: format!("of cluster {}", target.cluster),
         script: "karpenter".to_owned(),
-        about: format!(
+        description: format!(
             "machines of EKS cluster {} that Karpenter created",
             target.cluster
         ),
-        observe: Observe {
-            command: look,
-            absent: "no machine is an answer, and no error", // never matches: no machines are `null`
+        observation: Observation {
+            command: describe,
+            absent_pattern: "no machine is an answer, and no error", // never matches: no machines are `null`
         },
         create: Vec::new(),
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: Vec::new(),
         delete: vec![
-            on(&["ec2", "terminate-instances"]),
-            on(&["ec2", "wait", "instance-terminated"]),
+            instance_command(&["ec2", "terminate-instances"]),
+            instance_command(&["ec2", "wait", "instance-terminated"]),
         ],
         origin,
     })
@@ -197,12 +203,12 @@ fn template(checked: &Checked<'_>) -> Value {
         let arn = format!("arn:${{AWS::Partition}}:iam::aws:policy/{name}");
         json!({"Fn::Sub": arn})
     });
-    let machines = json!({"Fn::Sub": "ec2.${AWS::URLSuffix}"});
+    let ec2_service = json!({"Fn::Sub": "ec2.${AWS::URLSuffix}"});
     add(
         "NodeRole",
         "AWS::IAM::Role",
         json!({
-            "AssumeRolePolicyDocument": assumed_by(machines, &["sts:AssumeRole"]),
+            "AssumeRolePolicyDocument": assumed_by(ec2_service, &["sts:AssumeRole"]),
             "ManagedPolicyArns": managed,
         }),
     );
@@ -210,7 +216,7 @@ fn template(checked: &Checked<'_>) -> Value {
         "NodeInstanceProfile",
         "AWS::IAM::InstanceProfile",
         json!({
-            "InstanceProfileName": instance_profile(cluster, region),
+            "InstanceProfileName": instance_profile_name(cluster, region),
             "Roles": [{"Ref": "NodeRole"}],
         }),
     );
@@ -221,13 +227,13 @@ fn template(checked: &Checked<'_>) -> Value {
         "AWS::EKS::AccessEntry",
         json!({"ClusterName": cluster, "PrincipalArn": node_role, "Type": "EC2_LINUX"}),
     );
-    let pods = json!("pods.eks.amazonaws.com");
+    let pods_service = json!("pods.eks.amazonaws.com");
     add(
         "ControllerRole",
         "AWS::IAM::Role",
         json!({
-            "AssumeRolePolicyDocument": assumed_by(pods, &["sts:AssumeRole", "sts:TagSession"]),
-            "Policies": [{"PolicyName": "karpenter", "PolicyDocument": policy(cluster)}],
+            "AssumeRolePolicyDocument": assumed_by(pods_service, &["sts:AssumeRole", "sts:TagSession"]),
+            "Policies": [{"PolicyName": "karpenter", "PolicyDocument": controller_policy(cluster)}],
         }),
     );
     add(
@@ -240,7 +246,7 @@ fn template(checked: &Checked<'_>) -> Value {
             "RoleArn": {"Fn::GetAtt": ["ControllerRole", "Arn"]},
         }),
     );
-    interruptions(&mut add, cluster);
+    add_interruption_queue(&mut add, cluster);
     json!({
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": format!("Resources for Karpenter in EKS cluster {cluster}"),
@@ -251,7 +257,7 @@ fn template(checked: &Checked<'_>) -> Value {
 /// The rules for interruption events: name, source and kind of the event.
 ///
 /// Source: `cloudformation.yaml`, as in `policy.rs`.
-const EVENTS: &[(&str, &str, &str)] = &[
+const INTERRUPTION_EVENTS: &[(&str, &str, &str)] = &[
     ("HealthRule", "aws.health", "AWS Health Event"),
     (
         "SpotRule",
@@ -275,13 +281,13 @@ const EVENTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-fn interruptions(add: &mut impl FnMut(&str, &str, Value), cluster: &str) {
+fn add_interruption_queue(add: &mut impl FnMut(&str, &str, Value), cluster: &str) {
     let arn = json!({"Fn::GetAtt": ["Queue", "Arn"]});
     add(
         "Queue",
         "AWS::SQS::Queue",
         json!({
-            "QueueName": queue(cluster),
+            "QueueName": queue_name(cluster),
             "MessageRetentionPeriod": 300,
             "SqsManagedSseEnabled": true,
         }),
@@ -312,7 +318,7 @@ fn interruptions(add: &mut impl FnMut(&str, &str, Value), cluster: &str) {
             },
         }),
     );
-    for (name, source, kind) in EVENTS {
+    for (name, source, kind) in INTERRUPTION_EVENTS {
         add(
             name,
             "AWS::Events::Rule",

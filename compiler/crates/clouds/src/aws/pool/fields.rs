@@ -1,29 +1,29 @@
 //! The fields of a node group, with the desired values and the commands that update them.
 
-use gpuc_model::plan::{Command, Field, FieldKind, Word};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_model::plan::{Argument, Command, Field, FieldKind};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
 
 use super::super::commands::Target;
 use super::super::node_group::{NodeGroup, api_effect_name};
 use super::super::{local_disks, ownership, tags};
 use super::kinds::{
-    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, LOCAL_DISKS, MACHINE, MAX_PODS, PLACE,
+    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS,
     PLACEMENT_GROUP, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
 };
 
 /// Every field, in the order in which they are compared and updated.
 pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
-    let mut fields = immutable(group);
-    fields.extend(mutable(group, target));
+    let mut fields = immutable_fields(group);
+    fields.extend(mutable_fields(group, target));
     let version = group.cluster.kubernetes.expect_resolved();
-    let origin = Origin::made([version.span], Because::Written);
+    let origin = Origin::derived([version.span], DerivationReason::Written);
     let want = version.to_string();
     if group.has_eks_image() {
         let name = &group.pool.name.value;
         let update = target
-            .on_group("update-nodegroup-version", name)
-            .with(["--kubernetes-version", &want]);
+            .group_command("update-nodegroup-version", name)
+            .with_arguments(["--kubernetes-version", &want]);
         let update = vec![update, target.wait_for_group(name)];
         fields.push(field(&VERSION, json!(want), update, origin));
     } else {
@@ -33,18 +33,22 @@ pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
 }
 
 /// The fields that are immutable after creation.
-fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
+fn immutable_fields(group: &NodeGroup<'_>) -> Vec<Field> {
     let settings = &group.pool.settings;
-    let place: Vec<_> = if settings.subnets.is_empty() {
+    let location: Vec<_> = if settings.subnets.is_empty() {
         group.zones().into_iter().collect()
     } else {
         group.subnets().into_iter().collect()
     };
-    let efa = if group.efa().is_some() { "yes" } else { "no" };
+    let efa = if group.efa_span().is_some() {
+        "yes"
+    } else {
+        "no"
+    };
     let placement = group.placement_group();
     let pods = settings.max_pods.map(|pods| pods.to_string());
     let reservation = group.reservation();
-    let scratch = local_disks::scratch(group.pool);
+    let scratch = local_disks::scratch_span(group.pool);
     let rows = [
         (
             &MACHINE,
@@ -53,13 +57,13 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
         ),
         (
             &IMAGE,
-            json!(group.image()),
+            json!(group.ami_type()),
             vec![group.pool.os.span, group.machine.span],
         ),
-        (&PLACE, json!(place), group.place_spans()),
+        (&LOCATION, json!(location), group.location_spans()),
         (
             &CAPACITY,
-            json!(group.capacity().word()),
+            json!(group.capacity_type().as_str()),
             vec![settings.capacity.span],
         ),
         (
@@ -72,7 +76,7 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
             json!(settings.disk_gib.to_string()),
             vec![settings.disk_gib.span],
         ),
-        (&EFA, json!(efa), group.efa().into_iter().collect()),
+        (&EFA, json!(efa), group.efa_span().into_iter().collect()),
         (
             &PLACEMENT_GROUP,
             json!(placement.map_or("", |name| name.as_str())),
@@ -94,18 +98,18 @@ fn immutable(group: &NodeGroup<'_>) -> Vec<Field> {
             kind,
             want,
             Vec::new(),
-            Origin::made(spans, Because::Written),
+            Origin::derived(spans, DerivationReason::Written),
         )
     });
     rows.collect()
 }
 
 /// The fields that can be updated.
-fn mutable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
+fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let pool = group.pool;
     let name = pool.name.value.as_str();
-    let change = |flag, setting| target.change_group(name, flag, setting);
-    let own = |reason| Origin::rule([pool.name.span], reason);
+    let change = |flag, setting| target.update_group(name, flag, setting);
+    let pool_origin = |reason| Origin::rule([pool.name.span], reason);
 
     let labels = pool.labels.iter();
     let labels: serde_json::Map<_, _> = labels
@@ -123,15 +127,16 @@ fn mutable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
         .collect();
 
     // The ownership record is written last: after an interrupted run, the next one still finds the keys to remove.
-    let mut all_tags = tags::written(group);
-    all_tags.extend(ownership::of_group(group));
-    let want_tags = json!(tags::values(&all_tags));
+    let mut all_tags = tags::file_tags(group);
+    all_tags.extend(ownership::group_ownership(group));
+    let want_tags = json!(tags::key_values(&all_tags));
     let arn = ".nodegroup.nodegroupArn";
-    let update_tags = tags::update(&want_tags, arn, "tags_left", &target.region);
-    let template = tags::template(group);
-    let want_template = json!(tags::values(&template));
-    let mut update_template = tags::update(&want_template, arn, "template_left", &target.region);
-    let scaling = tags::update_scaling_group(&want_template, &target.region);
+    let update_tags = tags::update_commands(&want_tags, arn, "tags_left", &target.region);
+    let template = tags::node_template(group);
+    let want_template = json!(tags::key_values(&template));
+    let mut update_template =
+        tags::update_commands(&want_template, arn, "template_left", &target.region);
+    let scaling = tags::scaling_group_commands(&want_template, &target.region);
     update_template.extend(scaling);
 
     let upgrade = group.update_config();
@@ -142,67 +147,70 @@ fn mutable(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let repair = group.repair();
     let repair_config = json!({"enabled": repair.value});
     let nodes = group.nodes;
-    let observed = |program: &str| Word::Observed(program.to_owned());
+    let observed = |program: &str| Argument::Observed(program.to_owned());
     vec![
-        shared(
+        with_external_entries(
             field(
                 &LABELS,
                 Value::Object(labels),
                 change("--labels", observed("labels_change")),
-                own("the labels of the pool"),
+                pool_origin("the labels of the pool"),
             ),
             "their_labels",
         ),
-        shared(
+        with_external_entries(
             field(
                 &TAINTS,
                 json!(taints),
                 change("--taints", observed("taints_change")),
-                Origin::made(taint_spans, Because::Written),
+                Origin::derived(taint_spans, DerivationReason::Written),
             ),
             "their_taints",
         ),
-        shared(
+        with_external_entries(
             field(
                 &TEMPLATE,
                 want_template,
                 update_template,
                 Origin::rule(
-                    tags::spans(&template),
+                    tags::tag_spans(&template),
                     "the Cluster Autoscaler must know the properties of a node before it exists",
                 ),
             ),
             "their_template",
         ),
-        shared(
+        with_external_entries(
             field(
                 &TAGS,
                 want_tags,
                 update_tags,
-                own("the tags of the pool and the cluster, and gpuc's ownership record"),
+                pool_origin("the tags of the pool and the cluster, and gpuc's ownership record"),
             ),
             "their_tags",
         ),
         field(
             &UPGRADE,
             upgrade.clone(),
-            change("--update-config", Word::Text(upgrade.to_string())),
-            Origin::made(upgrade_spans, Because::Written),
+            change("--update-config", Argument::Text(upgrade.to_string())),
+            Origin::derived(upgrade_spans, DerivationReason::Written),
         ),
         field(
             &REPAIR,
             json!(repair.value),
             change(
                 "--node-repair-config",
-                Word::Text(repair_config.to_string()),
+                Argument::Text(repair_config.to_string()),
             ),
-            Origin::made([repair.span], Because::Written),
+            Origin::derived([repair.span], DerivationReason::Written),
         ),
         field(
             &SIZE,
             json!({"minSize": nodes.min, "maxSize": nodes.max}),
-            change("--scaling-config", Word::Observed(scaling_within_limits())),
-            Origin::made([nodes.min_span, nodes.max_span], Because::Written),
+            change(
+                "--scaling-config",
+                Argument::Observed(scaling_within_limits()),
+            ),
+            Origin::derived([nodes.min_span, nodes.max_span], DerivationReason::Written),
         ),
     ]
 }
@@ -216,17 +224,17 @@ fn scaling_within_limits() -> String {
 fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
     Field {
         kind,
-        want,
+        desired: want,
         update,
-        others: None,
+        external_entries: None,
         origin,
     }
 }
 
 /// A field to which other tools may add entries.
-fn shared(field: Field, others: &'static str) -> Field {
+fn with_external_entries(field: Field, others: &'static str) -> Field {
     Field {
-        others: Some(others),
+        external_entries: Some(others),
         ..field
     }
 }

@@ -3,12 +3,12 @@
 use gpuc_model::plan::{Change, FieldKind, ResourceKind};
 
 /// A managed node group.
-pub(in super::super) static KIND: ResourceKind = ResourceKind {
+pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     name: "EKS node group",
     fields: &[
         MACHINE,
         IMAGE,
-        PLACE,
+        LOCATION,
         CAPACITY,
         RESERVATION,
         DISK,
@@ -36,8 +36,8 @@ pub(super) const MACHINE: FieldKind = FieldKind {
     name: "machine type",
     // A node group with a capacity block has the type only in its launch template.
     read: r#".nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the machine type of an EKS node group is immutable",
     },
     source: EKS_API,
@@ -46,18 +46,18 @@ pub(super) const MACHINE: FieldKind = FieldKind {
 pub(super) const IMAGE: FieldKind = FieldKind {
     name: "node image",
     read: r#".nodegroup | if .amiType == "CUSTOM" then .tags["gpuc.dev/image"] // "CUSTOM" else .amiType end"#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the image type of an EKS node group is immutable",
     },
     source: EKS_API,
 };
 
-pub(super) const PLACE: FieldKind = FieldKind {
+pub(super) const LOCATION: FieldKind = FieldKind {
     name: "zones or subnets",
     read: r#".nodegroup | (.tags["gpuc.dev/place"] // "") as $place | if $place == "subnets" then .subnets | sort else $place | split(" ") end"#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the subnets of an EKS node group are immutable",
     },
     source: EKS_API,
@@ -66,8 +66,8 @@ pub(super) const PLACE: FieldKind = FieldKind {
 pub(super) const CAPACITY: FieldKind = FieldKind {
     name: "capacity",
     read: r#".nodegroup.capacityType // "ON_DEMAND""#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the capacity type of an EKS node group is immutable",
     },
     source: EKS_API,
@@ -76,8 +76,8 @@ pub(super) const CAPACITY: FieldKind = FieldKind {
 pub(super) const RESERVATION: FieldKind = FieldKind {
     name: "capacity reservation",
     read: r#".nodegroup.tags["gpuc.dev/reservation"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the reservation is in the launch template, which eksctl creates only once",
     },
     source: "awsdocs/amazon-eks-user-guide capacity-blocks-mng @4d52b4d0, 2024-12-18",
@@ -86,8 +86,8 @@ pub(super) const RESERVATION: FieldKind = FieldKind {
 pub(super) const DISK: FieldKind = FieldKind {
     name: "disk size in GiB",
     read: r#".nodegroup.tags["gpuc.dev/disk-gib"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the disk is in the launch template, which eksctl creates only once",
     },
     source: LAUNCH_TEMPLATE,
@@ -96,8 +96,8 @@ pub(super) const DISK: FieldKind = FieldKind {
 pub(super) const EFA: FieldKind = FieldKind {
     name: "EFA",
     read: r#".nodegroup.tags["gpuc.dev/efa"] // "no""#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "network interfaces are in the launch template, which eksctl creates only once",
     },
     source: LAUNCH_TEMPLATE,
@@ -106,8 +106,8 @@ pub(super) const EFA: FieldKind = FieldKind {
 pub(super) const PLACEMENT_GROUP: FieldKind = FieldKind {
     name: "placement group",
     read: r#".nodegroup.tags["gpuc.dev/placement-group"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the placement group is in the launch template, which eksctl creates only once",
     },
     source: LAUNCH_TEMPLATE,
@@ -116,8 +116,8 @@ pub(super) const PLACEMENT_GROUP: FieldKind = FieldKind {
 pub(super) const MAX_PODS: FieldKind = FieldKind {
     name: "max pods per node",
     read: r#".nodegroup.tags["gpuc.dev/max-pods"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "kubelet settings are in the launch template, which eksctl creates only once",
     },
     source: LAUNCH_TEMPLATE,
@@ -126,8 +126,8 @@ pub(super) const MAX_PODS: FieldKind = FieldKind {
 pub(super) const LOCAL_DISKS: FieldKind = FieldKind {
     name: "local disks",
     read: r#".nodegroup.tags["gpuc.dev/local-disks"] // "none""#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the disk setup is in the launch template, which eksctl creates only once",
     },
     source: LAUNCH_TEMPLATE,
@@ -136,8 +136,8 @@ pub(super) const LOCAL_DISKS: FieldKind = FieldKind {
 pub(super) const IMAGE_VERSION: FieldKind = FieldKind {
     name: "Kubernetes version of the image",
     read: r#".nodegroup.tags["gpuc.dev/kubernetes"] // """#,
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "an Ubuntu image is in the launch template, and EKS updates only its own images",
     },
     source: LAUNCH_TEMPLATE,
@@ -146,7 +146,7 @@ pub(super) const IMAGE_VERSION: FieldKind = FieldKind {
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",
     read: "our_labels",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -154,7 +154,7 @@ pub(super) const LABELS: FieldKind = FieldKind {
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
     read: "our_taints",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -162,7 +162,7 @@ pub(super) const TAINTS: FieldKind = FieldKind {
 pub(super) const TAGS: FieldKind = FieldKind {
     name: "tags",
     read: "our_tags",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "botocore 1.43.11, eks TagResource and UntagResource, 2026-11-21",
 };
@@ -170,7 +170,7 @@ pub(super) const TAGS: FieldKind = FieldKind {
 pub(super) const TEMPLATE: FieldKind = FieldKind {
     name: "Cluster Autoscaler node template",
     read: "our_template",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "kubernetes/autoscaler:cluster-autoscaler/cloudprovider/aws/aws_manager.go @55c37cd5, 2026-08-22",
 };
@@ -178,7 +178,7 @@ pub(super) const TEMPLATE: FieldKind = FieldKind {
 pub(super) const UPGRADE: FieldKind = FieldKind {
     name: "upgrade settings",
     read: r#".nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))"#,
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -186,7 +186,7 @@ pub(super) const UPGRADE: FieldKind = FieldKind {
 pub(super) const REPAIR: FieldKind = FieldKind {
     name: "node repair",
     read: ".nodegroup.nodeRepairConfig.enabled // false",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: EKS_API,
 };
@@ -194,8 +194,8 @@ pub(super) const REPAIR: FieldKind = FieldKind {
 pub(super) const SIZE: FieldKind = FieldKind {
     name: "number of nodes",
     read: ".nodegroup.scalingConfig | {minSize, maxSize}",
-    create: None,
-    change: Change::Resizes,
+    create_flag: None,
+    change: Change::Resize,
     source: EKS_API,
 };
 
@@ -203,8 +203,8 @@ pub(super) const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
     // A newer version is kept: it cannot be downgraded.
     read: r#".nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
-    create: None,
-    change: Change::Rolls {
+    create_flag: None,
+    change: Change::NodeRollout {
         reason: "EKS drains every node and replaces it with one of the new version",
     },
     source: EKS_API,

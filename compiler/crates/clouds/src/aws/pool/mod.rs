@@ -5,7 +5,7 @@ mod kinds;
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Command, Observe, Resource, Word};
+use gpuc_model::plan::{Argument, Command, Observation, Resource};
 use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::node::Origin;
 
@@ -13,67 +13,67 @@ use super::commands::Target;
 use super::eksctl;
 use super::node_group::NodeGroup;
 use fields::fields;
-pub(super) use kinds::KIND;
+pub(super) use kinds::NODE_GROUP;
 
 /// The node group of a pool that gpuc creates.
 pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
     let group = NodeGroup::new(&checked, pool);
-    let target = Target::cluster(&checked);
+    let target = Target::for_cluster(&checked);
     let name = pool.name.value.as_str();
     let delete = Command::new(["eksctl", "delete", "nodegroup"])
-        .with([
+        .with_arguments([
             format!("--cluster={}", target.cluster),
             format!("--name={name}"),
             format!("--region={}", target.region),
         ])
-        .with(["--wait"]);
+        .with_arguments(["--wait"]);
     let about = format!(
         "EKS node group {name} in cluster {}: {} x {}",
         target.cluster,
-        range(&group),
+        node_count_text(&group),
         group.machine
     );
     Resource {
-        kind: &KIND,
+        kind: &NODE_GROUP,
         name: name.to_owned(),
         script: format!("pool-{name}"),
-        about,
-        observe: Observe {
+        description: about,
+        observation: Observation {
             command: target
-                .on_group("describe-nodegroup", name)
-                .with(["--output", "json"]),
-            absent: "ResourceNotFoundException",
+                .group_command("describe-nodegroup", name)
+                .with_arguments(["--output", "json"]),
+            absent_pattern: "ResourceNotFoundException",
         },
-        create: creation(&group, &target),
-        by_hand: Vec::new(),
-        comes_with: None,
+        create: create_commands(&group, &target),
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: fields(&group, &target),
         delete: vec![delete],
         origin: Origin::rule([pool.name.span], "each pool is a managed node group"),
     }
 }
 
-fn creation(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {
+fn create_commands(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {
     let name = &group.pool.name.value;
-    let mut commands = vec![create(group), target.wait_for_group(name)];
+    let mut commands = vec![eksctl_command(group), target.wait_for_group(name)];
     if group.pool.is_reserved() {
-        let config = Word::Text(group.update_config().to_string());
-        commands.extend(target.change_group(name, "--update-config", config));
+        let config = Argument::Text(group.update_config().to_string());
+        commands.extend(target.update_group(name, "--update-config", config));
     }
     commands
 }
 
-fn range(group: &NodeGroup<'_>) -> String {
+fn node_count_text(group: &NodeGroup<'_>) -> String {
     if group.nodes.is_fixed() {
         return group.nodes.min.to_string();
     }
     format!("{} to {}", group.nodes.min, group.nodes.max)
 }
 
-fn create(group: &NodeGroup<'_>) -> Command {
+fn eksctl_command(group: &NodeGroup<'_>) -> Command {
     let command = Command::new(["eksctl", "create", "nodegroup", "--config-file"])
-        .with_word(Word::Beside(eksctl::PATH.to_owned()))
-        .with([format!("--include={}", group.pool.name.value)]);
+        .with_argument(Argument::CloudFile(eksctl::CONFIG_PATH.to_owned()))
+        .with_arguments([format!("--include={}", group.pool.name.value)]);
     // On Amazon Linux, `cloud` is the plugin that eksctl installs by default, on the nodes of other pools too.
     let uses_eksctl_plugin = group.pool.has_gpus()
         && group.pool.plugin.value == DevicePlugin::Cloud
@@ -81,7 +81,7 @@ fn create(group: &NodeGroup<'_>) -> Command {
     if uses_eksctl_plugin {
         command
     } else {
-        command.with(["--install-nvidia-plugin=false"])
+        command.with_arguments(["--install-nvidia-plugin=false"])
     }
 }
 
@@ -89,7 +89,7 @@ fn create(group: &NodeGroup<'_>) -> Command {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{field, line, provision};
+    use super::super::testing::{command_line, field, provision};
     use super::*;
     use gpuc_model::plan::{Change, Field};
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn eksctl_creates_a_pool_without_its_plugin() {
         let pool = only_pool("nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}}]");
-        let create: Vec<_> = pool.create.iter().map(line).collect();
+        let create: Vec<_> = pool.create.iter().map(command_line).collect();
         assert_eq!(
             create,
             [
@@ -111,7 +111,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            line(&pool.observe.command),
+            command_line(&pool.observation.command),
             "aws eks describe-nodegroup --region us-east-1 --cluster-name demo --nodegroup-name gpu --output json"
         );
         assert_eq!(pool.script, "pool-gpu");
@@ -122,11 +122,11 @@ mod tests {
         let pool = only_pool(
             "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, stack: {devicePlugin: cloud}}]",
         );
-        assert!(!line(&pool.create[0]).contains("nvidia-plugin"));
+        assert!(!command_line(&pool.create[0]).contains("nvidia-plugin"));
         let pool = only_pool(
             "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, os: {family: Bottlerocket}}]",
         );
-        assert!(line(&pool.create[0]).ends_with("--install-nvidia-plugin=false"));
+        assert!(command_line(&pool.create[0]).ends_with("--install-nvidia-plugin=false"));
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
             let pool = only_pool(&format!(
                 "nodePools: [{{name: a, machine: {machine}, nodes: {{count: 1}}, os: {{family: {os}}}}}]"
             ));
-            assert_eq!(field(&pool, "node image").want, image, "{machine} {os}");
+            assert_eq!(field(&pool, "node image").desired, image, "{machine} {os}");
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
             "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, os: {family: Ubuntu2404}}]",
         );
         let version = field(&pool, "Kubernetes version of the image");
-        assert!(matches!(version.kind.change, Change::Replaces { .. }));
+        assert!(matches!(version.kind.change, Change::Replacement { .. }));
         assert!(version.update.is_empty());
     }
 
@@ -172,7 +172,7 @@ mod tests {
             ("zones or subnets", json!(["us-east-1b"])),
             ("placement group", json!("")),
         ] {
-            assert_eq!(field(&pool, name).want, want, "{name}");
+            assert_eq!(field(&pool, name).desired, want, "{name}");
         }
     }
 
@@ -182,8 +182,11 @@ mod tests {
             let pool = only_pool(&format!(
                 "nodePools: [{{name: gpu, machine: p4d.24xlarge, zones: [us-east-1b], nodes: {{count: 2}}, capacity: {capacity}}}]"
             ));
-            let want = field(&pool, "upgrade settings").want.clone();
-            (want, pool.create.iter().map(line).collect::<Vec<_>>())
+            let want = field(&pool, "upgrade settings").desired.clone();
+            (
+                want,
+                pool.create.iter().map(command_line).collect::<Vec<_>>(),
+            )
         };
         let (want, create) = strategy("{reservation: {id: cr-0123456789abcdef0, count: 2}}");
         assert_eq!(
@@ -208,10 +211,10 @@ mod tests {
         let pool = only_pool(
             "nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}, localDisks: scratch, autoRepair: true}]",
         );
-        assert_eq!(field(&pool, "local disks").want, "scratch");
-        assert_eq!(field(&pool, "node repair").want, json!(true));
+        assert_eq!(field(&pool, "local disks").desired, "scratch");
+        assert_eq!(field(&pool, "node repair").desired, json!(true));
         let pool = only_pool("nodePools: [{name: gpu, machine: g5.xlarge, nodes: {count: 2}}]");
-        assert_eq!(field(&pool, "local disks").want, "none");
+        assert_eq!(field(&pool, "local disks").desired, "none");
     }
 
     #[test]
@@ -221,7 +224,7 @@ mod tests {
              taints: [{key: a, effect: NoExecute}]}]",
         );
         assert_eq!(
-            field(&pool, "taints").want,
+            field(&pool, "taints").desired,
             json!([
                 {"key": "a", "value": "", "effect": "NO_EXECUTE"},
                 {"key": "gpuc.dev/dedicated-to", "value": "ml", "effect": "NO_SCHEDULE"},
@@ -235,9 +238,9 @@ mod tests {
         assert!(
             pool.fields
                 .iter()
-                .all(|field| KIND.fields.contains(field.kind))
+                .all(|field| NODE_GROUP.fields.contains(field.kind))
         );
-        let replaced = |field: &Field| matches!(field.kind.change, Change::Replaces { .. });
+        let replaced = |field: &Field| matches!(field.kind.change, Change::Replacement { .. });
         assert!(
             pool.fields
                 .iter()

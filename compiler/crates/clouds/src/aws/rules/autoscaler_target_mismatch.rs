@@ -36,12 +36,12 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let values = cluster.config.charts.get("cluster-autoscaler");
-    let Some(values) = values.filter(|_| autoscaler::installed(cluster).is_some()) else {
+    let Some(values) = values.filter(|_| autoscaler::install_span(cluster).is_some()) else {
         return;
     };
     let region = &section(&cluster.config).region;
     let name = cluster_name(&cluster.config);
-    let ours = [
+    let expected_values = [
         (&["awsRegion"][..], region.as_str(), region.span),
         (
             &["autoDiscovery", "clusterName"][..],
@@ -54,14 +54,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
             section(&cluster.config).cluster.span,
         ),
     ];
-    for (path, ours, span) in ours {
-        let Some(written) = values.values.value.at(path) else {
+    for (path, expected, span) in expected_values {
+        let Some(written) = values.values.value.get_path(path) else {
             continue;
         };
-        if written.value == Fragment::Text(ours.to_owned()) {
+        if written.value == Fragment::Text(expected.to_owned()) {
             continue;
         }
-        let message = format!("`{}` must be `{ours}` for this cluster", path.join("."));
+        let message = format!("`{}` must be `{expected}` for this cluster", path.join("."));
         report
             .diagnostic(&RULE.code, written.span, message)
             .label(span, "the autoscaler manages this cluster")

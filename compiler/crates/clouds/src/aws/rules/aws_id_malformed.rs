@@ -6,7 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Volumes};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{made_pools, vpc_of_cluster};
+use super::{cluster_vpc, created_pools};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,18 +35,18 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut validate = |id: &Spanned<String>, prefix: &str, kind: &str| {
         let digits = id.strip_prefix(prefix);
-        let fits = digits.is_some_and(|digits| {
+        let is_valid = digits.is_some_and(|digits| {
             let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
             (8..=17).contains(&digits.len()) && digits.bytes().all(digit)
         });
-        if !fits {
+        if !is_valid {
             report
                 .diagnostic(&RULE.code, id.span, format!("invalid {kind} ID `{id}`"))
                 .help(format!("write an ID such as `{prefix}0123456789abcdef0`"))
                 .emit();
         }
     };
-    if let Some(vpc) = vpc_of_cluster(cluster) {
+    if let Some(vpc) = cluster_vpc(cluster) {
         validate(&vpc.id, "vpc-", "VPC");
         if let Some(group) = &vpc.security_group {
             validate(group, "sg-", "security group");
@@ -65,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             }
         }
     }
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         for subnet in &pool.settings.subnets {
             validate(subnet, "subnet-", "subnet");
         }

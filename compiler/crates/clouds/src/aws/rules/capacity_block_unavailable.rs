@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{instance, machine_span, made_pools};
+use super::{catalog_instance, created_pools, machine_span};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -33,11 +33,11 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let Capacity::CapacityBlock(block) = &pool.settings.capacity.value else {
             continue;
         };
-        let sold = instance(pool).map_or(Some(false), |instance| instance.capacity_blocks);
+        let sold = catalog_instance(pool).map_or(Some(false), |instance| instance.capacity_blocks);
         if sold == Some(false) {
             let message = "this machine type is not sold in capacity blocks";
             report

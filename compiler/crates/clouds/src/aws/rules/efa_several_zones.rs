@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{made_pools, other_than_one_zone};
+use super::{created_pools, describe_unless_one_zone};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -31,11 +31,11 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let Some(efa) = &pool.settings.network.efa else {
             continue;
         };
-        if let Some(zones) = other_than_one_zone(pool) {
+        if let Some(zones) = describe_unless_one_zone(pool) {
             let builder = report.diagnostic(
                 &RULE.code,
                 efa.span,

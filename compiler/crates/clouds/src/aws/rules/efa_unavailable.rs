@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::machines::MACHINES;
-use super::{instance, machine_span, made_pools};
+use super::{catalog_instance, created_pools, machine_span};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -31,8 +31,9 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
-        let (Some(efa), Some(instance)) = (&pool.settings.network.efa, instance(pool)) else {
+    for pool in created_pools(cluster) {
+        let (Some(efa), Some(instance)) = (&pool.settings.network.efa, catalog_instance(pool))
+        else {
             continue;
         };
         if instance.efa == Some(0) {

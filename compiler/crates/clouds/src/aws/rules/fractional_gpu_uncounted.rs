@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{instance, machine_span, made_pools};
+use super::{catalog_instance, created_pools, machine_span};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,8 +32,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
-        let Some(instance) = instance(pool) else {
+    for pool in created_pools(cluster) {
+        let Some(instance) = catalog_instance(pool) else {
             continue;
         };
         if instance.machine.gpus.reported == Some(0) {

@@ -6,7 +6,7 @@ use gpuc_model::cloud::machine::Status;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::machines::{Ec2Instance, MACHINES};
-use super::{instance, machine_span, made_pools};
+use super::{catalog_instance, created_pools, machine_span};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,8 +35,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
-        let Some(instance) = instance(pool) else {
+    for pool in created_pools(cluster) {
+        let Some(instance) = catalog_instance(pool) else {
             continue;
         };
         let machine = &instance.machine;

@@ -9,7 +9,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use super::{karpenter, machine_span};
 
 /// The resource of a full GPU.
-const GPU: &str = "nvidia.com/gpu";
+const GPU_RESOURCE: &str = "nvidia.com/gpu";
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,8 +46,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in karpenter::pools(cluster).filter(|pool| pool.has_gpus()) {
-        let Some((why, span, help)) = reason(pool) else {
+    for pool in karpenter::provisioned_pools(cluster).filter(|pool| pool.has_gpus()) {
+        let Some((why, span, help)) = provisioning_obstacle(pool) else {
             continue;
         };
         let message = format!("Karpenter never creates a node of pool `{}`", pool.name);
@@ -68,21 +68,21 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The reason that Karpenter creates no node of a pool with GPUs, if there is one, its location, and the help.
-fn reason(pool: &Pool) -> Option<(String, Span, &'static str)> {
+fn provisioning_obstacle(pool: &Pool) -> Option<(String, Span, &'static str)> {
     const RENAME: &str = "advertise the GPUs as `nvidia.com/gpu`, or set a `count` of nodes";
     if pool.allocation.value == Allocation::Dra {
         let why = "Karpenter ignores pods whose GPUs are allocated through DRA".to_owned();
         return Some((why, pool.allocation.span, RENAME));
     }
-    if let Some(name) = karpenter::uncounted(pool) {
+    if let Some(name) = karpenter::machine_without_reported_gpus(pool) {
         let why = format!("EC2 reports no GPUs for `{name}`");
         let help = "use a machine type whose GPUs EC2 reports, or set a `count` of nodes";
         return Some((why, machine_span(pool), help));
     }
-    let mut offers = pool.offers.get()?.iter();
-    let other = offers.find(|offer| offer.resource != GPU)?;
+    let mut offers = pool.advertised.get()?.iter();
+    let other = offers.find(|offer| offer.resource != GPU_RESOURCE)?;
     let why = format!(
-        "nodes advertise the GPUs as `{}`, not `{GPU}`",
+        "nodes advertise the GPUs as `{}`, not `{GPU_RESOURCE}`",
         other.resource
     );
     Some((why, pool.sharing_span, RENAME))

@@ -36,8 +36,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in karpenter::pools(cluster) {
-        if karpenter::image(pool.os.value).is_some() {
+    for pool in karpenter::provisioned_pools(cluster) {
+        if karpenter::ami_alias(pool.os.value).is_some() {
             continue;
         }
         let family = family_name(pool.os.value);

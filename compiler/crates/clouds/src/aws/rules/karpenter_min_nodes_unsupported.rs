@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in karpenter::pools(cluster) {
+    for pool in karpenter::provisioned_pools(cluster) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| nodes.min > 0) else {
             continue;
         };

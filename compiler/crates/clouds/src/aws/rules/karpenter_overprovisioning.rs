@@ -7,7 +7,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use super::karpenter;
 
 /// The resource of a full GPU.
-const GPU: &str = "nvidia.com/gpu";
+const GPU_RESOURCE: &str = "nvidia.com/gpu";
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -39,8 +39,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in karpenter::pools(cluster) {
-        let (Some(Some(gpus)), Some(offers)) = (pool.gpus.get(), pool.offers.get()) else {
+    for pool in karpenter::provisioned_pools(cluster) {
+        let (Some(Some(gpus)), Some(offers)) = (pool.gpus.get(), pool.advertised.get()) else {
             continue;
         };
         // Another rule reports other resource names.
@@ -48,22 +48,22 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         // Another rule reports machine types whose GPUs EC2 does not report.
-        let uncounted = karpenter::uncounted(pool).is_some();
-        if uncounted || offer.resource != GPU || offer.per_node == gpus.reported {
+        let is_unreported = karpenter::machine_without_reported_gpus(pool).is_some();
+        if is_unreported || offer.resource != GPU_RESOURCE || offer.per_node == gpus.reported {
             continue;
         }
         let message = format!(
             "Karpenter creates more nodes of pool `{}` than needed",
             pool.name
         );
-        let here = format!(
-            "a node advertises {} `{GPU}`, but Karpenter expects {}",
+        let label = format!(
+            "a node advertises {} `{GPU_RESOURCE}`, but Karpenter expects {}",
             offer.per_node, gpus.reported
         );
         report
             .diagnostic(&RULE.code, pool.sharing_span, message)
-            .primary_label(here)
-            .label(gpus.chosen, "the machine type is set here")
+            .primary_label(label)
+            .label(gpus.span, "the machine type is set here")
             .help("set a `count` of nodes, or `autoscaler: clusterAutoscaler`")
             .emit();
     }

@@ -39,12 +39,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in karpenter::pools(cluster) {
+    for pool in karpenter::provisioned_pools(cluster) {
         let range = pool
             .nodes
             .get()
             .map_or(pool.name.span, |nodes| nodes.max_span);
-        for (setting, span) in settings(cluster, pool) {
+        for (setting, span) in unsupported_settings(cluster, pool) {
             let message = format!(
                 "Karpenter does not support {setting} in pool `{}`",
                 pool.name
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The settings of the pool that Karpenter does not support, each with its location.
-fn settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
+fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
     let settings = &pool.settings;
     let mut found = Vec::new();
     if let Some(efa) = &settings.network.efa {

@@ -34,7 +34,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(span) = karpenter::installed(cluster) else {
+    let Some(span) = karpenter::install_span(cluster) else {
         return;
     };
     // An existing cluster may have nodes that the file does not describe.
@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let can_run_karpenter = |pool: &Pool| {
         let has_nodes = pool.nodes.get().is_some_and(|nodes| nodes.min > 0);
-        has_nodes && !pool.has_gpus() && !karpenter::makes(cluster, pool)
+        has_nodes && !pool.has_gpus() && !karpenter::provisions(cluster, pool)
     };
     if cluster.pools.is_empty() || cluster.pools.iter().any(can_run_karpenter) {
         return;

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::made_pools;
+use super::created_pools;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -31,7 +31,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let labels = pool.user_labels.keys();
         let taints = pool.user_taints.iter().map(|taint| &taint.key);
         for key in labels.chain(taints) {

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::made_pools;
+use super::created_pools;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,17 +32,17 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         for key in pool.user_labels.keys() {
             let Some((domain, _)) = key.split_once('/') else {
                 continue;
             };
-            let within = |parent: &str| {
+            let is_below = |parent: &str| {
                 let rest = domain.strip_suffix(parent);
                 rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             };
-            let is_allowed = within("node.kubernetes.io") || within("kubelet.kubernetes.io");
-            if (within("kubernetes.io") || within("k8s.io")) && !is_allowed {
+            let is_allowed = is_below("node.kubernetes.io") || is_below("kubelet.kubernetes.io");
+            if (is_below("kubernetes.io") || is_below("k8s.io")) && !is_allowed {
                 let message = format!("the kubelet cannot set the label `{key}`");
                 report
                     .diagnostic(&RULE.code, key.span, message)

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{instance, machine_span, made_pools};
+use super::{catalog_instance, created_pools, machine_span};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,8 +32,8 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
-        let max = instance(pool).and_then(|instance| instance.max_pods);
+    for pool in created_pools(cluster) {
+        let max = catalog_instance(pool).and_then(|instance| instance.max_pods);
         let (Some(pods), Some(max)) = (pool.settings.max_pods, max) else {
             continue;
         };

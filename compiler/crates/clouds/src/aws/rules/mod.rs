@@ -88,12 +88,12 @@ pub(super) static RULES: &[&Rule] = &[
 ];
 
 /// The pools that gpuc creates.
-fn made_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
+fn created_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     cluster.pools.iter().filter(|pool| !pool.is_existing())
 }
 
 /// The catalog entry of a pool's machine type, if it has GPUs.
-fn instance(pool: &Pool) -> Option<&'static Ec2Instance> {
+fn catalog_instance(pool: &Pool) -> Option<&'static Ec2Instance> {
     match pool.machine.get()? {
         MachineType::Catalog(machine) => machines::find(machine.name),
         MachineType::Cpu(_) | MachineType::Host => None,
@@ -104,12 +104,12 @@ fn instance(pool: &Pool) -> Option<&'static Ec2Instance> {
 fn machine_span(pool: &Pool) -> Span {
     let machine = pool.machine_name.as_ref().map(|machine| machine.span);
     let gpus = pool.gpus.get().and_then(|gpus| gpus.as_ref());
-    let chosen = gpus.map(|gpus| gpus.chosen);
+    let chosen = gpus.map(|gpus| gpus.span);
     machine.or(chosen).unwrap_or(pool.name.span)
 }
 
 /// A description of the zones of a pool, unless it is in exactly one.
-fn other_than_one_zone(pool: &Pool) -> Option<String> {
+fn describe_unless_one_zone(pool: &Pool) -> Option<String> {
     match (pool.settings.zones.len(), pool.settings.subnets.len()) {
         (0, 0) => Some("every zone of the cluster".to_owned()),
         (1, 0) | (0, 1) => None,
@@ -119,7 +119,7 @@ fn other_than_one_zone(pool: &Pool) -> Option<String> {
 }
 
 /// The existing VPC, if the file describes one.
-fn vpc_of_cluster(cluster: &Cluster) -> Option<&AwsExistingVpc> {
+fn cluster_vpc(cluster: &Cluster) -> Option<&AwsExistingVpc> {
     match &section(&cluster.config).cluster.value {
         AwsCluster::Existing(existing) => existing.vpc.as_ref().map(|vpc| &vpc.value),
         AwsCluster::Create(create) => match &create.vpc.as_ref()?.value {
@@ -130,16 +130,16 @@ fn vpc_of_cluster(cluster: &Cluster) -> Option<&AwsExistingVpc> {
 }
 
 /// The zones in the cluster section of the file.
-fn zones_of_cluster(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
-    let vpc = vpc_of_cluster(cluster);
+fn cluster_zones(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = cluster_vpc(cluster);
     let subnets = vpc.map(|vpc| vpc.private_subnets.iter().chain(&vpc.public_subnets));
     let subnet_zones = subnets.into_iter().flatten().map(|subnet| &subnet.zone);
     subnet_zones.chain(control_plane_zones(cluster))
 }
 
 /// The zones where the cluster has subnets for nodes, if the file lists them.
-fn zones_of_nodes(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
-    let vpc = vpc_of_cluster(cluster);
+fn node_zones(cluster: &Cluster) -> impl Iterator<Item = &Spanned<String>> {
+    let vpc = cluster_vpc(cluster);
     let subnets = vpc.map(|vpc| &vpc.private_subnets).into_iter().flatten();
     let subnet_zones = subnets.map(|subnet| &subnet.zone);
     subnet_zones.chain(control_plane_zones(cluster))

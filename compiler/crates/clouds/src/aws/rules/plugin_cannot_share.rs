@@ -4,7 +4,7 @@ use gpuc_schema::config::{DevicePlugin, OsFamily};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::cloud::shares;
+use gpuc_model::cloud::has_sharing_setting;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools_advertised_by(DevicePlugin::Cloud) {
-        if !pool.is_existing() && shares(cluster.pool_in_file(pool)) {
+        if !pool.is_existing() && has_sharing_setting(cluster.pool_in_file(pool)) {
             let message = "`sharing` is not supported with the device plugin of the cloud";
             report
                 .diagnostic(&RULE.code, pool.sharing_span, message)

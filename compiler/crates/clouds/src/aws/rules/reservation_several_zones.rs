@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{made_pools, other_than_one_zone};
+use super::{created_pools, describe_unless_one_zone};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         // Another rule requires one zone for EFA and reports it.
         if pool.settings.network.efa.is_some() {
             continue;
@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Capacity::CapacityBlock(block) => &block.id,
             Capacity::OnDemand | Capacity::Spot(_) => continue,
         };
-        if let Some(zones) = other_than_one_zone(pool) {
+        if let Some(zones) = describe_unless_one_zone(pool) {
             report
                 .diagnostic(
                     &RULE.code,

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::made_pools;
+use super::created_pools;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let Capacity::Spot(spot) = &pool.settings.capacity.value else {
             continue;
         };

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{cluster_name, made_pools};
+use super::{cluster_name, created_pools};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,11 +32,11 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let name = cluster_name(&cluster.config);
-    for pool in made_pools(cluster) {
-        let together = name.chars().count() + pool.name.chars().count();
-        if together > MAX_LENGTH {
+    for pool in created_pools(cluster) {
+        let length = name.chars().count() + pool.name.chars().count();
+        if length > MAX_LENGTH {
             let message = format!(
-                "the names of cluster and pool have {together} characters; the limit is {MAX_LENGTH}"
+                "the names of cluster and pool have {length} characters; the limit is {MAX_LENGTH}"
             );
             report
                 .diagnostic(&RULE.code, pool.name.span, message)

@@ -8,8 +8,8 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Placement;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::tags::{NAME, RESERVED};
-use super::{made_pools, section};
+use super::tags::{NAME_TAG, RESERVED_PREFIXES};
+use super::{created_pools, section};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,10 +38,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let of_pools = made_pools(cluster).flat_map(|pool| &pool.settings.tags);
+    let of_pools = created_pools(cluster).flat_map(|pool| &pool.settings.tags);
     for (key, value) in section(&cluster.config).tags.iter().chain(of_pools) {
-        let reserved = RESERVED.iter().find(|prefix| key.starts_with(**prefix));
-        if let Some(reserved) = reserved.or((key.value == NAME).then_some(&NAME)) {
+        let reserved = RESERVED_PREFIXES
+            .iter()
+            .find(|prefix| key.starts_with(**prefix));
+        if let Some(reserved) = reserved.or((key.value == NAME_TAG).then_some(&NAME_TAG)) {
             let message = format!("the tag `{key}` is reserved for AWS, eksctl or gpuc");
             report
                 .diagnostic(&RULE.code, key.span, message)
@@ -49,14 +51,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help("use another key")
                 .emit();
         }
-        validate(key, "key", 1..=128, report);
-        validate(value, "value", 0..=256, report);
+        check_text(key, "key", 1..=128, report);
+        check_text(value, "value", 0..=256, report);
     }
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         if let Some(Placement::Group(name)) =
             pool.settings.network.placement.as_ref().map(|it| &it.value)
         {
-            validate(name, "value", 1..=255, report);
+            check_text(name, "value", 1..=255, report);
         }
     }
 }
@@ -64,7 +66,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// Reports invalid characters and an invalid length of the key or value of a tag.
 ///
 /// Source: docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html, general knowledge.
-fn validate(
+fn check_text(
     text: &Spanned<String>,
     part: &str,
     length: RangeInclusive<usize>,

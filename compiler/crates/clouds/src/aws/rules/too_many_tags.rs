@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::node_group::NodeGroup;
-use super::{made_pools, tags};
+use super::{created_pools, tags};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,13 +32,13 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let is_unresolved =
             pool.machine.is_unresolved() || pool.gpus.is_unresolved() || pool.nodes.is_unresolved();
-        if is_unresolved || pool.offers.is_unresolved() || cluster.kubernetes.is_unresolved() {
+        if is_unresolved || pool.advertised.is_unresolved() || cluster.kubernetes.is_unresolved() {
             continue;
         }
-        let tags = tags::all(&NodeGroup::new(cluster, pool)).len();
+        let tags = tags::all_tags(&NodeGroup::new(cluster, pool)).len();
         if tags > MAX_TAGS {
             let message = format!(
                 "pool `{}` has {tags} tags; the limit is {MAX_TAGS}",

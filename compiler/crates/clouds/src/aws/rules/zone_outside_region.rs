@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{made_pools, names, section, zones_of_cluster};
+use super::{cluster_zones, created_pools, names, section};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -35,8 +35,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if !names::is_region_name(region) {
         return;
     }
-    let of_pools = made_pools(cluster).flat_map(|pool| &pool.settings.zones);
-    for zone in of_pools.chain(zones_of_cluster(cluster)) {
+    let of_pools = created_pools(cluster).flat_map(|pool| &pool.settings.zones);
+    for zone in of_pools.chain(cluster_zones(cluster)) {
         let letter = zone.strip_prefix(region.as_str());
         let is_in_region =
             letter.is_some_and(|it| it.len() == 1 && it.as_bytes()[0].is_ascii_lowercase());

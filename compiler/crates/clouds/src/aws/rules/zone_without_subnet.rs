@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::{made_pools, zones_of_nodes};
+use super::{created_pools, node_zones};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,12 +32,12 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let of_cluster: Vec<_> = zones_of_nodes(cluster).collect();
+    let of_cluster: Vec<_> = node_zones(cluster).collect();
     let Some(first) = of_cluster.first() else {
         return;
     };
     let names: Vec<_> = of_cluster.iter().map(|zone| zone.as_str()).collect();
-    for zone in made_pools(cluster).flat_map(|pool| &pool.settings.zones) {
+    for zone in created_pools(cluster).flat_map(|pool| &pool.settings.zones) {
         if names.contains(&zone.as_str()) {
             continue;
         }

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::made_pools;
+use super::created_pools;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -30,7 +30,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in made_pools(cluster) {
+    for pool in created_pools(cluster) {
         let (zones, subnets) = (&pool.settings.zones, &pool.settings.subnets);
         if let (Some(zone), Some(subnet)) = (zones.first(), subnets.first()) {
             let message = format!("pool `{}` has both zones and subnets", pool.name);

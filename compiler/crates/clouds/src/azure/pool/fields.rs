@@ -1,68 +1,76 @@
 //! The fields of a pool with the desired values and the commands that change them.
 
-use gpuc_model::plan::{Command, Field, FieldKind, Word};
+use gpuc_model::plan::{Argument, Command, Field, FieldKind};
 use serde_json::{Value, json};
 
-use super::super::{SPOT, mig, ownership};
-use super::Settings;
+use super::super::{SPOT_KEY, mig, ownership};
+use super::PoolSettings;
 use super::kinds::{
     AUTOSCALING, DISK, DISK_TYPE, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES,
     OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, VERSION, VM_SIZE, ZONES,
 };
 
-impl Settings<'_> {
+impl PoolSettings<'_> {
     /// Every field with the desired value and the command that changes it.
     pub(super) fn fields(&self) -> Vec<Field> {
         let settings = &self.pool.settings;
         let nodes = self.pool.nodes.expect_resolved();
-        let priority = self.spot().map_or("Regular", |_| "Spot");
+        let priority = self.spot_terms().map_or("Regular", |_| "Spot");
         let mut fields = vec![
-            self.fixed(&VM_SIZE, json!(self.vm_size())),
-            self.fixed(&PRIORITY, json!(priority)),
+            self.immutable_field(&VM_SIZE, json!(self.vm_size())),
+            self.immutable_field(&PRIORITY, json!(priority)),
         ];
-        if let Some((eviction, price)) = self.spot() {
-            fields.push(self.fixed(&EVICTION, json!(eviction)));
-            fields.push(self.fixed(&MAX_PRICE, price_json(price)));
+        if let Some((eviction, price)) = self.spot_terms() {
+            fields.push(self.immutable_field(&EVICTION, json!(eviction)));
+            fields.push(self.immutable_field(&MAX_PRICE, price_json(price)));
         }
-        fields.push(self.fixed(&ZONES, json!(self.zones())));
+        fields.push(self.immutable_field(&ZONES, json!(self.zones())));
         // If no subnet is set, AKS may report the default subnet.
         if let Some(subnet) = self.subnet() {
-            fields.push(self.fixed(&SUBNET, json!(subnet.to_ascii_lowercase())));
+            fields.push(self.immutable_field(&SUBNET, json!(subnet.to_ascii_lowercase())));
         }
         let id = |id: Option<&str>| json!(id.unwrap_or_default().to_ascii_lowercase());
-        fields.push(self.fixed(&RESERVATION, id(self.reservation())));
-        fields.push(self.fixed(&PLACEMENT, id(self.placement())));
-        fields.push(self.fixed(&DISK, json!(settings.disk_gib.value)));
+        fields.push(self.immutable_field(&RESERVATION, id(self.reservation())));
+        fields.push(self.immutable_field(&PLACEMENT, id(self.placement())));
+        fields.push(self.immutable_field(&DISK, json!(settings.disk_gib.value)));
         // If not set, AKS chooses the disk type.
         if let Some(kind) = self.disk_type() {
-            fields.push(self.fixed(&DISK_TYPE, json!(kind)));
+            fields.push(self.immutable_field(&DISK_TYPE, json!(kind)));
         }
         if let Some(pods) = settings.max_pods {
-            fields.push(self.fixed(&MAX_PODS, json!(pods.value)));
+            fields.push(self.immutable_field(&MAX_PODS, json!(pods.value)));
         }
         if let Some(driver) = self.driver() {
-            fields.push(self.fixed(&DRIVER, json!(driver)));
-            fields.push(self.fixed(&MIG, json!(mig::flag(self.pool))));
+            fields.push(self.immutable_field(&DRIVER, json!(driver)));
+            fields.push(self.immutable_field(&MIG, json!(mig::instance_profile(self.pool))));
         }
         let sku = self.os_sku();
-        fields.push(self.changed(&OS_SKU, json!(sku), self.update().with(["--os-sku", sku])));
+        fields.push(self.updatable_field(
+            &OS_SKU,
+            json!(sku),
+            self.update_command().with_arguments(["--os-sku", sku]),
+        ));
         fields.push(self.version());
         let mode = self.mode();
-        fields.push(self.changed(&MODE, json!(mode), self.update().with(["--mode", mode])));
+        fields.push(self.updatable_field(
+            &MODE,
+            json!(mode),
+            self.update_command().with_arguments(["--mode", mode]),
+        ));
         fields.push(self.autoscaling());
         if nodes.is_fixed() {
             let count = nodes.min.to_string();
             let scale = self
                 .command("scale")
-                .with(["--output", "none"])
-                .with(["--node-count", &count]);
-            fields.push(self.changed(&NODES, json!(nodes.min), scale));
+                .with_arguments(["--output", "none"])
+                .with_arguments(["--node-count", &count]);
+            fields.push(self.updatable_field(&NODES, json!(nodes.min), scale));
         }
-        fields.extend(self.shared_sets());
+        fields.extend(self.shared_fields());
         for (flag, kind, count) in self.upgrade() {
             let count = count.to_string();
-            let update = self.update().with([flag, &count]);
-            fields.push(self.changed(kind, json!(count), update));
+            let update = self.update_command().with_arguments([flag, &count]);
+            fields.push(self.updatable_field(kind, json!(count), update));
         }
         fields
     }
@@ -71,51 +79,56 @@ impl Settings<'_> {
         let version = self.cluster.kubernetes.expect_resolved().value.to_string();
         let upgrade = self
             .command("upgrade")
-            .with(["--yes", "--output", "none"])
-            .with(["--kubernetes-version", &version]);
-        self.changed(&VERSION, json!(version), upgrade)
+            .with_arguments(["--yes", "--output", "none"])
+            .with_arguments(["--kubernetes-version", &version]);
+        self.updatable_field(&VERSION, json!(version), upgrade)
     }
 
     fn autoscaling(&self) -> Field {
         let nodes = self.pool.nodes.expect_resolved();
         if nodes.is_fixed() {
-            let update = self.update().with(["--disable-cluster-autoscaler"]);
-            return self.changed(&AUTOSCALING, json!({"enabled": false}), update);
+            let update = self
+                .update_command()
+                .with_arguments(["--disable-cluster-autoscaler"]);
+            return self.updatable_field(&AUTOSCALING, json!({"enabled": false}), update);
         }
         let switch = r#"if .enableAutoScaling then "--update-cluster-autoscaler" else "--enable-cluster-autoscaler" end"#;
         let (min, max) = (nodes.min.to_string(), nodes.max.to_string());
         let update = self
-            .update()
-            .with_word(Word::Observed(switch.to_owned()))
-            .with(["--min-count", &min, "--max-count", &max]);
+            .update_command()
+            .with_argument(Argument::Observed(switch.to_owned()))
+            .with_arguments(["--min-count", &min, "--max-count", &max]);
         let want = json!({"enabled": true, "min": nodes.min, "max": nodes.max});
-        self.changed(&AUTOSCALING, want, update)
+        self.updatable_field(&AUTOSCALING, want, update)
     }
 
     /// Labels, taints and tags. Each update replaces the whole set, so it includes externally managed entries and those
     /// that AKS itself sets on spot pools. The ownership records are tags and are written last: after an interrupted
     /// run, the next run still finds the entries that it must remove.
-    fn shared_sets(&self) -> [Field; 3] {
+    fn shared_fields(&self) -> [Field; 3] {
         let (labels, taints) = (self.labels(), self.taints());
-        let tags = ownership::tags_of_pool(self.tags(), &labels, &taints);
-        let words = |program: &str| Word::ObservedWords(program.to_owned());
+        let tags = ownership::pool_tags_with_records(self.tags(), &labels, &taints);
+        let words = |program: &str| Argument::ObservedList(program.to_owned());
         let mut set_labels = self
-            .update()
-            .with(["--labels"])
-            .with_word(words("all_labels"));
+            .update_command()
+            .with_arguments(["--labels"])
+            .with_argument(words("all_labels"));
         let mut all_taints = r#"all_taints | join(",")"#.to_owned();
-        if self.spot().is_some() {
-            set_labels = set_labels.with([format!("{SPOT}=spot")]);
-            all_taints = format!(r#"all_taints + ["{SPOT}=spot:NoSchedule"] | join(",")"#);
+        if self.spot_terms().is_some() {
+            set_labels = set_labels.with_arguments([format!("{SPOT_KEY}=spot")]);
+            all_taints = format!(r#"all_taints + ["{SPOT_KEY}=spot:NoSchedule"] | join(",")"#);
         }
         let set_taints = self
-            .update()
-            .with(["--node-taints"])
-            .with_word(Word::Observed(all_taints));
-        let set_tags = self.update().with(["--tags"]).with_word(words("all_tags"));
+            .update_command()
+            .with_arguments(["--node-taints"])
+            .with_argument(Argument::Observed(all_taints));
+        let set_tags = self
+            .update_command()
+            .with_arguments(["--tags"])
+            .with_argument(words("all_tags"));
         let shared = |kind, want, update, others| Field {
-            others: Some(others),
-            ..self.changed(kind, want, update)
+            external_entries: Some(others),
+            ..self.updatable_field(kind, want, update)
         };
         [
             shared(&LABELS, Value::Object(labels), set_labels, "their_labels"),
@@ -124,20 +137,20 @@ impl Settings<'_> {
         ]
     }
 
-    fn fixed(&self, kind: &'static FieldKind, want: Value) -> Field {
+    fn immutable_field(&self, kind: &'static FieldKind, want: Value) -> Field {
         Field {
             kind,
-            want,
+            desired: want,
             update: Vec::new(),
-            others: None,
+            external_entries: None,
             origin: self.origin(),
         }
     }
 
-    fn changed(&self, kind: &'static FieldKind, want: Value, update: Command) -> Field {
+    fn updatable_field(&self, kind: &'static FieldKind, want: Value, update: Command) -> Field {
         Field {
             update: vec![update],
-            ..self.fixed(kind, want)
+            ..self.immutable_field(kind, want)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Flags that create a pool.
 
 use super::super::{mig, ownership};
-use super::{Settings, pairs};
+use super::{PoolSettings, key_value_pairs};
 
-impl Settings<'_> {
+impl PoolSettings<'_> {
     /// Every flag of `az aks nodepool add` with its values.
     pub(super) fn flags(&self) -> Vec<(&'static str, Vec<String>)> {
         let settings = &self.pool.settings;
@@ -30,7 +30,7 @@ impl Settings<'_> {
             ("--gpu-driver", self.driver().map(str::to_owned)),
             (
                 "--gpu-instance-profile",
-                mig::flag(self.pool).map(str::to_owned),
+                mig::instance_profile(self.pool).map(str::to_owned),
             ),
         ];
         let given = |(flag, value): (_, Option<_>)| value.map(|value| (flag, vec![value]));
@@ -39,19 +39,19 @@ impl Settings<'_> {
         if !zones.is_empty() {
             flags.push(("--zones", zones));
         }
-        if let Some((eviction, price)) = self.spot() {
+        if let Some((eviction, price)) = self.spot_terms() {
             flags.push(("--priority", vec!["Spot".to_owned()]));
             flags.push(("--eviction-policy", vec![eviction.to_owned()]));
             flags.push(("--spot-max-price", vec![price.to_string()]));
         }
-        flags.push(("--labels", pairs(&self.labels())));
+        flags.push(("--labels", key_value_pairs(&self.labels())));
         let taints = self.taints();
         if !taints.is_empty() {
             flags.push(("--node-taints", vec![taints.join(",")]));
         }
-        let tags = ownership::tags_of_pool(self.tags(), &self.labels(), &taints);
+        let tags = ownership::pool_tags_with_records(self.tags(), &self.labels(), &taints);
         if !tags.is_empty() {
-            flags.push(("--tags", pairs(&tags)));
+            flags.push(("--tags", key_value_pairs(&tags)));
         }
         for (flag, _, count) in self.upgrade() {
             flags.push((flag, vec![count.to_string()]));

@@ -40,8 +40,8 @@ const FLAGS: &str = "azure-cli 2.91.0, az aks nodepool update";
 pub(super) const VM_SIZE: FieldKind = FieldKind {
     name: "VM size",
     read: ".vmSize",
-    create: Some("--node-vm-size"),
-    change: Change::Replaces {
+    create_flag: Some("--node-vm-size"),
+    change: Change::Replacement {
         reason: "the VM size of a pool cannot be changed after creation",
     },
     source: DOCS,
@@ -49,8 +49,8 @@ pub(super) const VM_SIZE: FieldKind = FieldKind {
 pub(super) const PRIORITY: FieldKind = FieldKind {
     name: "priority",
     read: r#".scaleSetPriority // "Regular""#,
-    create: Some("--priority"),
-    change: Change::Replaces {
+    create_flag: Some("--priority"),
+    change: Change::Replacement {
         reason: "a pool cannot switch between spot and regular machines after creation",
     },
     source: SPOT_DOCS,
@@ -58,8 +58,8 @@ pub(super) const PRIORITY: FieldKind = FieldKind {
 pub(super) const EVICTION: FieldKind = FieldKind {
     name: "eviction policy",
     read: r#".scaleSetEvictionPolicy // "Delete""#,
-    create: Some("--eviction-policy"),
-    change: Change::Replaces {
+    create_flag: Some("--eviction-policy"),
+    change: Change::Replacement {
         reason: "the eviction policy of a pool cannot be changed after creation",
     },
     source: SPOT_DOCS,
@@ -67,8 +67,8 @@ pub(super) const EVICTION: FieldKind = FieldKind {
 pub(super) const MAX_PRICE: FieldKind = FieldKind {
     name: "maximum spot price",
     read: "(.spotMaxPrice // -1) | tonumber",
-    create: Some("--spot-max-price"),
-    change: Change::Replaces {
+    create_flag: Some("--spot-max-price"),
+    change: Change::Replacement {
         reason: "the maximum spot price of a pool cannot be changed after creation",
     },
     source: SPOT_DOCS,
@@ -76,8 +76,8 @@ pub(super) const MAX_PRICE: FieldKind = FieldKind {
 pub(super) const ZONES: FieldKind = FieldKind {
     name: "zones",
     read: "(.availabilityZones // []) | sort",
-    create: Some("--zones"),
-    change: Change::Replaces {
+    create_flag: Some("--zones"),
+    change: Change::Replacement {
         reason: "the availability zones of a pool cannot be changed after creation",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/reliability-availability-zones-configure.md@fb060abe",
@@ -85,8 +85,8 @@ pub(super) const ZONES: FieldKind = FieldKind {
 pub(super) const SUBNET: FieldKind = FieldKind {
     name: "subnet",
     read: r#"(.vnetSubnetId // "") | ascii_downcase"#,
-    create: Some("--vnet-subnet-id"),
-    change: Change::Replaces {
+    create_flag: Some("--vnet-subnet-id"),
+    change: Change::Replacement {
         reason: "the subnet of a pool cannot be changed after creation",
     },
     source: FLAGS,
@@ -94,8 +94,8 @@ pub(super) const SUBNET: FieldKind = FieldKind {
 pub(super) const RESERVATION: FieldKind = FieldKind {
     name: "capacity reservation group",
     read: r#"(.capacityReservationGroupId // "") | ascii_downcase"#,
-    create: Some("--crg-id"),
-    change: Change::Replaces {
+    create_flag: Some("--crg-id"),
+    change: Change::Replacement {
         reason: "the capacity reservation of a pool cannot be changed after creation, except in a preview",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-capacity-reservation-groups.md@fb060abe",
@@ -103,8 +103,8 @@ pub(super) const RESERVATION: FieldKind = FieldKind {
 pub(super) const PLACEMENT: FieldKind = FieldKind {
     name: "proximity placement group",
     read: r#"(.proximityPlacementGroupId // "") | ascii_downcase"#,
-    create: Some("--ppg"),
-    change: Change::Replaces {
+    create_flag: Some("--ppg"),
+    change: Change::Replacement {
         reason: "only a new pool can join a proximity placement group",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/reduce-latency-ppg.md@fb060abe",
@@ -112,8 +112,8 @@ pub(super) const PLACEMENT: FieldKind = FieldKind {
 pub(super) const DISK: FieldKind = FieldKind {
     name: "disk size",
     read: ".osDiskSizeGb",
-    create: Some("--node-osdisk-size"),
-    change: Change::Replaces {
+    create_flag: Some("--node-osdisk-size"),
+    change: Change::Replacement {
         reason: "the disk size of the nodes cannot be changed after creation of the pool",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
@@ -121,8 +121,8 @@ pub(super) const DISK: FieldKind = FieldKind {
 pub(super) const DISK_TYPE: FieldKind = FieldKind {
     name: "disk type",
     read: ".osDiskType",
-    create: Some("--node-osdisk-type"),
-    change: Change::Replaces {
+    create_flag: Some("--node-osdisk-type"),
+    change: Change::Replacement {
         reason: "the placement of the nodes' boot disks cannot be changed after creation of the pool",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/concepts-storage.md@fb060abe",
@@ -130,8 +130,8 @@ pub(super) const DISK_TYPE: FieldKind = FieldKind {
 pub(super) const MAX_PODS: FieldKind = FieldKind {
     name: "maximum pods per node",
     read: ".maxPods",
-    create: Some("--max-pods"),
-    change: Change::Replaces {
+    create_flag: Some("--max-pods"),
+    change: Change::Replacement {
         reason: "the maximum number of pods per node cannot be changed after creation of the pool",
     },
     source: DOCS,
@@ -139,8 +139,8 @@ pub(super) const MAX_PODS: FieldKind = FieldKind {
 pub(super) const DRIVER: FieldKind = FieldKind {
     name: "GPU driver",
     read: r#".gpuProfile.driver // "Install""#,
-    create: Some("--gpu-driver"),
-    change: Change::Replaces {
+    create_flag: Some("--gpu-driver"),
+    change: Change::Replacement {
         reason: "the installation of the GPU driver cannot be changed after creation of the pool; existing nodes \
                  would not change",
     },
@@ -149,8 +149,8 @@ pub(super) const DRIVER: FieldKind = FieldKind {
 pub(super) const MIG: FieldKind = FieldKind {
     name: "GPU instance profile",
     read: ".gpuInstanceProfile",
-    create: Some("--gpu-instance-profile"),
-    change: Change::Replaces {
+    create_flag: Some("--gpu-instance-profile"),
+    change: Change::Replacement {
         reason: "the GPU instance profile of a pool cannot be changed after creation",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/gpu-multi-instance.md@04921f5f",
@@ -158,8 +158,8 @@ pub(super) const MIG: FieldKind = FieldKind {
 pub(super) const OS_SKU: FieldKind = FieldKind {
     name: "operating system",
     read: r#".osSku // "Ubuntu""#,
-    create: Some("--os-sku"),
-    change: Change::Rolls {
+    create_flag: Some("--os-sku"),
+    change: Change::NodeRollout {
         reason: "AKS reimages every node with the new operating system",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa",
@@ -167,8 +167,8 @@ pub(super) const OS_SKU: FieldKind = FieldKind {
 pub(super) const VERSION: FieldKind = FieldKind {
     name: "Kubernetes version",
     read: r#".orchestratorVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
-    create: None,
-    change: Change::Rolls {
+    create_flag: None,
+    change: Change::NodeRollout {
         reason: "AKS drains and reimages every node with the new version",
     },
     source: "MicrosoftDocs/azure-aks-docs articles/aks/upgrade-aks-node-pools-rolling.md@32892028",
@@ -176,56 +176,56 @@ pub(super) const VERSION: FieldKind = FieldKind {
 pub(super) const MODE: FieldKind = FieldKind {
     name: "mode",
     read: ".mode",
-    create: Some("--mode"),
+    create_flag: Some("--mode"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-system-pools.md@04921f5f",
 };
 pub(super) const AUTOSCALING: FieldKind = FieldKind {
     name: "autoscaling",
     read: "if .enableAutoScaling then {enabled: true, min: .minCount, max: .maxCount} else {enabled: false} end",
-    create: Some("--enable-cluster-autoscaler"),
+    create_flag: Some("--enable-cluster-autoscaler"),
     change: Change::InPlace,
     source: FLAGS,
 };
 pub(super) const NODES: FieldKind = FieldKind {
     name: "nodes",
     read: ".count",
-    create: Some("--node-count"),
-    change: Change::Resizes,
+    create_flag: Some("--node-count"),
+    change: Change::Resize,
     source: "azure-cli 2.91.0, az aks nodepool scale",
 };
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",
     read: "our_labels",
-    create: Some("--labels"),
+    create_flag: Some("--labels"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-labels.md@fb060abe",
 };
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
     read: "our_taints",
-    create: Some("--node-taints"),
+    create_flag: Some("--node-taints"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-node-taints.md@fb060abe; Azure/AKS#2934",
 };
 pub(super) const TAGS: FieldKind = FieldKind {
     name: "tags",
     read: "our_tags_spelled",
-    create: Some("--tags"),
+    create_flag: Some("--tags"),
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
 };
 pub(super) const MAX_SURGE: FieldKind = FieldKind {
     name: "maximum surge",
     read: r#"(.upgradeSettings.maxSurge // "1") | tostring"#,
-    create: Some("--max-surge"),
+    create_flag: Some("--max-surge"),
     change: Change::InPlace,
     source: FLAGS,
 };
 pub(super) const MAX_UNAVAILABLE: FieldKind = FieldKind {
     name: "maximum unavailable nodes",
     read: r#"(.upgradeSettings.maxUnavailable // "0") | tostring"#,
-    create: Some("--max-unavailable"),
+    create_flag: Some("--max-unavailable"),
     change: Change::InPlace,
     source: FLAGS,
 };

@@ -5,41 +5,43 @@ mod flags;
 mod kinds;
 mod values;
 
-use gpuc_model::plan::{ComesWith, Command, Observe, Resource};
+use gpuc_model::plan::{Command, CreatedWith, Observation, Resource};
 use gpuc_model::{Cluster, Pool};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Map, Value};
 
 pub(super) use kinds::POOL;
 
-use super::{az, cluster, cluster_name};
+use super::{az_command, cluster, cluster_name};
 
 /// A node pool.
 pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
-    let settings = Settings::new(cluster, pool);
+    let settings = PoolSettings::new(cluster, pool);
     Resource {
         kind: &POOL,
         name: pool.name.value.clone(),
         script: format!("pool-{}", pool.name),
-        about: format!("The AKS node pool {}.", pool.name),
-        observe: Observe {
-            command: settings.command("show").with(["--output", "json"]),
-            absent: "\\((Resource(Group)?)?NotFound\\)",
+        description: format!("The AKS node pool {}.", pool.name),
+        observation: Observation {
+            command: settings
+                .command("show")
+                .with_arguments(["--output", "json"]),
+            absent_pattern: "\\((Resource(Group)?)?NotFound\\)",
         },
-        create: vec![settings.create()],
-        by_hand: vec![settings.deletion()],
-        comes_with: settings.comes_with(),
+        create: vec![settings.add_command()],
+        manual_delete: vec![settings.delete_command()],
+        created_with: settings.comes_with(),
         fields: settings.fields(),
-        delete: settings.delete(),
+        delete: settings.delete_commands(),
         origin: settings.origin(),
     }
 }
 
 /// Flags with which `az aks create` creates the first pool of the cluster. They are the flags of a pool, some under
 /// other names, without those that only a later pool accepts.
-pub(super) fn first_pool(cluster: &Cluster, pool: &Pool) -> Vec<String> {
+pub(super) fn first_pool_flags(cluster: &Cluster, pool: &Pool) -> Vec<String> {
     let mut words = vec!["--nodepool-name".to_owned(), pool.name.value.clone()];
-    for (flag, values) in Settings::new(cluster, pool).flags() {
+    for (flag, values) in PoolSettings::new(cluster, pool).flags() {
         let flag = match flag {
             "--labels" => "--nodepool-labels",
             "--node-taints" => "--nodepool-taints",
@@ -55,19 +57,19 @@ pub(super) fn first_pool(cluster: &Cluster, pool: &Pool) -> Vec<String> {
 }
 
 /// Settings of a pool as AKS expects them.
-struct Settings<'c> {
+struct PoolSettings<'c> {
     cluster: &'c Cluster,
     pool: &'c Pool,
 }
 
-impl<'c> Settings<'c> {
+impl<'c> PoolSettings<'c> {
     fn new(cluster: &'c Cluster, pool: &'c Pool) -> Self {
         Self { cluster, pool }
     }
 
     /// An `az aks nodepool` command for this pool.
     fn command(&self, verb: &str) -> Command {
-        az(&self.cluster.config, &["aks", "nodepool", verb]).with([
+        az_command(&self.cluster.config, &["aks", "nodepool", verb]).with_arguments([
             "--cluster-name",
             cluster_name(self.cluster),
             "--name",
@@ -76,51 +78,56 @@ impl<'c> Settings<'c> {
     }
 
     fn origin(&self) -> Origin {
-        Origin::made([self.pool.name.span], Because::Written)
+        Origin::derived([self.pool.name.span], DerivationReason::Written)
     }
 
     /// The cluster, for the pool that AKS creates with it.
-    fn comes_with(&self) -> Option<ComesWith> {
+    fn comes_with(&self) -> Option<CreatedWith> {
         if self.mode() != "System" {
             return None;
         }
-        let cluster = cluster::observe(self.cluster);
+        let cluster = cluster::observe_cluster(self.cluster);
         let updates = (self.upgrade().into_iter())
             .filter(|(_, kind, count)| !kinds::is_default(kind, *count))
-            .map(|(flag, _, count)| self.update().with([flag, &count.to_string()]));
-        Some(ComesWith {
-            what: format!("{} {}", cluster::CLUSTER.name, self.cluster.name),
-            observe: cluster,
-            afterwards: updates.collect(),
+            .map(|(flag, _, count)| {
+                self.update_command()
+                    .with_arguments([flag, &count.to_string()])
+            });
+        Some(CreatedWith {
+            title: format!("{} {}", cluster::CLUSTER.name, self.cluster.name),
+            observation: cluster,
+            follow_up: updates.collect(),
         })
     }
 
-    fn update(&self) -> Command {
-        self.command("update").with(["--output", "none"])
+    fn update_command(&self) -> Command {
+        self.command("update").with_arguments(["--output", "none"])
     }
 
-    fn create(&self) -> Command {
+    fn add_command(&self) -> Command {
         let flags = self.flags().into_iter();
         let words = flags.flat_map(|(flag, values)| std::iter::once(flag.to_owned()).chain(values));
-        self.command("add").with(["--output", "none"]).with(words)
+        self.command("add")
+            .with_arguments(["--output", "none"])
+            .with_arguments(words)
     }
 
     /// AKS refuses to delete the last system pool; deleting the cluster deletes it. Users can delete it if there is
     /// another system pool.
-    fn delete(&self) -> Vec<Command> {
+    fn delete_commands(&self) -> Vec<Command> {
         match self.mode() {
             "System" => Vec::new(),
-            _ => vec![self.deletion()],
+            _ => vec![self.delete_command()],
         }
     }
 
-    fn deletion(&self) -> Command {
-        self.command("delete").with(["--output", "none"])
+    fn delete_command(&self) -> Command {
+        self.command("delete").with_arguments(["--output", "none"])
     }
 }
 
 /// Entries as `key=value`, one word each.
-pub(super) fn pairs(map: &Map<String, Value>) -> Vec<String> {
+pub(super) fn key_value_pairs(map: &Map<String, Value>) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     map.iter()
         .map(|(key, value)| format!("{key}={}", text(value)))
@@ -132,7 +139,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::azure::testing::{cluster, provision, with_pools};
-    use gpuc_model::plan::{Change, Command, Field, Resource, Word};
+    use gpuc_model::plan::{Argument, Change, Command, Field, Resource};
     use gpuc_syntax::diag::Report;
 
     fn pool(yaml: &str) -> Resource {
@@ -141,12 +148,14 @@ mod tests {
     }
 
     fn command_line(command: &Command) -> String {
-        let word = |word: &Word| match word {
-            Word::Text(text) => text.clone(),
-            Word::Observed(jq) | Word::ObservedIfAny(jq) | Word::ObservedWords(jq) => {
+        let word = |word: &Argument| match word {
+            Argument::Text(text) => text.clone(),
+            Argument::Observed(jq)
+            | Argument::ObservedOptional(jq)
+            | Argument::ObservedList(jq) => {
                 format!("$({jq})")
             }
-            Word::Beside(file) => file.clone(),
+            Argument::CloudFile(file) => file.clone(),
         };
         let words: Vec<_> = command.0.iter().map(word).collect();
         words.join(" ").replace(
@@ -161,7 +170,7 @@ mod tests {
     }
 
     fn want(pool: &Resource, name: &str) -> Value {
-        field(pool, name).want.clone()
+        field(pool, name).desired.clone()
     }
 
     #[test]
@@ -204,7 +213,7 @@ mod tests {
              --tags cost center=a=b; c gpuc-tags=cost center gpuc-taints=sku:NoExecute --max-surge 0 --max-unavailable 1"
         );
         let create = &pool.create[0].0;
-        assert!(create.contains(&Word::Text("cost center=a=b; c".to_owned())));
+        assert!(create.contains(&Argument::Text("cost center=a=b; c".to_owned())));
         assert_eq!(want(&pool, "zones"), json!(["1", "2"]));
         assert_eq!(want(&pool, "autoscaling"), json!({"enabled": false}));
         assert_eq!(
@@ -237,7 +246,7 @@ mod tests {
             "- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, upgrade: {maxSurge: 1}}",
         );
         for field in &pool.fields {
-            let replaces = matches!(field.kind.change, Change::Replaces { .. });
+            let replaces = matches!(field.kind.change, Change::Replacement { .. });
             assert_eq!(replaces, field.update.is_empty(), "{}", field.kind.name);
         }
     }

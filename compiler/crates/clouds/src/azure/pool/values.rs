@@ -5,11 +5,11 @@ use gpuc_model::plan::FieldKind;
 use gpuc_schema::config::{Capacity, DriverOwner, Eviction, LocalDisks, Placement};
 use serde_json::{Map, Value, json};
 
-use super::super::{created, os, section, system_pool};
-use super::Settings;
+use super::super::{create_section, os, section, system_pool};
+use super::PoolSettings;
 use super::kinds::{MAX_SURGE, MAX_UNAVAILABLE};
 
-impl Settings<'_> {
+impl PoolSettings<'_> {
     pub(super) fn vm_size(&self) -> &str {
         match self.pool.machine.expect_resolved() {
             gpuc_model::MachineType::Catalog(machine) => machine.name,
@@ -67,7 +67,7 @@ impl Settings<'_> {
 
     /// The subnet of the pool; by default the subnet of the cluster.
     pub(super) fn subnet(&self) -> Option<&str> {
-        let cluster = created(self.cluster).and_then(|create| create.subnet.as_ref());
+        let cluster = create_section(self.cluster).and_then(|create| create.subnet.as_ref());
         let subnet = self.pool.settings.subnets.first().or(cluster);
         subnet.map(|subnet| subnet.as_str())
     }
@@ -87,7 +87,7 @@ impl Settings<'_> {
     }
 
     /// Eviction policy and maximum price of a spot pool.
-    pub(super) fn spot(&self) -> Option<(&'static str, f64)> {
+    pub(super) fn spot_terms(&self) -> Option<(&'static str, f64)> {
         let Capacity::Spot(spot) = &self.pool.settings.capacity.value else {
             return None;
         };

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{created, section};
+use super::super::{create_section, section};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,7 +38,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if created(cluster).is_none_or(|create| create.subnet.is_some()) {
+    if create_section(cluster).is_none_or(|create| create.subnet.is_some()) {
         return;
     }
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {

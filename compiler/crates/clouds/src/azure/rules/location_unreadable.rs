@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let message = format!("`{location}` is not a valid location name");
     let builder = report.diagnostic(&RULE.code, location.span, message);
-    let builder = match suggestion(location) {
+    let builder = match suggest_location(location) {
         Some(name) => builder
             .help(format!("did you mean `{name}`?"))
             .replace(location.span, name),
@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Converts a display name, or a name with separators, to a location name.
-fn suggestion(location: &str) -> Option<String> {
+fn suggest_location(location: &str) -> Option<String> {
     let letters = location.chars().filter(|c| !matches!(c, ' ' | '-' | '_'));
     let name = letters.collect::<String>().to_ascii_lowercase();
     names::is_region_name(&name).then_some(name)

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::azure::created;
+use crate::azure::create_section;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -31,7 +31,7 @@ nodePools:
 
 /// Source: learn.microsoft.com/azure/aks/planned-maintenance (`dayOfWeek` of a weekly schedule), 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    let create = created(cluster);
+    let create = create_section(cluster);
     let Some(window) = create.and_then(|create| create.maintenance.as_ref()) else {
         return;
     };

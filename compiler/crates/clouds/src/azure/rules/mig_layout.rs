@@ -6,7 +6,7 @@ use gpuc_schema::config::Sharing;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::mig;
-use super::size;
+use super::catalog_size;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -42,12 +42,15 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/gpu-multi-instance.md`@04921f5f, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
-        let is_supported = size(pool).is_none_or(|size| size.aks_mig);
+        let is_supported = catalog_size(pool).is_none_or(|size| size.aks_mig);
         let sharing = &cluster.pool_in_file(pool).sharing.value;
         let (Sharing::Mig(written), Some(mig)) = (sharing, gpus.model.mig) else {
             continue;
         };
-        if !is_supported || !mig::is_partitioned_by_aks(pool) || mig::flag(pool).is_some() {
+        if !is_supported
+            || !mig::is_partitioned_by_aks(pool)
+            || mig::instance_profile(pool).is_some()
+        {
             continue;
         }
         let geometries = mig::geometries(mig)
@@ -60,7 +63,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("AKS cannot create the MIG geometry of pool `{}`", pool.name);
         report
             .diagnostic(&RULE.code, span, message)
-            .label(gpus.chosen, "the GPU model is set here")
+            .label(gpus.span, "the GPU model is set here")
             .help(format!(
                 "partition every GPU in the same way: {}",
                 geometries.join(", ")

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::mig;
-use super::size;
+use super::catalog_size;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -42,14 +42,14 @@ nodePools:
 /// Source: MicrosoftDocs/azure-aks-docs `articles/aks/gpu-multi-instance.md`@04921f5f, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
-        let unsupported = size(pool).filter(|size| !size.aks_mig);
+        let unsupported = catalog_size(pool).filter(|size| !size.aks_mig);
         let Some(size) = unsupported.filter(|_| mig::is_partitioned_by_aks(pool)) else {
             continue;
         };
         let message = format!("AKS does not support MIG on `{}`", size.machine.name);
         report
             .diagnostic(&RULE.code, pool.sharing_span, message)
-            .label(gpus.chosen, "the machine type is set here")
+            .label(gpus.span, "the machine type is set here")
             .help("choose a size with A100, H100 or H200, or share with `timeSlicing` or `mps`")
             .emit();
     }

@@ -63,7 +63,7 @@ pub(super) static RULES: &[&Rule] = &[
 ];
 
 /// Catalog entry of a pool's VM size.
-fn size(pool: &Pool) -> Option<&'static AzureSize> {
+fn catalog_size(pool: &Pool) -> Option<&'static AzureSize> {
     match pool.machine.get()? {
         MachineType::Catalog(machine) => machines::find(machine.name),
         MachineType::Cpu(_) | MachineType::Host => None,

@@ -6,7 +6,7 @@ use gpuc_schema::config::OsFamily;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::machines::AksOs;
-use super::size;
+use super::catalog_size;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -42,16 +42,16 @@ nodePools:
 /// 1.32 on `AzureLinux` is Azure Linux 3 (MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-os-version.md`@024a50aa).
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
-        let Some(size) = size(pool).filter(|size| !size.aks_os.is_empty()) else {
+        let Some(size) = catalog_size(pool).filter(|size| !size.aks_os.is_empty()) else {
             continue;
         };
-        let wanted = match pool.os.value {
+        let required = match pool.os.value {
             OsFamily::AzureLinux => AksOs::AzureLinux3,
             OsFamily::Ubuntu | OsFamily::Ubuntu2204 | OsFamily::Ubuntu2404 => AksOs::Ubuntu,
             // Another rule reports operating systems that AKS does not support at all.
             _ => continue,
         };
-        if size.aks_os.contains(&wanted) {
+        if size.aks_os.contains(&required) {
             continue;
         }
         let message = format!(
@@ -60,7 +60,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         report
             .diagnostic(&RULE.code, pool.os.span, message)
-            .label(gpus.chosen, "the machine type is set here")
+            .label(gpus.span, "the machine type is set here")
             .help("write `Ubuntu`")
             .replace(pool.os.span, "Ubuntu")
             .emit();

@@ -38,7 +38,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let group = &section(&cluster.config).resource_group;
-    if is_name(group) {
+    if is_resource_group_name(group) {
         return;
     }
     let message = format!("invalid resource group name `{group}`");
@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Source: learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21.
-fn is_name(name: &str) -> bool {
+fn is_resource_group_name(name: &str) -> bool {
     (1..=90).contains(&name.chars().count())
         && !name.starts_with('-')
         && !name.ends_with('.')

@@ -6,8 +6,8 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Placement};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::created;
-use super::subscription_unreadable::is_id;
+use super::super::create_section;
+use super::subscription_unreadable::is_subscription_id;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,23 +40,32 @@ nodePools:
     run,
 };
 
-const SUBNET: &[&str] = &["Microsoft.Network", "virtualNetworks", "subnets"];
-const RESERVATION: &[&str] = &["Microsoft.Compute", "capacityReservationGroups"];
-const PLACEMENT: &[&str] = &["Microsoft.Compute", "proximityPlacementGroups"];
+const SUBNET_TYPE: &[&str] = &["Microsoft.Network", "virtualNetworks", "subnets"];
+const RESERVATION_TYPE: &[&str] = &["Microsoft.Compute", "capacityReservationGroups"];
+const PLACEMENT_TYPE: &[&str] = &["Microsoft.Compute", "proximityPlacementGroups"];
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut ids = Vec::new();
-    let subnet = created(cluster).and_then(|create| create.subnet.as_ref());
-    ids.extend(subnet.map(|id| (id, "a subnet", SUBNET)));
+    let subnet = create_section(cluster).and_then(|create| create.subnet.as_ref());
+    ids.extend(subnet.map(|id| (id, "a subnet", SUBNET_TYPE)));
     for pool in &cluster.pools {
         let settings = &pool.settings;
-        ids.extend(settings.subnets.iter().map(|id| (id, "a subnet", SUBNET)));
+        ids.extend(
+            settings
+                .subnets
+                .iter()
+                .map(|id| (id, "a subnet", SUBNET_TYPE)),
+        );
         if let Capacity::Reservation(reservation) = &settings.capacity.value {
-            ids.push((&reservation.id, "a capacity reservation group", RESERVATION));
+            ids.push((
+                &reservation.id,
+                "a capacity reservation group",
+                RESERVATION_TYPE,
+            ));
         }
         let placement = settings.network.placement.as_ref();
         if let Some(Placement::Group(id)) = placement.map(|placement| &placement.value) {
-            ids.push((id, "a proximity placement group", PLACEMENT));
+            ids.push((id, "a proximity placement group", PLACEMENT_TYPE));
         }
     }
     for (id, noun, kind) in ids {
@@ -111,7 +120,7 @@ fn is_resource_id(id: &str, kind: &[&str]) -> bool {
     };
     let types = kind[1..].iter().zip(rest.chunks(2));
     same(subscriptions, "subscriptions")
-        && is_id(subscription)
+        && is_subscription_id(subscription)
         && same(groups, "resourceGroups")
         && is_name(group)
         && same(providers, "providers")
@@ -130,12 +139,15 @@ mod tests {
     fn ids_match_only_their_own_kind() {
         let group = "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/g";
         let subnet = format!("{group}/providers/Microsoft.Network/virtualNetworks/v/subnets/gpu-1");
-        assert!(is_resource_id(&subnet, SUBNET));
-        assert!(is_resource_id(&subnet.to_ascii_lowercase(), SUBNET));
-        assert!(!is_resource_id(&subnet, PLACEMENT));
-        assert!(!is_resource_id(&format!("{subnet}/"), SUBNET));
-        assert!(!is_resource_id(&subnet.replace("gpu-1", "gpu 1"), SUBNET));
-        assert!(!is_resource_id(subnet.trim_start_matches('/'), SUBNET));
-        assert!(!is_resource_id("", RESERVATION));
+        assert!(is_resource_id(&subnet, SUBNET_TYPE));
+        assert!(is_resource_id(&subnet.to_ascii_lowercase(), SUBNET_TYPE));
+        assert!(!is_resource_id(&subnet, PLACEMENT_TYPE));
+        assert!(!is_resource_id(&format!("{subnet}/"), SUBNET_TYPE));
+        assert!(!is_resource_id(
+            &subnet.replace("gpu-1", "gpu 1"),
+            SUBNET_TYPE
+        ));
+        assert!(!is_resource_id(subnet.trim_start_matches('/'), SUBNET_TYPE));
+        assert!(!is_resource_id("", RESERVATION_TYPE));
     }
 }

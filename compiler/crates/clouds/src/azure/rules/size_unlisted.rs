@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::size;
+use super::catalog_size;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -37,7 +37,7 @@ nodePools:
 /// Source: Azure/karpenter-provider-azure@352646f5 `pkg/utils/supported-gpus.yaml`, read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus) in cluster.gpu_pools() {
-        let Some(size) = size(pool).filter(|size| size.aks_os.is_empty()) else {
+        let Some(size) = catalog_size(pool).filter(|size| size.aks_os.is_empty()) else {
             continue;
         };
         let message = format!(
@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             size.machine.name
         );
         report
-            .diagnostic(&RULE.code, gpus.chosen, message)
+            .diagnostic(&RULE.code, gpus.span, message)
             .help("choose a size that `gpuc catalog machines` lists for AKS")
             .emit();
     }

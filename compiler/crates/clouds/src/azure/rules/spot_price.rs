@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(price) = spot
             .max_price
             .as_ref()
-            .filter(|price| !is_price(price.value))
+            .filter(|price| !is_spot_price(price.value))
         else {
             continue;
         };
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     clippy::float_cmp,
     reason = "-1 is a literal in the file, not the result of a calculation"
 )]
-fn is_price(price: f64) -> bool {
+fn is_spot_price(price: f64) -> bool {
     let decimals = format!("{price}")
         .split_once('.')
         .map_or(0, |(_, rest)| rest.len());
@@ -75,10 +75,10 @@ mod tests {
     #[test]
     fn price_is_minus_one_or_positive() {
         for price in [-1.0, 0.98765, 4.0, 0.00001] {
-            assert!(is_price(price), "{price}");
+            assert!(is_spot_price(price), "{price}");
         }
         for price in [0.0, -2.0, 0.123_456, f64::NAN, f64::INFINITY, 1e7] {
-            assert!(!is_price(price), "{price}");
+            assert!(!is_spot_price(price), "{price}");
         }
     }
 }

@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let subscription = &section(&cluster.config).subscription;
-    if is_id(subscription) {
+    if is_subscription_id(subscription) {
         return;
     }
     let message = format!("`{subscription}` is not a subscription ID");
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// Whether `text` is a GUID in the form that Azure uses.
-pub(super) fn is_id(text: &str) -> bool {
+pub(super) fn is_subscription_id(text: &str) -> bool {
     let lengths: Vec<_> = text.split('-').map(str::len).collect();
     lengths == [8, 4, 4, 4, 12] && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{created, section, system_pool};
+use super::super::{create_section, section, system_pool};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let unresolved = cluster.pools.iter().any(|pool| pool.gpus.is_unresolved());
-    if created(cluster).is_none() || unresolved || system_pool(cluster).is_some() {
+    if create_section(cluster).is_none() || unresolved || system_pool(cluster).is_some() {
         return;
     }
     let mut builder = report.diagnostic(

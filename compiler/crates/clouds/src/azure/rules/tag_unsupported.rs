@@ -46,7 +46,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let shared = &section(&cluster.config).tags;
     let pool_tags = cluster.pools.iter().map(|pool| &pool.settings.tags);
     for (name, value) in std::iter::once(shared).chain(pool_tags).flatten() {
-        if let Some(problem) = problem(name, value) {
+        if let Some(problem) = tag_problem(name, value) {
             report
                 .diagnostic(&RULE.code, name.span, format!("the tag `{name}` {problem}"))
                 .help("choose another name or a shorter value")
@@ -55,18 +55,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     let mut seen = BTreeMap::new();
     for name in shared.keys() {
-        check_case(name, &mut seen, report);
+        check_case_conflict(name, &mut seen, report);
     }
     for pool in &cluster.pools {
         let mut seen = seen.clone();
         for name in pool.settings.tags.keys() {
-            check_case(name, &mut seen, report);
+            check_case_conflict(name, &mut seen, report);
         }
     }
 }
 
 /// Reports a name that differs only by case from an earlier one.
-fn check_case(
+fn check_case_conflict(
     name: &Spanned<String>,
     seen: &mut BTreeMap<String, Spanned<String>>,
     report: &mut Report,
@@ -83,7 +83,7 @@ fn check_case(
 }
 
 /// The reason why a tag is not accepted, as a predicate of the message.
-fn problem(name: &str, value: &str) -> Option<&'static str> {
+fn tag_problem(name: &str, value: &str) -> Option<&'static str> {
     if name.is_empty() || name.chars().count() > 512 {
         Some("must have a name of 1 to 512 characters")
     } else if name.contains(['<', '>', '%', '&', '\\', '?', '/', '=']) {
@@ -106,10 +106,10 @@ mod tests {
     #[test]
     fn names_that_az_misparses_are_refused() {
         for name in ["", "a=b", "-a", "@file", "a/b", "a\\b"] {
-            assert!(problem(name, "").is_some(), "{name}");
+            assert!(tag_problem(name, "").is_some(), "{name}");
         }
-        assert!(problem("GPUC-tags-2", "").is_some());
-        assert_eq!(problem("Cost Center 1", "a=b, @c; 'd'"), None);
-        assert!(problem("a", &"x".repeat(257)).is_some());
+        assert!(tag_problem("GPUC-tags-2", "").is_some());
+        assert_eq!(tag_problem("Cost Center 1", "a=b, @c; 'd'"), None);
+        assert!(tag_problem("a", &"x".repeat(257)).is_some());
     }
 }

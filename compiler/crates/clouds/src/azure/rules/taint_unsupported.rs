@@ -46,7 +46,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .filter(|taint| taint.set_by == SetBy::Gpuc)
         {
             // Another rule reports a missing value.
-            if is_key(&taint.key) && (taint.value.is_empty() || is_value(&taint.value)) {
+            if is_taint_key(&taint.key) && (taint.value.is_empty() || is_taint_value(&taint.value))
+            {
                 continue;
             }
             let message = format!(
@@ -61,15 +62,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn is_key(key: &str) -> bool {
-    key.len() <= 253 && is_text(key, "_-./")
+fn is_taint_key(key: &str) -> bool {
+    key.len() <= 253 && consists_of(key, "_-./")
 }
 
-fn is_value(value: &str) -> bool {
-    value.len() <= 63 && is_text(value, "_-.")
+fn is_taint_value(value: &str) -> bool {
+    value.len() <= 63 && consists_of(value, "_-.")
 }
 
-fn is_text(text: &str, others: &str) -> bool {
+fn consists_of(text: &str, punctuation: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && (text.chars()).all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+        && (text.chars()).all(|c| c.is_ascii_alphanumeric() || punctuation.contains(c))
 }

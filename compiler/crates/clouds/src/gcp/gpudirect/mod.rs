@@ -17,12 +17,12 @@ use gpuc_model::{Cluster, MachineType, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Gpudirect;
 
-use super::created;
-use super::location::Place;
+use super::create_section;
+use super::location::Target;
 use super::machines::{self, GpuDirect};
 
 pub(super) use objects::objects;
-pub(super) use pods::settings;
+pub(super) use pods::pod_settings;
 
 /// Directory of the manifests.
 pub(super) const COMPONENT: &str = "gpudirect";
@@ -41,7 +41,7 @@ pub(super) struct Protocol {
     /// Whether nodes have aperture devices that pods open themselves.
     has_apertures: bool,
     /// Sidecar that moves packets between the interfaces and the GPUs of a pod.
-    daemon: Daemon,
+    daemon: Sidecar,
     /// Environment variables of NCCL: all that the release notes list, except for the log level.
     env: &'static [(&'static str, &'static str)],
     /// Additional capabilities of the main container.
@@ -50,20 +50,20 @@ pub(super) struct Protocol {
 
 /// Sidecar that moves packets between the interfaces and the GPUs of a pod.
 #[derive(Debug)]
-struct Daemon {
+struct Sidecar {
     image: &'static str,
     command: &'static [&'static str],
     capabilities: &'static [&'static str],
     /// Device files of the node, in addition to those of the GPUs.
     devices: &'static [&'static str],
     /// File that the daemon writes when it is ready, if supported.
-    ready: Option<&'static str>,
+    health_file: Option<&'static str>,
     /// Directory of its sockets, if it has one.
-    sockets: Option<&'static str>,
+    socket_dir: Option<&'static str>,
 }
 
 /// Directory of the driver libraries in containers, which also contains NCCL and its plugin.
-const LIBRARIES: &str = "/usr/local/nvidia/lib64";
+const LIBRARY_DIR: &str = "/usr/local/nvidia/lib64";
 
 /// A3 Mega.
 ///
@@ -77,7 +77,7 @@ static TCPXO: Protocol = Protocol {
     installer: "nccl-tcpxo-installer",
     plugin: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/nccl-plugin-gpudirecttcpx-dev:v1.0.15",
     has_apertures: true,
-    daemon: Daemon {
+    daemon: Sidecar {
         image: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21",
         command: &[
             "/bin/sh",
@@ -87,12 +87,12 @@ static TCPXO: Protocol = Protocol {
         ],
         capabilities: &["NET_ADMIN", "NET_BIND_SERVICE"],
         devices: &["/dev/dmabuf_import_helper"],
-        ready: Some("/run/health-check"),
-        sockets: None,
+        health_file: Some("/run/health-check"),
+        socket_dir: None,
     },
     env: &[
         ("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),
-        ("LD_LIBRARY_PATH", LIBRARIES),
+        ("LD_LIBRARY_PATH", LIBRARY_DIR),
         ("NCCL_BUFFSIZE", "8388608"),
         ("NCCL_CROSS_NIC", "0"),
         ("NCCL_FASTRAK_CTRL_DEV", "eth0"),
@@ -102,7 +102,7 @@ static TCPXO: Protocol = Protocol {
             "NCCL_FASTRAK_IFNAME",
             "eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8",
         ),
-        ("NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY", pods::APERTURES),
+        ("NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY", pods::APERTURE_DIR),
         ("NCCL_FASTRAK_NUM_FLOWS", "2"),
         ("NCCL_FASTRAK_PLUGIN_ACCEPT_TIMEOUT_MS", "600000"),
         ("NCCL_FASTRAK_USE_LLCM", "1"),
@@ -142,7 +142,7 @@ static TCPX: Protocol = Protocol {
     installer: "nccl-tcpx-installer",
     plugin: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/nccl-plugin-gpudirecttcpx-dev:v3.1.12",
     has_apertures: false,
-    daemon: Daemon {
+    daemon: Sidecar {
         image: "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.15",
         command: &[
             "/tcpgpudmarxd/build/app/tcpgpudmarxd",
@@ -151,17 +151,17 @@ static TCPX: Protocol = Protocol {
             "--gpu_shmem_type",
             "fd",
             "--uds_path",
-            SOCKETS,
+            SOCKET_DIR,
             "--setup_param",
             r#"\"--verbose 128 2 0 \""#,
         ],
         capabilities: &["NET_ADMIN"],
         devices: &[],
-        ready: None,
-        sockets: Some(SOCKETS),
+        health_file: None,
+        socket_dir: Some(SOCKET_DIR),
     },
     env: &[
-        ("LD_LIBRARY_PATH", LIBRARIES),
+        ("LD_LIBRARY_PATH", LIBRARY_DIR),
         ("NCCL_ALGO", "Ring,Tree"),
         ("NCCL_BUFFSIZE", "4194304"),
         ("NCCL_CROSS_NIC", "0"),
@@ -180,7 +180,7 @@ static TCPX: Protocol = Protocol {
             "NCCL_GPUDIRECTTCPX_TX_BINDINGS",
             "eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177",
         ),
-        ("NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX", SOCKETS),
+        ("NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX", SOCKET_DIR),
         ("NCCL_NET_GDR_LEVEL", "PIX"),
         ("NCCL_NSOCKS_PERTHREAD", "4"),
         ("NCCL_P2P_NET_CHUNKSIZE", "524288"),
@@ -195,10 +195,10 @@ static TCPX: Protocol = Protocol {
 };
 
 /// Directory of the sockets that the daemon of A3 High shares with its pod.
-const SOCKETS: &str = "/run/tcpx";
+const SOCKET_DIR: &str = "/run/tcpx";
 
 /// The protocol of a pool's machine type; otherwise the reason why gpuc does not support it.
-pub(super) fn protocol(pool: &Pool) -> Result<&'static Protocol, NoRdma> {
+pub(super) fn pool_protocol(pool: &Pool) -> Result<&'static Protocol, NoRdma> {
     let machine = match pool.machine.get() {
         Some(MachineType::Catalog(machine)) => machines::find(machine.name),
         _ => None,
@@ -209,57 +209,61 @@ pub(super) fn protocol(pool: &Pool) -> Result<&'static Protocol, NoRdma> {
         Some(GpuDirect::Tcpxo) => Ok(&TCPXO),
         Some(GpuDirect::Tcpx) => Ok(&TCPX),
         Some(GpuDirect::Rdma) => Err(NoRdma {
-            why: format!(
+            reason: format!(
                 "`{name}` has GPUDirect RDMA, which gpuc does not support: the NCCL settings change with the plugin on \
                  the node and are only available from a script there"
             ),
             help: "remove `gpudirect`, and create the pool as described in Google's guide",
         }),
         None => Err(NoRdma {
-            why: format!("`{name}` has no GPU interfaces"),
+            reason: format!("`{name}` has no GPU interfaces"),
             help,
         }),
     }
 }
 
 /// Pools with GPUDirect, each with its protocol.
-pub(super) fn pools(
+pub(super) fn gpudirect_pools(
     cluster: &Cluster,
 ) -> impl Iterator<Item = (&Pool, &Spanned<Gpudirect>, &'static Protocol)> {
     let pools = cluster.pools.iter();
     pools.filter_map(|pool| {
         let written = pool.settings.network.gpudirect.as_ref()?;
-        Some((pool, written, protocol(pool).ok()?))
+        Some((pool, written, pool_protocol(pool).ok()?))
     })
 }
 
 /// The DaemonSets of a pool, with their requests.
-pub(super) fn daemons(pool: &Pool) -> Vec<gpuc_model::Daemon> {
+pub(super) fn pool_daemons(pool: &Pool) -> Vec<gpuc_model::DaemonSetRequests> {
     let written = pool.settings.network.gpudirect.as_ref();
-    let protocol = written.and_then(|_| protocol(pool).ok());
-    protocol.map(node::daemons).into_iter().flatten().collect()
+    let protocol = written.and_then(|_| pool_protocol(pool).ok());
+    protocol
+        .map(node::protocol_daemons)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Check that an existing cluster has multi-networking enabled: gpuc does not enable it in clusters that it does not
 /// create.
 pub(super) fn existing_cluster_checks(
     cluster: Checked<'_>,
-    place: Place<'_>,
+    target: Target<'_>,
 ) -> Vec<IdentityCheck> {
-    let mut pools = pools(&cluster);
-    if created(&cluster.config).is_some() || pools.next().is_none() {
+    let mut pools = gpudirect_pools(&cluster);
+    if create_section(&cluster.config).is_some() || pools.next().is_none() {
         return Vec::new();
     }
     let format = "--format=value(networkConfig.enableMultiNetworking)";
     vec![IdentityCheck {
-        what: "multi-networking of the GKE cluster",
-        is_place: false,
-        ask: place.cluster("describe").with([format]),
-        want: "True".to_owned(),
-        otherwise: format!(
+        subject: "multi-networking of the GKE cluster",
+        is_location: false,
+        query: target.cluster_command("describe").with_arguments([format]),
+        expected: "True".to_owned(),
+        mismatch_message: format!(
             "with Dataplane V2, enable it: gcloud container clusters update {} --enable-multi-networking; a \
              cluster without Dataplane V2 must be recreated",
-            place.cluster
+            target.cluster
         ),
     }]
 }

@@ -2,7 +2,7 @@
 
 use gpuc_model::derive::{early_tolerations, origins};
 use gpuc_model::plan::Object;
-use gpuc_model::{Daemon, POOL_LABEL, Pool};
+use gpuc_model::{DaemonSetRequests, POOL_LABEL, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Gpudirect;
 use gpuc_syntax::node::Origin;
@@ -15,7 +15,7 @@ const NAMESPACE: &str = "kube-system";
 /// Keeps a pod running after its init containers, so that they do not run again.
 ///
 /// Source: container-engine-accelerators@10c8d237 `gpudirect-tcpxo/nccl-tcpxo-installer.yaml`.
-const PAUSE: &str =
+const PAUSE_IMAGE: &str =
     "gke.gcr.io/pause:3.8@sha256:880e63f94b145e46f1b1082bb71b85e21f16b99b180b9996407d61240ceb9830";
 
 /// Injects the devices that a pod's annotations name into its containers, through the NRI plugins of the container
@@ -23,20 +23,20 @@ const PAUSE: &str =
 /// `recipes/components/gke-nccl-tcpxo/manifests/nri-device-injector.yaml`), so gpuc does not enable them.
 ///
 /// Source: container-engine-accelerators@09c9c53c `nri_device_injector/nri-device-injector.yaml`.
-const INJECTOR: &str = "gcr.io/gke-release/nri-device-injector@sha256:\
+const INJECTOR_IMAGE: &str = "gcr.io/gke-release/nri-device-injector@sha256:\
                         6e79483d52abdc28454bf186320b10a56b0f117a10e8d65d5c74dbb821a76970";
 
 const INJECTOR_NAME: &str = "gpudirect-device-injector";
 
 /// Image with a shell and `nsenter`, which starts programs of the node.
-const SHELL: &str = "docker.io/library/ubuntu:24.04";
+const SHELL_IMAGE: &str = "docker.io/library/ubuntu:24.04";
 
 /// Preparation of the node for the plugin: accepts packets to the GPU interfaces, loads the kernel module that shares
 /// GPU memory with the interfaces, and mounts the devices of these (Google's 1ae0:0084) where pods expect them.
 ///
 /// Source: the container `pre-installation` of container-engine-accelerators@10c8d237
 /// `gpudirect-tcpxo/nccl-tcpxo-installer.yaml`.
-const PREPARE: &str = r#"set -e
+const PREPARE_SCRIPT: &str = r#"set -e
 iptables -C INPUT -p tcp -m tcp -j ACCEPT || iptables -I INPUT -p tcp -m tcp -j ACCEPT
 modprobe import-helper
 for device in $(lspci -nn -D | grep 1ae0:0084 | cut -d ' ' -f 1); do
@@ -56,28 +56,30 @@ pub(super) fn daemon_sets(
     protocol: &Protocol,
 ) -> [Object; 2] {
     let plugin = json!({
-        "initContainers": installers(protocol),
+        "initContainers": installer_containers(protocol),
         "containers": [{
             "name": "pause",
-            "image": PAUSE,
+            "image": PAUSE_IMAGE,
             "resources": {"requests": {"cpu": "1m", "memory": "8Mi"}},
             "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true},
         }],
-        "volumes": [host_path("var-lib", "/var/lib"), host_path("node-bin", "/home/kubernetes/bin")],
+        "volumes": [host_path_volume("var-lib", "/var/lib"), host_path_volume("node-bin", "/home/kubernetes/bin")],
     });
     let injector = json!({
         "containers": [{
             "name": "device-injector",
-            "image": INJECTOR,
-            "resources": requests(),
+            "image": INJECTOR_IMAGE,
+            "resources": resource_requests(),
             "securityContext": {"privileged": true},
-            "volumeMounts": [mount("dev", "/dev"), mount("nri", "/var/run/nri")],
+            "volumeMounts": [volume_mount("dev", "/dev"), volume_mount("nri", "/var/run/nri")],
         }],
-        "volumes": [host_path("dev", "/dev"), host_path("nri", "/var/run/nri")],
+        "volumes": [host_path_volume("dev", "/dev"), host_path_volume("nri", "/var/run/nri")],
     });
     let daemon_sets = [(protocol.installer, plugin), (INJECTOR_NAME, injector)];
     daemon_sets.map(|(name, spec)| {
-        let spans = origins::placement(pool).into_iter().chain([written.span]);
+        let spans = origins::placement_spans(pool)
+            .into_iter()
+            .chain([written.span]);
         let origin = Origin::fact(
             spans,
             "GPUDirect requires the NCCL plugin and the device injector on the nodes",
@@ -89,14 +91,14 @@ pub(super) fn daemon_sets(
 
 /// Init containers: the preparation of the node, if it has aperture devices, and the plugin, which is installed to the
 /// driver directory of containers.
-fn installers(protocol: &Protocol) -> Vec<Value> {
-    let mut all = Vec::new();
+fn installer_containers(protocol: &Protocol) -> Vec<Value> {
+    let mut containers = Vec::new();
     if protocol.has_apertures {
-        all.push(json!({
+        containers.push(json!({
             "name": "prepare",
-            "image": SHELL,
-            "command": ["nsenter", "-at", "1", "--", "sh", "-c", PREPARE],
-            "resources": requests(),
+            "image": SHELL_IMAGE,
+            "command": ["nsenter", "-at", "1", "--", "sh", "-c", PREPARE_SCRIPT],
+            "resources": resource_requests(),
             "securityContext": {"privileged": true},
         }));
     }
@@ -108,15 +110,15 @@ fn installers(protocol: &Protocol) -> Vec<Value> {
          cp -r /var/lib/{}/lib64/. /usr/local/nvidia/lib64\n",
         protocol.name
     );
-    all.push(json!({
+    containers.push(json!({
         "name": "install",
         "image": protocol.plugin,
         "command": ["/bin/sh", "-c", install],
-        "resources": requests(),
+        "resources": resource_requests(),
         "securityContext": {"privileged": true},
-        "volumeMounts": [mount("var-lib", "/var/lib"), mount("node-bin", "/usr/local")],
+        "volumeMounts": [volume_mount("var-lib", "/var/lib"), volume_mount("node-bin", "/usr/local")],
     }));
-    all
+    containers
 }
 
 fn daemon_set(pool: &Pool, name: &str, mut spec: Value) -> Value {
@@ -155,22 +157,22 @@ fn daemon_set(pool: &Pool, name: &str, mut spec: Value) -> Value {
 const REQUESTS: (u64, u64) = (150, 256);
 
 /// The DaemonSets of a pool with their requests; for the installer those of its init containers, which are the largest.
-pub(super) fn daemons(protocol: &Protocol) -> [Daemon; 2] {
+pub(super) fn protocol_daemons(protocol: &Protocol) -> [DaemonSetRequests; 2] {
     [
-        Daemon::new(protocol.installer, REQUESTS),
-        Daemon::new(INJECTOR_NAME, REQUESTS),
+        DaemonSetRequests::new(protocol.installer, REQUESTS),
+        DaemonSetRequests::new(INJECTOR_NAME, REQUESTS),
     ]
 }
 
-fn requests() -> Value {
+fn resource_requests() -> Value {
     let (cpu, mib) = REQUESTS;
     json!({"requests": {"cpu": format!("{cpu}m"), "memory": format!("{mib}Mi")}})
 }
 
-fn host_path(name: &str, path: &str) -> Value {
+fn host_path_volume(name: &str, path: &str) -> Value {
     json!({"name": name, "hostPath": {"path": path}})
 }
 
-fn mount(name: &str, path: &str) -> Value {
+fn volume_mount(name: &str, path: &str) -> Value {
     json!({"name": name, "mountPath": path})
 }

@@ -9,12 +9,12 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::Origin;
 use serde_json::json;
 
-use super::{COMPONENT, node, pools};
+use super::{COMPONENT, gpudirect_pools, node};
 
 /// All objects of the component.
 pub(in super::super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
-    let mut objects = networks(cluster);
-    for (pool, written, protocol) in pools(&cluster) {
+    let mut objects = network_objects(cluster);
+    for (pool, written, protocol) in gpudirect_pools(&cluster) {
         objects.extend(node::daemon_sets(pool, written, protocol));
     }
     objects
@@ -25,19 +25,19 @@ pub(in super::super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
 ///
 /// Source: `GKENetworkParamSetConditionReason` (`DeviceModeVPCAlreadyInUse`, `DeviceModeSubnetAlreadyInUse`) and
 /// `crd/config/crds/networking.gke.io_{networks,gkenetworkparamsets}.yaml` of kubernetes/cloud-provider-gcp@0494afac.
-fn networks(cluster: Checked<'_>) -> Vec<Object> {
-    let mut named: BTreeMap<&str, (&str, Vec<Span>)> = BTreeMap::new();
-    let interfaces = pools(&cluster).flat_map(|(_, written, _)| &written.interfaces);
+fn network_objects(cluster: Checked<'_>) -> Vec<Object> {
+    let mut networks_by_subnetwork: BTreeMap<&str, (&str, Vec<Span>)> = BTreeMap::new();
+    let interfaces = gpudirect_pools(&cluster).flat_map(|(_, written, _)| &written.interfaces);
     for Spanned { value, span } in interfaces {
         let GpudirectInterface {
             network,
             subnetwork,
         } = value;
-        let entry = named.entry(subnetwork.as_str());
+        let entry = networks_by_subnetwork.entry(subnetwork.as_str());
         let (_, spans) = entry.or_insert((network.as_str(), Vec::new()));
         spans.push(*span);
     }
-    let objects = named
+    let objects = networks_by_subnetwork
         .into_iter()
         .flat_map(|(subnetwork, (network, spans))| {
             let metadata = json!({

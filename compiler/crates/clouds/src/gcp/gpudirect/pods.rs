@@ -2,43 +2,43 @@
 //! moves packets between these and the GPUs, and the libraries on the node.
 
 use gpuc_model::Pool;
-use gpuc_model::cloud::{FabricSettings, PodParts};
+use gpuc_model::cloud::{InterconnectSettings, PodAdditions};
 use serde_json::{Map, Value, json};
 
-use super::{Daemon, LIBRARIES, Protocol, protocol};
+use super::{LIBRARY_DIR, Protocol, Sidecar, pool_protocol};
 
 /// Directory of the aperture devices, which pods open themselves.
-pub(super) const APERTURES: &str = "/dev/aperture_devices";
+pub(super) const APERTURE_DIR: &str = "/dev/aperture_devices";
 
 /// Names of volumes. They are longer than names that users can set.
-const DRIVER: &str = "gpudirect-node-libraries";
-const DEVICES: &str = "gpudirect-node-apertures";
-const SYS: &str = "gpudirect-node-sys-folder";
-const PROC_SYS: &str = "gpudirect-node-proc-sys";
-const SHARED: &str = "gpudirect-daemon-sockets";
+const LIBRARY_VOLUME: &str = "gpudirect-node-libraries";
+const APERTURE_VOLUME: &str = "gpudirect-node-apertures";
+const SYS_VOLUME: &str = "gpudirect-node-sys-folder";
+const PROC_SYS_VOLUME: &str = "gpudirect-node-proc-sys";
+const SOCKET_VOLUME: &str = "gpudirect-daemon-sockets";
 
 /// Period and number of attempts of the startup probe: the daemon needs about 30 seconds to start.
-const PERIOD: u32 = 5;
-const TRIES: u32 = 24;
+const PROBE_PERIOD_SECONDS: u32 = 5;
+const PROBE_FAILURES: u32 = 24;
 
 /// GPUDirect settings for pods of multi-node workloads of a pool.
-pub(in super::super) fn settings(pool: &Pool) -> FabricSettings {
+pub(in super::super) fn pod_settings(pool: &Pool) -> InterconnectSettings {
     let written = pool.settings.network.gpudirect.as_ref();
-    let (Some(written), Ok(protocol)) = (written, protocol(pool)) else {
-        return FabricSettings::default();
+    let (Some(written), Ok(protocol)) = (written, pool_protocol(pool)) else {
+        return InterconnectSettings::default();
     };
     let networks = written.interfaces.iter();
     let networks: Vec<_> = networks
         .map(|interface| interface.subnetwork.as_str())
         .collect();
-    FabricSettings {
+    InterconnectSettings {
         env: protocol.env,
         huge_pages_mib: 0,
-        parts: PodParts {
+        additions: PodAdditions {
             annotations: annotations(protocol, &networks),
             volumes: volumes(protocol),
-            mounts: mounts(protocol),
-            sidecars: vec![daemon(protocol)],
+            mounts: volume_mounts(protocol),
+            sidecars: vec![sidecar(protocol)],
             capabilities: protocol.capabilities,
         },
     }
@@ -63,7 +63,7 @@ fn annotations(protocol: &Protocol, networks: &[&str]) -> Map<String, Value> {
         .chain(additional.map(|path| (*path).to_owned()))
         .map(|path| format!("- path: {path}\n"))
         .collect();
-    let key = format!("devices.gke.io/container.{}", daemon_name(protocol));
+    let key = format!("devices.gke.io/container.{}", sidecar_name(protocol));
     Map::from_iter([
         (key, json!(devices.concat())),
         (
@@ -77,7 +77,7 @@ fn annotations(protocol: &Protocol, networks: &[&str]) -> Map<String, Value> {
     ])
 }
 
-fn daemon_name(protocol: &Protocol) -> String {
+fn sidecar_name(protocol: &Protocol) -> String {
     format!("{}-daemon", protocol.name)
 }
 
@@ -85,54 +85,59 @@ fn volumes(protocol: &Protocol) -> Vec<Value> {
     let host_path = |name: &str, path: &str| json!({"name": name, "hostPath": {"path": path}});
     let driver = format!("{}/lib64", super::super::os::DRIVER_ROOT);
     let mut volumes = vec![
-        host_path(DRIVER, &driver),
-        host_path(SYS, "/sys"),
-        host_path(PROC_SYS, "/proc/sys"),
+        host_path(LIBRARY_VOLUME, &driver),
+        host_path(SYS_VOLUME, "/sys"),
+        host_path(PROC_SYS_VOLUME, "/proc/sys"),
     ];
     if protocol.has_apertures {
-        volumes.push(host_path(DEVICES, APERTURES));
+        volumes.push(host_path(APERTURE_VOLUME, APERTURE_DIR));
     }
-    if protocol.daemon.sockets.is_some() {
-        volumes.push(json!({"name": SHARED, "emptyDir": {}}));
+    if protocol.daemon.socket_dir.is_some() {
+        volumes.push(json!({"name": SOCKET_VOLUME, "emptyDir": {}}));
     }
     volumes
 }
 
-fn mount(name: &str, path: &str) -> Value {
+fn volume_mount(name: &str, path: &str) -> Value {
     json!({"name": name, "mountPath": path})
 }
 
 /// Volume mounts of the main container.
-fn mounts(protocol: &Protocol) -> Vec<Value> {
-    let mut mounts = vec![mount(DRIVER, LIBRARIES)];
+fn volume_mounts(protocol: &Protocol) -> Vec<Value> {
+    let mut mounts = vec![volume_mount(LIBRARY_VOLUME, LIBRARY_DIR)];
     if protocol.has_apertures {
-        mounts.push(mount(DEVICES, APERTURES));
+        mounts.push(volume_mount(APERTURE_VOLUME, APERTURE_DIR));
     }
-    mounts.extend(protocol.daemon.sockets.map(|path| mount(SHARED, path)));
+    mounts.extend(
+        protocol
+            .daemon
+            .socket_dir
+            .map(|path| volume_mount(SOCKET_VOLUME, path)),
+    );
     mounts
 }
 
 /// A sidecar container that starts before the main containers and ends after them, so that jobs can complete.
 ///
 /// Source: container-engine-accelerators@3aa66cbe `gpudirect-tcpxo/best-practice.md`, on sidecars and startup probes.
-fn daemon(protocol: &Protocol) -> Value {
-    let Daemon {
+fn sidecar(protocol: &Protocol) -> Value {
+    let Sidecar {
         image,
         command,
         capabilities,
-        ready,
-        sockets,
+        health_file: ready,
+        socket_dir: sockets,
         ..
     } = protocol.daemon;
-    let mut env = vec![json!({"name": "LD_LIBRARY_PATH", "value": LIBRARIES})];
+    let mut env = vec![json!({"name": "LD_LIBRARY_PATH", "value": LIBRARY_DIR})];
     let mut mounts = vec![
-        mount(DRIVER, LIBRARIES),
-        mount(SYS, "/hostsysfs"),
-        mount(PROC_SYS, "/hostprocsysfs"),
+        volume_mount(LIBRARY_VOLUME, LIBRARY_DIR),
+        volume_mount(SYS_VOLUME, "/hostsysfs"),
+        volume_mount(PROC_SYS_VOLUME, "/hostprocsysfs"),
     ];
-    mounts.extend(sockets.map(|path| mount(SHARED, path)));
+    mounts.extend(sockets.map(|path| volume_mount(SOCKET_VOLUME, path)));
     let mut container = json!({
-        "name": daemon_name(protocol),
+        "name": sidecar_name(protocol),
         "image": image,
         "command": command,
         "restartPolicy": "Always",
@@ -149,8 +154,8 @@ fn daemon(protocol: &Protocol) -> Value {
         env.push(json!({"name": "HEALTH_CHECK_LOG_FILE", "value": file}));
         container["startupProbe"] = json!({
             "exec": {"command": ["cat", file]},
-            "periodSeconds": PERIOD,
-            "failureThreshold": TRIES,
+            "periodSeconds": PROBE_PERIOD_SECONDS,
+            "failureThreshold": PROBE_FAILURES,
         });
     }
     container["env"] = Value::Array(env);

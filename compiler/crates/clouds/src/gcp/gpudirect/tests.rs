@@ -5,10 +5,10 @@ use gpuc_model::check::check;
 use gpuc_model::plan::Plan;
 use serde_json::{Value, json};
 
-use super::super::testing::{cluster, command_line, provisioned, resolved, resource_of};
+use super::super::testing::{cluster, command_line, provision_config, resolved, resource_of};
 
 /// A pool of machines with this number of GPU interfaces, in networks with this name prefix.
-fn pool(name: &str, machine: &str, (count, prefix): (u32, &str)) -> Value {
+fn gpudirect_pool(name: &str, machine: &str, (count, prefix): (u32, &str)) -> Value {
     let interface = |index| json!({"network": format!("{prefix}-{index}"), "subnetwork": format!("{prefix}-sub-{index}")});
     let interfaces: Vec<_> = (0..count).map(interface).collect();
     json!({
@@ -17,11 +17,11 @@ fn pool(name: &str, machine: &str, (count, prefix): (u32, &str)) -> Value {
     })
 }
 
-fn mega() -> Value {
-    pool("mega", "a3-megagpu-8g", (8, "gpu"))
+fn mega_pool() -> Value {
+    gpudirect_pool("mega", "a3-megagpu-8g", (8, "gpu"))
 }
 
-fn plan(config: Value) -> Plan {
+fn lower_config(config: Value) -> Plan {
     let (cluster, mut report) = resolved(config);
     let checked =
         check(&cluster, &mut report).unwrap_or_else(|| panic!("{:#?}", report.diagnostics()));
@@ -39,14 +39,14 @@ fn objects(plan: &Plan, kind: &str) -> Vec<Value> {
 }
 
 /// All pod templates in a value, with their metadata.
-fn templates(value: &Value) -> Vec<Value> {
+fn pod_templates(value: &Value) -> Vec<Value> {
     let mut nested = Vec::new();
     if value["spec"]["containers"].is_array() {
         nested.push(value.clone());
     }
     match value {
-        Value::Object(fields) => nested.extend(fields.values().flat_map(templates)),
-        Value::Array(items) => nested.extend(items.iter().flat_map(templates)),
+        Value::Object(fields) => nested.extend(fields.values().flat_map(pod_templates)),
+        Value::Array(items) => nested.extend(items.iter().flat_map(pod_templates)),
         _ => {}
     }
     nested
@@ -54,11 +54,11 @@ fn templates(value: &Value) -> Vec<Value> {
 
 #[test]
 fn gpudirect_enables_multi_networking() {
-    let plain = provisioned(cluster(&[]));
+    let plain = provision_config(cluster(&[]));
     assert!(!command_line(&resource_of(&plain, "cluster").create[0]).contains("multi-networking"));
-    let mut config = cluster(&[mega()]);
+    let mut config = cluster(&[mega_pool()]);
     config["teams"] = json!([{"name": "a", "network": "isolated"}]);
-    let provisioning = provisioned(config);
+    let provisioning = provision_config(config);
     let cluster = resource_of(&provisioning, "cluster");
     let create = command_line(&cluster.create[0]);
     assert_eq!(
@@ -82,19 +82,19 @@ fn existing_cluster_is_checked_for_multi_networking() {
     let check_count = |pools: &[Value]| {
         let mut config = cluster(pools);
         config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
-        let identity = provisioned(config).identity;
-        let asks = identity.iter().map(|check| command_line(&check.ask));
+        let identity = provision_config(config).identity;
+        let asks = identity.iter().map(|check| command_line(&check.query));
         let for_networks = asks.filter(|ask| ask.contains("enableMultiNetworking"));
         for_networks.count()
     };
     assert_eq!(check_count(&[]), 0);
-    assert_eq!(check_count(&[mega()]), 1);
+    assert_eq!(check_count(&[mega_pool()]), 1);
 }
 
 #[test]
 fn interfaces_are_immutable() {
     let plain = json!({"name": "plain", "machine": "g2-standard-8", "nodes": {"count": 1}});
-    let provisioning = provisioned(cluster(&[mega(), plain]));
+    let provisioning = provision_config(cluster(&[mega_pool(), plain]));
     let pool = resource_of(&provisioning, "pool-mega");
     let create = command_line(&pool.create[0]);
     let flag = "--additional-node-network=network=gpu-7,subnetwork=gpu-sub-7";
@@ -104,10 +104,10 @@ fn interfaces_are_immutable() {
     let field = |script: &str| {
         let mut fields = resource_of(&provisioning, script).fields.iter();
         let field = fields
-            .find(|field| field.kind.create == Some("--additional-node-network"))
+            .find(|field| field.kind.create_flag == Some("--additional-node-network"))
             .expect("every pool has the field");
         assert!(field.update.is_empty());
-        field.want.clone()
+        field.desired.clone()
     };
     assert_eq!(
         field("pool-mega")[7],
@@ -118,9 +118,9 @@ fn interfaces_are_immutable() {
 
 #[test]
 fn networks_shared_by_pools_have_one_object() {
-    let more = pool("more", "a3-megagpu-8g", (8, "gpu"));
-    let high = pool("high", "a3-highgpu-8g", (4, "high"));
-    let plan = plan(cluster(&[mega(), more, high]));
+    let more = gpudirect_pool("more", "a3-megagpu-8g", (8, "gpu"));
+    let high = gpudirect_pool("high", "a3-highgpu-8g", (4, "high"));
+    let plan = lower_config(cluster(&[mega_pool(), more, high]));
     assert_eq!(objects(&plan, "Network").len(), 12);
     let parameters = objects(&plan, "GKENetworkParamSet");
     assert_eq!(parameters.len(), 12);
@@ -130,10 +130,10 @@ fn networks_shared_by_pools_have_one_object() {
 
 #[test]
 fn nodes_get_the_plugin_of_their_machine_type() {
-    let mut mega = mega();
+    let mut mega = mega_pool();
     mega["taints"] = json!([{"key": "team", "value": "a", "effect": "NoSchedule"}]);
-    let high = pool("high", "a3-highgpu-8g", (4, "high"));
-    let plan = plan(cluster(&[mega, high]));
+    let high = gpudirect_pool("high", "a3-highgpu-8g", (4, "high"));
+    let plan = lower_config(cluster(&[mega, high]));
     let all = objects(&plan, "DaemonSet");
     let named = |name: &str| {
         let mut all = all.iter();
@@ -183,14 +183,14 @@ fn workloads(nodes: u32) -> Value {
 fn pods(plan: &Plan) -> Vec<Value> {
     let kinds = ["TrainingRuntime", "JobSet", "PyTorchJob", "LeaderWorkerSet"];
     let objects = kinds.iter().flat_map(|kind| objects(plan, kind));
-    objects.flat_map(|object| templates(&object)).collect()
+    objects.flat_map(|object| pod_templates(&object)).collect()
 }
 
 #[test]
 fn pods_of_every_kind_have_the_interfaces_and_the_daemon() {
-    let mut config = cluster(&[mega()]);
+    let mut config = cluster(&[mega_pool()]);
     config["workloads"] = workloads(2);
-    let pods = pods(&plan(config));
+    let pods = pods(&lower_config(config));
     // Two pods each for the PyTorchJob and the LeaderWorkerSet, one for each of the others.
     assert_eq!(pods.len(), 6);
     for pod in pods {
@@ -236,10 +236,10 @@ fn pods_of_every_kind_have_the_interfaces_and_the_daemon() {
 
 #[test]
 fn single_node_pods_have_neither() {
-    let mut config = cluster(&[mega()]);
+    let mut config = cluster(&[mega_pool()]);
     config["workloads"] = workloads(1);
     config["workloads"].as_array_mut().expect("a list").pop();
-    for pod in pods(&plan(config)) {
+    for pod in pods(&lower_config(config)) {
         assert_eq!(pod["metadata"].get("annotations"), None);
         assert_eq!(pod["spec"].get("initContainers"), None);
     }
@@ -247,9 +247,9 @@ fn single_node_pods_have_neither() {
 
 #[test]
 fn a3_high_shares_a_socket_directory_with_its_daemon() {
-    let mut config = cluster(&[pool("high", "a3-highgpu-8g", (4, "high"))]);
+    let mut config = cluster(&[gpudirect_pool("high", "a3-highgpu-8g", (4, "high"))]);
     config["workloads"] = workloads(2);
-    let pods = pods(&plan(config));
+    let pods = pods(&lower_config(config));
     let spec = &pods[0]["spec"];
     let mounted = |container: &Value| {
         let mut mounts = container["volumeMounts"]

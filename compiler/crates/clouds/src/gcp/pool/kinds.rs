@@ -8,7 +8,7 @@ const UPDATE_HELP: &str = "gcloud container node-pools update --help, Google Clo
 const UPDATE_REFUSES: &str =
     "gcloud container node-pools update refuses the flag, Google Cloud SDK 528.0.0 (tried)";
 
-const ROLLS: Change = Change::Rolls {
+const ROLLS: Change = Change::NodeRollout {
     reason: "GKE drains and recreates the nodes of the pool",
 };
 
@@ -40,7 +40,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
 pub(super) const MACHINE: FieldKind = FieldKind {
     name: "machine type",
     read: ".config.machineType",
-    create: Some("--machine-type"),
+    create_flag: Some("--machine-type"),
     change: ROLLS,
     source: UPDATE_HELP,
 };
@@ -48,8 +48,8 @@ pub(super) const MACHINE: FieldKind = FieldKind {
 pub(super) const MACHINE_WITH_GPUS: FieldKind = FieldKind {
     name: "machine type",
     read: ".config.machineType",
-    create: Some("--machine-type"),
-    change: Change::Replaces {
+    create_flag: Some("--machine-type"),
+    change: Change::Replacement {
         reason: "the GPUs depend on the machine type, and gcloud changes only one of the two per call",
     },
     source: UPDATE_HELP,
@@ -59,8 +59,8 @@ pub(super) const GPUS: FieldKind = FieldKind {
     name: "GPUs",
     read: "[.config.accelerators[]? | {type: .acceleratorType, \
            count: (.acceleratorCount // 0 | tonumber), partition: (.gpuPartitionSize // null)}]",
-    create: Some("--accelerator"),
-    change: Change::Replaces {
+    create_flag: Some("--accelerator"),
+    change: Change::Replacement {
         reason: "the GPUs of a pool and their partition size cannot be changed after creation",
     },
     source: "gcloud parses the change; what GKE allows of it is not documented (2026-11-21)",
@@ -73,7 +73,7 @@ pub(super) const GPU_SETTINGS: FieldKind = FieldKind {
         driver: (.gpuDriverInstallationConfig.gpuDriverVersion // "DEFAULT"),
         strategy: (.gpuSharingConfig.gpuSharingStrategy // null),
         clients: (.gpuSharingConfig.maxSharedClientsPerGpu // null | if . then tonumber else . end)}"#,
-    create: Some("--accelerator"),
+    create_flag: Some("--accelerator"),
     change: ROLLS,
     source: UPDATE_HELP,
 };
@@ -83,8 +83,8 @@ pub(super) const LOCAL_SSDS: FieldKind = FieldKind {
     read: r#".config | (.localNvmeSsdBlockConfig.localSsdCount // 0 | tonumber) as $block
         | (.ephemeralStorageLocalSsdConfig.localSsdCount // 0 | tonumber) as $scratch
         | if $block > 0 then {count: $block, use: "block"} else {count: $scratch, use: "scratch"} end"#,
-    create: Some("--ephemeral-storage-local-ssd or --local-nvme-ssd-block"),
-    change: Change::Replaces {
+    create_flag: Some("--ephemeral-storage-local-ssd or --local-nvme-ssd-block"),
+    change: Change::Replacement {
         reason: "the local SSDs of a pool cannot be changed after creation",
     },
     source: UPDATE_REFUSES,
@@ -93,8 +93,8 @@ pub(super) const LOCAL_SSDS: FieldKind = FieldKind {
 pub(super) const SPOT: FieldKind = FieldKind {
     name: "spot capacity",
     read: ".config.spot // false",
-    create: Some("--spot"),
-    change: Change::Replaces {
+    create_flag: Some("--spot"),
+    change: Change::Replacement {
         reason: "a pool cannot switch between spot and on-demand capacity after creation",
     },
     source: UPDATE_REFUSES,
@@ -104,8 +104,8 @@ pub(super) const RESERVATION: FieldKind = FieldKind {
     name: "reservation",
     read: r#".config.reservationAffinity // {}
         | if .consumeReservationType == "SPECIFIC_RESERVATION" then .values[0] else null end"#,
-    create: Some("--reservation"),
-    change: Change::Replaces {
+    create_flag: Some("--reservation"),
+    change: Change::Replacement {
         reason: "the reservation of a pool cannot be changed after creation",
     },
     source: UPDATE_REFUSES,
@@ -114,8 +114,8 @@ pub(super) const RESERVATION: FieldKind = FieldKind {
 pub(super) const PLACEMENT: FieldKind = FieldKind {
     name: "placement",
     read: r#".placementPolicy // {} | .policyName // (.type | if . == "COMPACT" then . else null end)"#,
-    create: Some("--placement-type or --placement-policy"),
-    change: Change::Replaces {
+    create_flag: Some("--placement-type or --placement-policy"),
+    change: Change::Replacement {
         reason: "the placement of a pool cannot be changed after creation",
     },
     source: UPDATE_REFUSES,
@@ -125,8 +125,8 @@ pub(super) const INTERFACES: FieldKind = FieldKind {
     name: "networks of the GPU interfaces",
     read: r#"[.networkConfig.additionalNodeNetworkConfigs[]?
         | {network: (.network // "" | split("/") | last), subnetwork: (.subnetwork // "" | split("/") | last)}]"#,
-    create: Some("--additional-node-network"),
-    change: Change::Replaces {
+    create_flag: Some("--additional-node-network"),
+    change: Change::Replacement {
         reason: "the network interfaces of a pool cannot be changed after creation",
     },
     source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods, general \
@@ -136,8 +136,8 @@ pub(super) const INTERFACES: FieldKind = FieldKind {
 pub(super) const MAX_PODS: FieldKind = FieldKind {
     name: "maximum pods per node",
     read: ".maxPodsConstraint.maxPodsPerNode // 0 | tonumber",
-    create: Some("--max-pods-per-node"),
-    change: Change::Replaces {
+    create_flag: Some("--max-pods-per-node"),
+    change: Change::Replacement {
         reason: "the address range of each node cannot be changed after creation of the pool",
     },
     source: UPDATE_REFUSES,
@@ -146,7 +146,7 @@ pub(super) const MAX_PODS: FieldKind = FieldKind {
 pub(super) const IMAGE: FieldKind = FieldKind {
     name: "node image",
     read: r#".config.imageType // "" | ascii_upcase"#,
-    create: Some("--image-type"),
+    create_flag: Some("--image-type"),
     change: ROLLS,
     source: "gcloud container clusters upgrade --help, Google Cloud SDK 528.0.0",
 };
@@ -154,7 +154,7 @@ pub(super) const IMAGE: FieldKind = FieldKind {
 pub(super) const DISK: FieldKind = FieldKind {
     name: "boot disk size",
     read: ".config.diskSizeGb // 0 | tonumber",
-    create: Some("--disk-size"),
+    create_flag: Some("--disk-size"),
     change: ROLLS,
     source: UPDATE_HELP,
 };
@@ -162,7 +162,7 @@ pub(super) const DISK: FieldKind = FieldKind {
 pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
     name: "workload metadata",
     read: r#".config.workloadMetadataConfig.mode // "GCE_METADATA""#,
-    create: Some("--workload-metadata"),
+    create_flag: Some("--workload-metadata"),
     change: ROLLS,
     source: UPDATE_HELP,
 };
@@ -170,7 +170,7 @@ pub(super) const WORKLOAD_METADATA: FieldKind = FieldKind {
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
     name: "resource labels",
     read: "our_resource_labels_or_wanted",
-    create: Some("--labels"),
+    create_flag: Some("--labels"),
     change: ROLLS,
     source: UPDATE_HELP,
 };
@@ -180,7 +180,7 @@ pub(super) const AUTOSCALING: FieldKind = FieldKind {
     read: ".autoscaling // {} | if .enabled then \
            if .maxNodeCount then {perZone: true} \
            else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end",
-    create: Some("--enable-autoscaling"),
+    create_flag: Some("--enable-autoscaling"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -188,7 +188,7 @@ pub(super) const AUTOSCALING: FieldKind = FieldKind {
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "node labels",
     read: "our_labels",
-    create: Some("--node-labels"),
+    create_flag: Some("--node-labels"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -196,7 +196,7 @@ pub(super) const LABELS: FieldKind = FieldKind {
 pub(super) const TAINTS: FieldKind = FieldKind {
     name: "taints",
     read: "our_taints",
-    create: Some("--node-taints"),
+    create_flag: Some("--node-taints"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -205,7 +205,7 @@ pub(super) const UPGRADE: FieldKind = FieldKind {
     name: "upgrade settings",
     read: ".upgradeSettings // {} \
            | {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)}",
-    create: Some("--max-surge-upgrade"),
+    create_flag: Some("--max-surge-upgrade"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -213,7 +213,7 @@ pub(super) const UPGRADE: FieldKind = FieldKind {
 pub(super) const MANAGEMENT: FieldKind = FieldKind {
     name: "automatic upgrades and repairs",
     read: ".management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}",
-    create: Some("--enable-autoupgrade"),
+    create_flag: Some("--enable-autoupgrade"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };
@@ -221,8 +221,8 @@ pub(super) const MANAGEMENT: FieldKind = FieldKind {
 pub(super) const ZONES: FieldKind = FieldKind {
     name: "zones",
     read: ".locations // [] | sort",
-    create: Some("--node-locations"),
-    change: Change::Resizes,
+    create_flag: Some("--node-locations"),
+    change: Change::Resize,
     source: UPDATE_HELP,
 };
 
@@ -230,7 +230,7 @@ pub(super) const NODES: FieldKind = FieldKind {
     // Resizing also updates this field: registry.terraform.io, google_container_node_pool, `initial_node_count`.
     name: "nodes per zone",
     read: ".initialNodeCount // 0",
-    create: Some("--num-nodes"),
-    change: Change::Resizes,
+    create_flag: Some("--num-nodes"),
+    change: Change::Resize,
     source: "gcloud container clusters resize --help, Google Cloud SDK 528.0.0",
 };

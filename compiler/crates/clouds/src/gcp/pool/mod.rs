@@ -1,16 +1,16 @@
 //! GKE node pools.
 
-mod fixed;
-mod free;
+mod disruptive;
 mod kinds;
-mod shared;
+mod labels_and_taints;
+mod nondisruptive;
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Command, Observe, Resource, ResourceKind};
-use gpuc_syntax::node::{Because, Origin};
+use gpuc_model::plan::{Command, Observation, Resource, ResourceKind};
+use gpuc_syntax::node::{DerivationReason, Origin};
 
-use super::location::Place;
+use super::location::Target;
 use super::setting::Setting;
 
 /// A GKE node pool.
@@ -21,43 +21,47 @@ pub(super) static POOL: ResourceKind = ResourceKind {
 };
 
 /// The resource for a pool.
-pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, place: Place<'_>) -> Resource {
-    let lowering = Lowering {
+pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, target: Target<'_>) -> Resource {
+    let lowering = PoolLowering {
         cluster,
         pool,
-        place,
+        target,
     };
     let settings = lowering.settings();
     let flags = settings.iter().flat_map(|setting| setting.flags.clone());
-    let create = place.pool("create", &pool.name).with(flags);
+    let create = target
+        .pool_command("create", &pool.name)
+        .with_arguments(flags);
     Resource {
         kind: &POOL,
         name: pool.name.value.clone(),
         script: format!("pool-{}", pool.name),
-        about: format!(
+        description: format!(
             "the node pool {} of the GKE cluster {}",
-            pool.name, place.cluster
+            pool.name, target.cluster
         ),
-        observe: Observe {
-            command: place.pool("describe", &pool.name).with(["--format=json"]),
-            absent: "code=404, message=Not found: ",
+        observation: Observation {
+            command: target
+                .pool_command("describe", &pool.name)
+                .with_arguments(["--format=json"]),
+            absent_pattern: "code=404, message=Not found: ",
         },
         create: vec![create],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
-        delete: vec![place.pool("delete", &pool.name)],
-        origin: Origin::made([pool.name.span], Because::Written),
+        delete: vec![target.pool_command("delete", &pool.name)],
+        origin: Origin::derived([pool.name.span], DerivationReason::Written),
     }
 }
 
-struct Lowering<'c> {
+struct PoolLowering<'c> {
     cluster: Checked<'c>,
     pool: &'c Pool,
-    place: Place<'c>,
+    target: Target<'c>,
 }
 
-impl Lowering<'_> {
+impl PoolLowering<'_> {
     /// All fields: immutable ones first, then those that drain nodes, then those that affect no node.
     fn settings(&self) -> Vec<Setting> {
         let mut settings = vec![self.machine()];
@@ -79,12 +83,14 @@ impl Lowering<'_> {
         settings.extend(self.upgrade());
         settings.push(self.management());
         settings.extend(self.zones());
-        settings.extend(self.size());
+        settings.extend(self.node_count_settings());
         settings
     }
 
     fn update(&self, flags: impl IntoIterator<Item = String>) -> Command {
-        self.place.pool("update", &self.pool.name).with(flags)
+        self.target
+            .pool_command("update", &self.pool.name)
+            .with_arguments(flags)
     }
 }
 
@@ -92,13 +98,13 @@ impl Lowering<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::{cluster, command_line, provisioned, resource_of};
+    use super::super::testing::{cluster, command_line, provision_config, resource_of};
     use super::*;
     use gpuc_model::plan::Field;
 
     fn pool(written: Value) -> Resource {
         let script = format!("pool-{}", written["name"].as_str().expect("a name"));
-        resource_of(&provisioned(cluster(&[written])), &script).clone()
+        resource_of(&provision_config(cluster(&[written])), &script).clone()
     }
 
     fn field<'r>(resource: &'r Resource, name: &str) -> &'r Field {
@@ -159,7 +165,7 @@ mod tests {
         // An update replaces the whole set: it includes GKE's own taint, which the desired set does not.
         let own = r#"{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}"#;
         let taint = json!([{"key": "team", "value": "a", "effect": "NO_EXECUTE"}]);
-        assert_eq!(field(&pool, "taints").want, taint);
+        assert_eq!(field(&pool, "taints").desired, taint);
         assert!(command_line(&field(&pool, "taints").update[0]).contains(own));
     }
 
@@ -178,9 +184,9 @@ mod tests {
         );
         assert!(!flags(&pool).iter().any(|flag| flag.starts_with("--total-")));
         let settings = json!({"driver": "DEFAULT", "strategy": "MPS", "clients": 8});
-        assert_eq!(field(&pool, "GPU driver and sharing").want, settings);
+        assert_eq!(field(&pool, "GPU driver and sharing").desired, settings);
         assert_update(&pool, "GPU driver and sharing", all);
-        assert_eq!(field(&pool, "autoscaling").want, Value::Null);
+        assert_eq!(field(&pool, "autoscaling").desired, Value::Null);
         assert_update(&pool, "autoscaling", "--no-enable-autoscaling");
     }
 
@@ -228,7 +234,7 @@ mod tests {
                 "--max-unavailable-upgrade=1",
             ],
         );
-        assert_eq!(field(&pool, "reservation").want, json!("h100"));
+        assert_eq!(field(&pool, "reservation").desired, json!("h100"));
         assert!(!flags(&pool).contains(&"--spot".to_owned()));
     }
 
@@ -252,7 +258,7 @@ mod tests {
             "gcloud container clusters resize demo --project=acme-ml-prod \
              --location=us-central1-a --quiet --node-pool=cpu --num-nodes=2"
         );
-        assert_eq!(field(&pool, "GPUs").want, json!([]));
+        assert_eq!(field(&pool, "GPUs").desired, json!([]));
     }
 
     #[test]
@@ -261,11 +267,11 @@ mod tests {
             "name": "cpu", "machine": "n2-standard-8", "nodes": {"count": 1}, "tags": {"team": "b"},
         })]);
         config["cloud"]["gcp"]["resourceLabels"] = json!({"team": "a", "cost": "1"});
-        let provisioning = provisioned(config);
+        let provisioning = provision_config(config);
         let pool = resource_of(&provisioning, "pool-cpu");
         assert_flags(pool, &["--labels=cost=1,gpuc-labels=466ujs-kgch42,team=b"]);
         assert_eq!(
-            field(pool, "resource labels").want,
+            field(pool, "resource labels").desired,
             json!({"cost": "1", "team": "b", "gpuc-labels": "466ujs-kgch42"})
         );
     }

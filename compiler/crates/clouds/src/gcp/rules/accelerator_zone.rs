@@ -39,8 +39,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let gcp = section(&cluster.config);
     for (pool, gpus) in cluster.gpu_pools() {
         let machine = pool.machine.get();
-        let name = machine.and_then(|machine| accelerator::name(machine, gpus));
-        let Some((name, available)) = name.and_then(|name| Some((name, zones::zones(name)?)))
+        let name = machine.and_then(|machine| accelerator::accelerator_name(machine, gpus));
+        let Some((name, available)) =
+            name.and_then(|name| Some((name, zones::accelerator_zones(name)?)))
         else {
             continue;
         };
@@ -58,16 +59,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 in_region.join(", ")
             )
         };
-        let wanted = location::zones(gcp, pool);
-        if wanted.is_empty() && in_region.is_empty() && names::is_region_name(region) {
+        let used_zones = location::pool_zones(gcp, pool);
+        if used_zones.is_empty() && in_region.is_empty() && names::is_region_name(region) {
             let message = format!("region `{region}` is not known to have {name}");
             report
-                .diagnostic(&RULE.code, gpus.chosen, message)
+                .diagnostic(&RULE.code, gpus.span, message)
                 .label(gcp.location.span, "the location of the cluster is set here")
                 .help(help.clone())
                 .emit();
         }
-        for zone in wanted.iter().filter(|zone| names::is_zone_name(zone)) {
+        for zone in used_zones.iter().filter(|zone| names::is_zone_name(zone)) {
             if available.contains(zone) {
                 continue;
             }
@@ -83,7 +84,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     span,
                     format!("zone `{zone}` is not known to have {name}"),
                 )
-                .label(gpus.chosen, "the GPU model is set here")
+                .label(gpus.span, "the GPU model is set here")
                 .help(help.clone())
                 .emit();
         }

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::created;
+use super::super::create_section;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -32,7 +32,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let Some(create) = created(&cluster.config) else {
+    let Some(create) = create_section(&cluster.config) else {
         return;
     };
     let storage = cluster.config.storage.as_ref();

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{DEFAULT_POOL, created};
+use super::super::{DEFAULT_POOL, create_section};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -33,7 +33,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if created(&cluster.config).is_none() {
+    if create_section(&cluster.config).is_none() {
         return;
     }
     if let Some(pool) = cluster.pool(DEFAULT_POOL) {

@@ -36,7 +36,7 @@ nodePools:
 /// Source: cloud.google.com/kubernetes-engine/docs/how-to/set-up-dra (an older copy);
 /// kubernetes-sigs/dra-driver-nvidia-gpu `templates/mps-control-daemon.tmpl.yaml`; both read 2026-11-21.
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in cluster.pools_claimed() {
+    for pool in cluster.dra_pools() {
         if !matches!(pool.sharing.get(), Some(Sharing::Mps { .. })) {
             continue;
         }

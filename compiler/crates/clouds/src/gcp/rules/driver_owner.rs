@@ -59,20 +59,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The message, the conflicting location and the help, if the driver owner is incompatible with other settings.
 fn conflict(pool: &Pool) -> Option<(&'static str, gpuc_schema::Span, &'static str)> {
-    let by_gke = pool.plugin.value == DevicePlugin::Cloud;
+    let uses_gke_plugin = pool.plugin.value == DevicePlugin::Cloud;
     let plugin = pool.plugin.span;
     match pool.driver.value {
-        DriverOwner::Preinstalled if !by_gke => Some((
+        DriverOwner::Preinstalled if !uses_gke_plugin => Some((
             "GKE does not install the driver on nodes where its device plugin is disabled",
             plugin,
             "write `driver: daemonSet`",
         )),
-        DriverOwner::Operator if by_gke => Some((
+        DriverOwner::Operator if uses_gke_plugin => Some((
             "GKE's device plugin does not find a driver that the GPU Operator installs",
             plugin,
             "write `driver: preinstalled`",
         )),
-        DriverOwner::DaemonSet if by_gke && is_partitioned(pool) => Some((
+        DriverOwner::DaemonSet if uses_gke_plugin && is_partitioned(pool) => Some((
             "GKE creates MIG devices only if it installs the driver",
             pool.sharing_span,
             "write `driver: preinstalled`",

@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         report
-            .diagnostic(&RULE.code, gpus.chosen, message)
+            .diagnostic(&RULE.code, gpus.span, message)
             .help("use a machine type with full GPUs, such as `g4-standard-48`")
             .emit();
     }

@@ -8,7 +8,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Gpudirect, GpudirectInterface};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{created, gpudirect};
+use super::super::{create_section, gpudirect};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -61,7 +61,7 @@ const MAX_NAME_LENGTH: usize = 41;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut known: BTreeMap<&str, &Spanned<GpudirectInterface>> = BTreeMap::new();
-    for (pool, written, protocol) in gpudirect::pools(cluster) {
+    for (pool, written, protocol) in gpudirect::gpudirect_pools(cluster) {
         check_count(pool, written, protocol.interfaces, report);
         check_duplicates(written, report);
         for interface in &written.interfaces {
@@ -86,18 +86,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn check_count(pool: &Pool, written: &Spanned<Gpudirect>, wanted: usize, report: &mut Report) {
+fn check_count(pool: &Pool, written: &Spanned<Gpudirect>, expected: usize, report: &mut Report) {
     let actual = written.interfaces.len();
-    if actual == wanted {
+    if actual == expected {
         return;
     }
-    let message = format!("{actual} networks are listed, but a node has {wanted} GPU interfaces");
+    let message = format!("{actual} networks are listed, but a node has {expected} GPU interfaces");
     let builder = report.diagnostic(&RULE.code, written.span, message);
     let builder = match &pool.machine_name {
         Some(machine) => builder.label(machine.span, "the machine type is set here"),
         None => builder,
     };
-    builder.help(format!("list {wanted} networks")).emit();
+    builder.help(format!("list {expected} networks")).emit();
 }
 
 /// Checks that no two interfaces are in the same network.
@@ -129,7 +129,7 @@ fn check_names(interface: &GpudirectInterface, report: &mut Report) {
         (network, "network", 63),
         (subnetwork, "subnetwork", MAX_NAME_LENGTH),
     ] {
-        if is_name(name) && name.len() <= max {
+        if is_network_name(name) && name.len() <= max {
             continue;
         }
         let message = format!("invalid {noun} name `{name}`");
@@ -144,7 +144,7 @@ fn check_names(interface: &GpudirectInterface, report: &mut Report) {
 }
 
 /// Whether `name` is a Compute Engine name without a path.
-fn is_name(name: &str) -> bool {
+fn is_network_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && !name.ends_with('-')
@@ -153,7 +153,7 @@ fn is_name(name: &str) -> bool {
 
 /// Reports the cluster's own network, to which the first interface of every node belongs.
 fn check_cluster_network(cluster: &Cluster, interface: &GpudirectInterface, report: &mut Report) {
-    let written = created(&cluster.config);
+    let written = create_section(&cluster.config);
     let Some(create) = written else {
         return;
     };

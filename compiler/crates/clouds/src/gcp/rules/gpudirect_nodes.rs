@@ -46,7 +46,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for (pool, written, _) in gpudirect::pools(cluster) {
+    for (pool, written, _) in gpudirect::gpudirect_pools(cluster) {
         let is_other_os = pool.os.value != OsFamily::ContainerOptimized;
         let sharing = pool.sharing.get();
         let is_shared = sharing.is_some_and(|sharing| !matches!(sharing, Sharing::Exclusive));

@@ -3,8 +3,8 @@
 use gpuc_schema::config::Task;
 
 use gpuc_model::check::Rule;
-use gpuc_model::scheduling::holding;
-use gpuc_model::{Cluster, GpuAsk};
+use gpuc_model::scheduling::fitting_pools;
+use gpuc_model::{Cluster, PodGpuRequest};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -50,18 +50,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (Some(task), Some(_)) = (task, nodes) else {
             continue;
         };
-        let pools = holding(cluster, workload).into_iter();
+        let pools = fitting_pools(cluster, workload).into_iter();
         let mut with_gpudirect =
             pools.filter_map(|pool| Some((pool, pool.settings.network.gpudirect.as_ref()?)));
-        let (Some((pool, written)), Some(ask)) = (with_gpudirect.next(), GpuAsk::of(task)) else {
+        let (Some((pool, written)), Some(ask)) =
+            (with_gpudirect.next(), PodGpuRequest::for_task(task))
+        else {
             continue;
         };
-        let all = ask.per_node(pool, false);
-        if ask.count >= all {
+        let available = ask.per_node(pool, false);
+        if ask.count >= available {
             continue;
         }
         let message = format!(
-            "workload `{}` requests {} of the {all} GPUs of a node, but uses all of its GPU interfaces",
+            "workload `{}` requests {} of the {available} GPUs of a node, but uses all of its GPU interfaces",
             workload.name, ask.count
         );
         let span = task.gpus().map_or(workload.name.span, |gpus| gpus.span);
@@ -69,7 +71,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, span, message)
             .label(written.span, "the interfaces serve all GPUs of a node");
         builder
-            .help(format!("request {all} GPUs per node, on fewer nodes"))
+            .help(format!("request {available} GPUs per node, on fewer nodes"))
             .emit();
     }
 }

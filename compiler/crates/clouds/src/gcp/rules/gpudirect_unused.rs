@@ -48,13 +48,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "the network between the GPUs of several `{}` is not configured",
                 machine.name
             );
-            let help = if gpudirect::protocol(pool).is_ok() {
+            let help = if gpudirect::pool_protocol(pool).is_ok() {
                 "list the networks of the GPU interfaces in `network.gpudirect`, or run jobs on one node"
             } else {
                 "run jobs on one node, or create the pool outside of gpuc and set `existing`"
             };
             report
-                .diagnostic(&RULE.code, gpus.chosen, message)
+                .diagnostic(&RULE.code, gpus.span, message)
                 .help(help)
                 .emit();
         }

@@ -6,7 +6,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::gcp::created;
+use crate::gcp::create_section;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -34,7 +34,7 @@ nodePools:
 /// Source: cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions, 2026-11-21: 48 hours of
 /// availability in a 32-day rolling window, in which each day of the week comes four times at least.
 fn run(cluster: &Cluster, report: &mut Report) {
-    let create = created(&cluster.config);
+    let create = create_section(&cluster.config);
     let Some(window) = create.and_then(|create| create.maintenance.as_ref()) else {
         return;
     };

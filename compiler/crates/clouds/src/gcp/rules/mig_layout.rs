@@ -74,10 +74,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn unsupported_geometry(pool: &Pool, gpus: &PoolGpus, partitioned: &[MigGpu]) -> Option<String> {
     let first = partitioned
         .iter()
-        .flat_map(|gpu| &gpu.slices)
+        .flat_map(|gpu| &gpu.placements)
         .next()?
         .profile;
-    let name = accelerator::name(pool.machine.get()?, gpus)?;
+    let name = accelerator::accelerator_name(pool.machine.get()?, gpus)?;
     let sizes = partitions::partition_sizes(name).unwrap_or_default();
     let Some((_, count)) = sizes.iter().find(|(size, _)| *size == first) else {
         return Some(format!(
@@ -85,7 +85,8 @@ fn unsupported_geometry(pool: &Pool, gpus: &PoolGpus, partitioned: &[MigGpu]) ->
         ));
     };
     let is_filled = |gpu: &MigGpu| {
-        gpu.slices.len() == *count as usize && gpu.slices.iter().all(|slice| slice.profile == first)
+        gpu.placements.len() == *count as usize
+            && gpu.placements.iter().all(|slice| slice.profile == first)
     };
     let is_supported = partitioned.iter().all(is_filled);
     (!is_supported).then(|| format!("GKE partitions every GPU of a pool into {count} x {first}"))

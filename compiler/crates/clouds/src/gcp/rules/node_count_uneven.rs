@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(nodes) = pool.nodes.get().filter(|nodes| nodes.is_fixed()) else {
             continue;
         };
-        let zones = u32::try_from(location::zones(gcp, pool).len()).unwrap_or(u32::MAX);
+        let zones = u32::try_from(location::pool_zones(gcp, pool).len()).unwrap_or(u32::MAX);
         if zones == 0 {
             let message = format!(
                 "pool `{}` has a fixed number of nodes but no zones",

@@ -39,10 +39,10 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let pools = cluster.pools.iter().flat_map(|pool| &pool.settings.tags);
     for (key, value) in section(&cluster.config).resource_labels.iter().chain(pools) {
-        if !is_key(key) {
+        if !is_resource_label_key(key) {
             report_invalid(key, "key", report);
         }
-        if !is_label_text(value) {
+        if !is_resource_label_text(value) {
             report_invalid(value, "value", report);
         }
     }
@@ -64,13 +64,13 @@ fn report_invalid(text: &Spanned<String>, part: &str, report: &mut Report) {
     builder.help(help).emit();
 }
 
-fn is_key(key: &str) -> bool {
+fn is_resource_label_key(key: &str) -> bool {
     let is_reserved = key.starts_with("goog-") || ownership::is_ownership_record(key);
-    is_label_text(key) && key.starts_with(char::is_alphabetic) && !is_reserved
+    is_resource_label_text(key) && key.starts_with(char::is_alphabetic) && !is_reserved
 }
 
 /// Whether `text` consists of allowed characters: letters of any script, except upper case, digits, `_` and `-`.
-fn is_label_text(text: &str) -> bool {
+fn is_resource_label_text(text: &str) -> bool {
     let allowed = |c: char| (c.is_alphanumeric() && !c.is_uppercase()) || c == '_' || c == '-';
     text.chars().count() <= 63 && text.chars().all(allowed)
 }

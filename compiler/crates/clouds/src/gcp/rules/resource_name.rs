@@ -6,7 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::{Capacity, Placement};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::created;
+use super::super::create_section;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -39,7 +39,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let create = created(&cluster.config);
+    let create = create_section(&cluster.config);
     let mut names: Vec<(&str, &Spanned<String>)> = Vec::new();
     if let Some(create) = create {
         names.extend(create.network.as_ref().map(|name| ("network", name)));

@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{created, section};
+use super::super::{create_section, section};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -41,12 +41,12 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let is_unresolved = |pool: &Pool| pool.gpus.is_unresolved() || pool.nodes.is_unresolved();
-    let exists = created(&cluster.config).is_none();
-    if exists
+    let is_existing = create_section(&cluster.config).is_none();
+    if is_existing
         || cluster
             .pools
             .iter()
-            .any(|pool| is_unresolved(pool) || is_for_system(pool))
+            .any(|pool| is_unresolved(pool) || can_run_system_pods(pool))
     {
         return;
     }
@@ -61,7 +61,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         .emit();
 }
 
-fn is_for_system(pool: &Pool) -> bool {
+fn can_run_system_pods(pool: &Pool) -> bool {
     let has_node = pool.nodes.get().is_some_and(|nodes| nodes.min > 0);
     has_node && !pool.has_gpus() && !pool.is_existing() && pool.tolerations.is_empty()
 }

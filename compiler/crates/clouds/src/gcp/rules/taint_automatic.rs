@@ -40,21 +40,21 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        let automatic = taints::automatic(pool);
+        let automatic = taints::automatic_taints(pool);
         for taint in &pool.user_taints {
-            let duplicate = automatic.iter().find(|theirs| {
-                theirs.key == *taint.key.value
-                    && theirs.value == *taint.value.value.value
-                    && theirs.effect == taint.effect.value
+            let duplicate = automatic.iter().find(|gke_taint| {
+                gke_taint.key == *taint.key.value
+                    && gke_taint.value == *taint.value.value.value
+                    && gke_taint.effect == taint.effect.value
             });
-            let Some(theirs) = duplicate else { continue };
+            let Some(gke_taint) = duplicate else { continue };
             let message = format!(
                 "GKE sets the taint `{}` on these nodes automatically",
-                theirs.key
+                gke_taint.key
             );
             report
                 .diagnostic(&RULE.code, taint.span, message)
-                .label(theirs.span, "GKE sets the taint because of this")
+                .label(gke_taint.span, "GKE sets the taint because of this")
                 .help("remove the taint")
                 .emit();
         }

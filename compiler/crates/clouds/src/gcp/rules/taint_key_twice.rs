@@ -42,18 +42,18 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let automatic = taints::automatic(pool);
+        let automatic = taints::automatic_taints(pool);
         for (index, taint) in pool.user_taints.iter().enumerate() {
-            let before = &pool.user_taints[..index];
-            let before = before
+            let previous = &pool.user_taints[..index];
+            let previous = previous
                 .iter()
                 .find(|other| other.key.value == taint.key.value);
-            let theirs = automatic.iter().find(|theirs| {
+            let gke_taint = automatic.iter().find(|theirs| {
                 theirs.key == taint.key.value
                     && (theirs.value != *taint.value.value.value
                         || theirs.effect != taint.effect.value)
             });
-            let (span, label) = match (before, theirs) {
+            let (span, label) = match (previous, gke_taint) {
                 (Some(before), _) => (before.key.span, "the same key"),
                 (None, Some(theirs)) => (
                     theirs.span,

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, words};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -49,8 +49,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!(
             "pool `{}` has {}, but {}",
             pool.name,
-            words::counted(nodes.min, "node"),
-            words::counted(count, "host")
+            phrases::pluralize(nodes.min, "node"),
+            phrases::pluralize(count, "host")
         );
         let builder = report
             .diagnostic(&RULE.code, nodes.min_span, message)

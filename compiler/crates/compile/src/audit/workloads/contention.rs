@@ -1,38 +1,46 @@
 //! Checks the requests of patched workloads, alone and together with all others, against pools and quotas.
 
 use gpuc_model::check::Checked;
-use gpuc_model::scheduling::contention::{self, Sum};
-use gpuc_model::scheduling::{Answer, Defaults, Demand, Group, Load, crowded, stuck};
+use gpuc_model::scheduling::contention::{self, ExceededByTeam};
+use gpuc_model::scheduling::{
+    DefaultRequests, Demand, Feasibility, PodGroup, RunningWorkload, find_over_capacity,
+    find_unschedulable,
+};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 use gpuc_syntax::diag::{Report, Severity};
 
-use super::counts::groups;
-use super::{PATCH_REFUSED, PATCHED_UNSCHEDULABLE, is_patched, patch_of, verdicts};
-use crate::lower::workloads::{patched, pod_specs};
+use super::counts::pods_per_template;
+use super::{PATCH_REFUSED, PATCHED_UNSCHEDULABLE, feasibility_by_pool, is_patched, patch_span};
+use crate::lower::workloads::{patched_objects, pod_specs};
 
 /// Checks every workload with a patch. The rules cover workloads without patches.
 pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     let workloads = cluster.config.workloads.iter();
     let loads = workloads.filter_map(|workload| {
-        let load = Load::of(cluster, workload)?;
+        let load = RunningWorkload::from_workload(cluster, workload)?;
         Some(if is_patched(workload) {
-            with_patch(cluster, workload, load)
+            apply_patches(cluster, workload, load)
         } else {
             load
         })
     });
     let loads: Vec<_> = loads.collect();
-    if !loads.iter().any(|load| load.patched) {
+    if !loads.iter().any(|load| load.is_patched) {
         return;
     }
-    let services: Vec<_> = loads.iter().filter(|load| load.lasts).cloned().collect();
-    for crowd in crowded(cluster, &services) {
-        contention::diagnostic(&crowd, &PATCHED_UNSCHEDULABLE, &services, report).emit();
+    let services: Vec<_> = loads
+        .iter()
+        .filter(|load| load.is_long_running)
+        .cloned()
+        .collect();
+    for crowd in find_over_capacity(cluster, &services) {
+        contention::over_capacity_diagnostic(&crowd, &PATCHED_UNSCHEDULABLE, &services, report)
+            .emit();
     }
-    let alone = loads.iter().enumerate().filter(|(_, load)| load.patched);
-    let alone = alone.flat_map(|(index, _)| Sum::of_one(cluster, &loads, index));
-    let all = alone.chain(Sum::of_services(cluster, &loads));
+    let alone = loads.iter().enumerate().filter(|(_, load)| load.is_patched);
+    let alone = alone.flat_map(|(index, _)| ExceededByTeam::by_workload(cluster, &loads, index));
+    let all = alone.chain(ExceededByTeam::by_services(cluster, &loads));
     let before = report.count(Severity::Error);
     for sum in all {
         sum.diagnostic(&PATCH_REFUSED, &loads, report).emit();
@@ -40,32 +48,35 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     if report.count(Severity::Error) > before {
         return;
     }
-    for load in loads.iter().filter(|load| load.patched) {
+    for load in loads.iter().filter(|load| load.is_patched) {
         let team = load.team.and_then(|name| cluster.team(name));
-        if let Some(stuck) = team.and_then(|team| stuck(cluster, team, load)) {
-            contention::diagnostic_stuck(&stuck, load, &PATCH_REFUSED, report).emit();
+        if let Some(stuck) = team.and_then(|team| find_unschedulable(cluster, team, load)) {
+            contention::unschedulable_diagnostic(&stuck, load, &PATCH_REFUSED, report).emit();
         }
     }
 }
 
 /// The load of a workload with its patches.
-fn with_patch<'c>(
+fn apply_patches<'c>(
     cluster: &'c Checked<'_>,
     workload: &'c Spanned<Workload>,
-    plain: Load<'c>,
-) -> Load<'c> {
-    let objects = patched(cluster, workload);
-    let counts: Vec<_> = objects.iter().flat_map(groups).collect();
+    unpatched: RunningWorkload<'c>,
+) -> RunningWorkload<'c> {
+    let objects = patched_objects(cluster, workload);
+    let counts: Vec<_> = objects.iter().flat_map(pods_per_template).collect();
     let specs: Vec<_> = objects.iter().flat_map(|it| pod_specs(&it.node)).collect();
-    let defaults = Defaults::of(cluster, cluster.namespace_of(workload));
-    let demands = specs.into_iter().map(|it| Demand::of_pod(it, &defaults));
+    let defaults = DefaultRequests::for_namespace(cluster, cluster.namespace_of(workload));
+    let demands = specs
+        .into_iter()
+        .map(|it| Demand::from_pod_spec(it, &defaults));
     let demands: Vec<_> = demands.collect();
-    let Some((first, own)) = demands.first().zip(plain.groups.first()) else {
-        return plain;
+    let Some((first, own)) = demands.first().zip(unpatched.groups.first()) else {
+        return unpatched;
     };
     let fits = |pool: &&gpuc_model::Pool| {
-        let mut verdicts = verdicts(cluster, workload, first).into_iter();
-        verdicts.any(|it| it.pool.index == pool.index && it.answer() != Answer::No)
+        let mut verdicts = feasibility_by_pool(cluster, workload, first).into_iter();
+        verdicts
+            .any(|it| it.pool.index == pool.index && it.feasibility() != Feasibility::DoesNotFit)
     };
     let pools = cluster.pools.iter().filter(fits).collect();
     // The patch of a pod does not change its ResourceClaims.
@@ -74,34 +85,34 @@ fn with_patch<'c>(
         ..demand.clone()
     };
     let groups = if counts.len() == demands.len() {
-        let each = counts.iter().zip(&demands).map(|(count, it)| Group {
+        let each = counts.iter().zip(&demands).map(|(count, it)| PodGroup {
             pods: count.pods,
-            sets: vec![count.set],
+            pod_sets: vec![count.set],
             demand: demand(it),
         });
         each.collect()
     } else if counts.is_empty() || demands.len() == 1 {
         let (pods, sets) = if counts.is_empty() {
-            (own.pods, own.sets.clone())
+            (own.pods, own.pod_sets.clone())
         } else {
             let pods = counts.iter().map(|count| count.pods);
             let sets = counts.iter().map(|count| count.set);
             (pods.fold(0, u64::saturating_add), sets.collect())
         };
-        vec![Group {
+        vec![PodGroup {
             pods,
-            sets,
+            pod_sets: sets,
             demand: demand(first),
         }]
     } else {
-        return plain;
+        return unpatched;
     };
     let span = counts.iter().find_map(|count| count.span);
-    Load {
-        span: span.unwrap_or(patch_of(workload)),
-        patched: true,
+    RunningWorkload {
+        span: span.unwrap_or(patch_span(workload)),
+        is_patched: true,
         groups,
         pools,
-        ..plain
+        ..unpatched
     }
 }

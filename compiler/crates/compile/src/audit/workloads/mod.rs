@@ -1,18 +1,20 @@
 //! Checks the patches of workloads against derived values and against the pools.
 
+mod api_validation;
 mod contention;
 mod counts;
-mod numbers;
+mod invalid_counts;
+mod manifest_rules;
+mod patch_shape;
 mod priority;
-mod refused;
 mod scheduler;
 mod security;
-mod shape;
-mod typed;
 
 use gpuc_model::check::Checked;
 use gpuc_model::derive::components::VISIBLE_DEVICES as VISIBLE;
-use gpuc_model::scheduling::{Answer, Defaults, Demand, Verdict, Why, line, places};
+use gpuc_model::scheduling::{
+    DefaultRequests, Demand, Feasibility, MisfitCause, PoolFeasibility, check_pools, explain_pool,
+};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Fragment, Task, Workload};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -23,7 +25,7 @@ use serde_json::json;
 pub(super) use priority::PATCH_PRIORITY;
 
 use super::overridden_values;
-use crate::lower::workloads::{made, patched, pod_specs};
+use crate::lower::workloads::{patched_objects, pod_specs, unpatched_objects};
 
 /// A patch that overrides a derived value.
 pub(super) static PATCH_OVERRIDES: Code = Code {
@@ -171,7 +173,7 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     let before = report.count(Severity::Error);
     for workload in &cluster.config.workloads {
         if is_patched(workload) {
-            let problems = shape::check(cluster, workload);
+            let problems = patch_shape::check(cluster, workload);
             if !problems.is_empty() {
                 for it in problems {
                     let builder = report.diagnostic(&PATCH_UNREADABLE, it.span, it.message);
@@ -183,13 +185,13 @@ pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
             priority::check(cluster, workload, report);
             scheduler::check(cluster, workload, report);
             let errors = report.count(Severity::Error);
-            holds(cluster, workload, report);
+            check_fits(cluster, workload, report);
             if report.count(Severity::Error) > errors {
                 continue;
             }
-            let refused = refused::check(cluster, workload).into_iter();
+            let refused = manifest_rules::check(cluster, workload).into_iter();
             let refused = refused.chain(security::check(cluster, workload));
-            for it in refused.chain(priority::numbers(cluster, workload)) {
+            for it in refused.chain(priority::check_numbers(cluster, workload)) {
                 let builder = report.diagnostic(&PATCH_REFUSED, it.span, it.message);
                 builder.help(it.help).emit();
             }
@@ -207,18 +209,18 @@ fn is_patched(workload: &Workload) -> bool {
 }
 
 fn check_overrides(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
-    let before = made(cluster, workload);
-    let after = patched(cluster, workload);
+    let before = unpatched_objects(cluster, workload);
+    let after = patched_objects(cluster, workload);
     let mut found: Vec<(Span, String, String)> = Vec::new();
     for (before, after) in before.iter().zip(&after) {
         let specs = pod_specs(&before.node);
         for spec in &specs {
-            found.extend(keys("podPatch", spec, &workload.pod_patch));
+            found.extend(overridden_keys("podPatch", spec, &workload.pod_patch));
         }
-        found.extend(keys("patch", &before.node, &workload.patch));
+        found.extend(overridden_keys("patch", &before.node, &workload.patch));
         for (own, patched) in specs.iter().zip(pod_specs(&after.node)) {
-            found.extend(devices(own, patched, patch_of(workload)));
-            found.extend(variables(own, patched, workload));
+            found.extend(changed_devices(own, patched, patch_span(workload)));
+            found.extend(changed_variables(own, patched, workload));
         }
     }
     found.sort();
@@ -236,8 +238,12 @@ fn check_overrides(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: 
 }
 
 /// The keys of a patch that override gpuc's values.
-fn keys(name: &str, ours: &Node, patch: &Spanned<Fragment>) -> Vec<(Span, String, String)> {
-    let found = overridden_values::overridden(ours, &Node::passed(patch)).into_iter();
+fn overridden_keys(
+    name: &str,
+    ours: &Node,
+    patch: &Spanned<Fragment>,
+) -> Vec<(Span, String, String)> {
+    let found = overridden_values::overridden_values(ours, &Node::from_fragment(patch)).into_iter();
     let found = found.map(|(span, path, ours)| {
         let help = if ours.is_array() {
             format!("add gpuc's entries to the list: `{ours}`")
@@ -250,8 +256,8 @@ fn keys(name: &str, ours: &Node, patch: &Spanned<Fragment>) -> Vec<(Span, String
 }
 
 /// The devices whose number a patch changes.
-fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String)> {
-    let of_pod = |spec| Demand::of_pod(spec, &Defaults::default());
+fn changed_devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String)> {
+    let of_pod = |spec| Demand::from_pod_spec(spec, &DefaultRequests::default());
     let (own, patched) = (of_pod(own), of_pod(patched));
     let changed = own.resources.iter().filter_map(|request| {
         let resource = &request.resource.value;
@@ -266,7 +272,11 @@ fn devices(own: &Node, patched: &Node, patch: Span) -> Vec<(Span, String, String
 
 /// The environment variables from the pool or the kind of workload that a patch changes, and the one by which the
 /// device plugin assigns GPUs.
-fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, String, String)> {
+fn changed_variables(
+    own: &Node,
+    patched: &Node,
+    workload: &Workload,
+) -> Vec<(Span, String, String)> {
     let list = |node: &Node, key: &str| node.get(key).map_or(Vec::new(), |it| it.items().to_vec());
     let name = |node: &Node| node.get("name").and_then(Node::text).map(str::to_owned);
     let pods = workload.task().and_then(Task::pods);
@@ -278,8 +288,8 @@ fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, Stri
     let mut found = Vec::new();
     let ours = list(own, "containers");
     for container in list(patched, "containers") {
-        let whole = ours.iter().find(|it| name(it) == name(&container));
-        let ours = whole.map_or(Vec::new(), |it| list(it, "env"));
+        let original = ours.iter().find(|it| name(it) == name(&container));
+        let ours = original.map_or(Vec::new(), |it| list(it, "env"));
         let now = list(&container, "env");
         for variable in &ours {
             let Some(variable_name) =
@@ -301,7 +311,7 @@ fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, Stri
                 Some(ours) => format!("remove it: gpuc writes `{ours}`"),
                 None => "remove it: gpuc writes it".to_owned(),
             };
-            found.push((span.unwrap_or(patch_of(workload)), variable_name, help));
+            found.push((span.unwrap_or(patch_span(workload)), variable_name, help));
         }
         let visible = now
             .iter()
@@ -316,7 +326,7 @@ fn variables(own: &Node, patched: &Node, workload: &Workload) -> Vec<(Span, Stri
     found
 }
 
-fn patch_of(workload: &Workload) -> Span {
+fn patch_span(workload: &Workload) -> Span {
     let pod = workload.pod_patch.span;
     if pod.is_written() {
         pod
@@ -326,56 +336,56 @@ fn patch_of(workload: &Workload) -> Span {
 }
 
 /// The feasibility of a patched pod on each pool. Kueue adds the tolerations of a pool on admission.
-fn verdicts<'c>(
+fn feasibility_by_pool<'c>(
     cluster: &'c Checked<'_>,
     workload: &Workload,
     demand: &Demand,
-) -> Vec<Verdict<'c>> {
-    let mut verdicts = places(demand, cluster);
+) -> Vec<PoolFeasibility<'c>> {
+    let mut verdicts = check_pools(demand, cluster);
     if cluster.has_queues() && workload.team.is_some() {
         for verdict in &mut verdicts {
-            let is_taint = |why: &Why| matches!(why, Why::Taint { .. });
-            verdict.reasons.retain(|reason| !is_taint(&reason.why));
+            let is_taint = |why: &MisfitCause| matches!(why, MisfitCause::Taint { .. });
+            verdict.reasons.retain(|reason| !is_taint(&reason.cause));
         }
     }
     verdicts
 }
 
-fn holds(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
-    let objects = patched(cluster, workload);
-    let pods = objects.iter().find_map(counts::at_once);
-    let defaults = Defaults::of(cluster, cluster.namespace_of(workload));
+fn check_fits(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
+    let objects = patched_objects(cluster, workload);
+    let pods = objects.iter().find_map(counts::gang_pods);
+    let defaults = DefaultRequests::for_namespace(cluster, cluster.namespace_of(workload));
     for object in &objects {
         for spec in pod_specs(&object.node) {
             let pods = pods.map(|count| {
                 let pod_count = u32::try_from(count.pods).unwrap_or(u32::MAX);
-                Spanned::new(pod_count, count.span.unwrap_or(patch_of(workload)))
+                Spanned::new(pod_count, count.span.unwrap_or(patch_span(workload)))
             });
             let demand = Demand {
-                apart: pods.is_some(),
+                anti_affinity: pods.is_some(),
                 pods,
-                ..Demand::of_pod(spec, &defaults)
+                ..Demand::from_pod_spec(spec, &defaults)
             };
-            let verdicts = verdicts(cluster, workload, &demand);
-            let mut answers = verdicts.iter().map(Verdict::answer);
-            if answers.any(|answer| answer != Answer::No) {
+            let verdicts = feasibility_by_pool(cluster, workload, &demand);
+            let mut answers = verdicts.iter().map(PoolFeasibility::feasibility);
+            if answers.any(|answer| answer != Feasibility::DoesNotFit) {
                 continue;
             }
             let message = format!("with its patch, workload `{}` fits no pool", workload.name);
             let reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
-            let mut spans = reasons.map(|reason| reason.asked);
+            let mut spans = reasons.map(|reason| reason.request_span);
             let defaults = [defaults.cpu, defaults.memory];
             let is_default = |span: &Span| defaults.iter().flatten().any(|it| it.span == *span);
             let written = spans.find(|span| span.is_written() && !is_default(span));
-            let span = written.unwrap_or_else(|| patch_of(workload));
+            let span = written.unwrap_or_else(|| patch_span(workload));
             let mut builder = report.diagnostic(&PATCHED_UNSCHEDULABLE, span, message);
             let mut reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
-            if let Some(reason) = reasons.find(|it| is_default(&it.asked)) {
+            if let Some(reason) = reasons.find(|it| is_default(&it.request_span)) {
                 let why = "the default for containers that set no value";
-                builder = builder.label(reason.asked, why);
+                builder = builder.label(reason.request_span, why);
             }
             for verdict in &verdicts {
-                if let Some(line) = line(verdict) {
+                if let Some(line) = explain_pool(verdict) {
                     builder = builder.label(verdict.pool.name.span, line);
                 }
             }

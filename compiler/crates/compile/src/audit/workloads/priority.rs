@@ -9,8 +9,8 @@ use gpuc_schema::config::Workload;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Scalar, Value};
 
-use super::{Problem, patch_of};
-use crate::lower::workloads::{patched, pod_specs};
+use super::{Problem, patch_span};
+use crate::lower::workloads::{patched_objects, pod_specs};
 
 /// A patch that names an unknown PriorityClass.
 pub(in crate::audit) static PATCH_PRIORITY: Code = Code {
@@ -46,7 +46,7 @@ workloads:
 /// Kubernetes' own PriorityClasses.
 ///
 /// Source: kubernetes `pkg/apis/scheduling/v1/helpers.go`, `systemPriorityClasses` (from memory).
-const OWN: &[(&str, i64)] = &[
+const BUILT_IN_CLASSES: &[(&str, i64)] = &[
     ("system-node-critical", 2_000_001_000),
     ("system-cluster-critical", 2_000_000_000),
 ];
@@ -55,10 +55,13 @@ const OWN: &[(&str, i64)] = &[
 /// server sets them.
 ///
 /// Source: kubernetes `plugin/pkg/admission/priority/admission.go`, `admitPod` (from memory).
-pub(super) fn numbers(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTreeSet<Problem> {
+pub(super) fn check_numbers(
+    cluster: &Checked<'_>,
+    workload: &Spanned<Workload>,
+) -> BTreeSet<Problem> {
     let classes = &cluster.config.priorities;
     let mut found = BTreeSet::new();
-    for object in patched(cluster, workload) {
+    for object in patched_objects(cluster, workload) {
         for spec in pod_specs(&object.node) {
             let name = spec.get("priorityClassName").and_then(Node::text);
             let name = name.filter(|it| !it.is_empty());
@@ -66,7 +69,10 @@ pub(super) fn numbers(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BT
                 Some(name) => it.name.as_str() == name,
                 None => it.default.value,
             });
-            let own = OWN.iter().find(|it| Some(it.0) == name).map(|it| it.1);
+            let own = BUILT_IN_CLASSES
+                .iter()
+                .find(|it| Some(it.0) == name)
+                .map(|it| it.1);
             let value = class.map(|it| i64::from(it.value.value.value)).or(own);
             // The value of a class outside the file is unknown.
             let Some(value) = value.or(name.is_none().then_some(0)) else {
@@ -82,7 +88,7 @@ pub(super) fn numbers(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BT
             let mut report_mismatch = |key: &str, actual: String, help: &str| {
                 let node = spec.get(key).map(Node::span).filter(|it| it.is_written());
                 found.insert(Problem {
-                    span: node.unwrap_or_else(|| patch_of(workload)),
+                    span: node.unwrap_or_else(|| patch_span(workload)),
                     message: format!("the `{key}` of a pod is {actual}, but {expected}"),
                     help: help.to_owned(),
                 });
@@ -119,7 +125,7 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report:
     let known = cluster.config.priorities.iter();
     let known: Vec<_> = known.map(|class| class.name.as_str()).collect();
     let mut reported = BTreeSet::new();
-    for object in patched(cluster, workload) {
+    for object in patched_objects(cluster, workload) {
         for spec in pod_specs(&object.node) {
             let class = spec.get("priorityClassName");
             let Some((class, name)) = class.and_then(|it| Some((it, it.text()?))) else {
@@ -127,11 +133,11 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report:
             };
             let own = workload.priority.as_ref();
             let is_own = own.is_some_and(|own| own.as_str() == name);
-            let help = priority::unknown(name, &known).filter(|_| !is_own);
+            let help = priority::unknown_class_help(name, &known).filter(|_| !is_own);
             if let Some(help) = help.filter(|_| reported.insert(name.to_owned())) {
                 let span = Some(class.span()).filter(|span| span.is_written());
                 let message = format!("unknown PriorityClass `{name}`");
-                let span = span.unwrap_or_else(|| patch_of(workload));
+                let span = span.unwrap_or_else(|| patch_span(workload));
                 report
                     .diagnostic(&PATCH_PRIORITY, span, message)
                     .help(help)

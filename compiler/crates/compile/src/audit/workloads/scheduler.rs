@@ -9,13 +9,13 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 use gpuc_syntax::diag::Report;
 
-use super::patch_of;
-use crate::lower::workloads::{patched, pod_specs};
+use super::patch_span;
+use crate::lower::workloads::{patched_objects, pod_specs};
 
 /// Reports the unknown schedulers in patches.
 pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
     let mut reported = BTreeSet::new();
-    for object in patched(cluster, workload) {
+    for object in patched_objects(cluster, workload) {
         for spec in pod_specs(&object.node) {
             let Some(named) = spec.get("schedulerName") else {
                 continue;
@@ -30,8 +30,8 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>, report:
                 "with its patch, workload `{}` uses scheduler `{name}`, which gpuc does not install",
                 workload.name
             );
-            let span = span.unwrap_or_else(|| patch_of(workload));
-            let builder = report.diagnostic(manifests::scheduler_unknown(), span, message);
+            let span = span.unwrap_or_else(|| patch_span(workload));
+            let builder = report.diagnostic(manifests::scheduler_unknown_code(), span, message);
             let help = "remove `schedulerName`; if the scheduler is installed, add the finding's name to `allow`";
             builder.help(help).emit();
         }

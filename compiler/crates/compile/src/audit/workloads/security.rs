@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_kubernetes::api_server::{Extent, insecure, level_name};
+use gpuc_kubernetes::api_server::{Completeness, level_name, pod_security_violations};
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::Workload;
 use gpuc_syntax::node::Node;
 
-use super::{Problem, patch_of};
-use crate::lower::workloads::{made, patched, pod_specs};
+use super::{Problem, patch_span};
+use crate::lower::workloads::{patched_objects, pod_specs, unpatched_objects};
 
 /// The violations that a workload has only with its patches.
 pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTreeSet<Problem> {
     let namespace = cluster.namespace_of(workload);
-    let Some((team, _)) = cluster.team_of(namespace) else {
+    let Some((team, _)) = cluster.team_of_namespace(namespace) else {
         return BTreeSet::new();
     };
     let level = team.settings.pod_security.value;
@@ -26,20 +26,20 @@ pub(super) fn check(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> BTre
         let containers = ["containers", "initContainers", "ephemeralContainers"];
         let containers = containers.iter().filter_map(|key| spec.get(key));
         let containers: Vec<_> = containers.flat_map(Node::items).collect();
-        insecure(spec, &containers, level, Extent::Whole)
+        pod_security_violations(spec, &containers, level, Completeness::Complete)
     };
-    let of_objects = |objects: &[Object]| {
+    let violations_of = |objects: &[Object]| {
         let specs = objects.iter().flat_map(|object| pod_specs(&object.node));
         specs.flat_map(of_spec).collect::<Vec<_>>()
     };
-    let own = of_objects(&made(cluster, workload));
+    let own = violations_of(&unpatched_objects(cluster, workload));
     let own: BTreeSet<_> = own.into_iter().map(|(_, violation)| violation).collect();
-    let now = of_objects(&patched(cluster, workload));
+    let now = violations_of(&patched_objects(cluster, workload));
     let now = now
         .into_iter()
         .filter(|(_, violation)| !own.contains(violation));
     let problems = now.map(|(span, violation)| Problem {
-        span: span.unwrap_or(patch_of(workload)),
+        span: span.unwrap_or(patch_span(workload)),
         message: format!(
             "with its patch, workload `{}` {violation}, which `podSecurity: {level_word}` of team `{}` forbids",
             workload.name, team.name

@@ -17,12 +17,12 @@ use crate::lower::driver_upgrades::operator_policy;
 /// The chart's default version, in the branch for all architectures from Turing on.
 ///
 /// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `driver.version`.
-const NEWEST: &str = "595.91.07";
+const NEWEST_VERSION: &str = "595.91.07";
 
 /// The version of the last branch for Pascal and Volta.
 ///
 /// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
-const OLDER: &str = "580.178.04";
+const LEGACY_VERSION: &str = "580.178.04";
 
 /// The folder of the objects.
 const COMPONENT: &str = "nvidia-drivers";
@@ -32,14 +32,14 @@ const COMPONENT: &str = "nvidia-drivers";
 /// A driver container is built for one operating system, and the one that all nodes have in common takes that of the
 /// first node (cloud-native-docs, gpu-operator/gpu-driver-configuration.rst, read 2026-11-21).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Driver {
+struct DriverContainer {
     version: String,
     modules: &'static str,
     family: String,
 }
 
 /// The pools whose driver the operator installs, each with its GPUs.
-fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
+fn driver_pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
     let pools = cluster.operator_pools();
     pools
         .filter(|(_, operands)| operands.driver)
@@ -50,40 +50,45 @@ fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c Po
         })
 }
 
-fn driver(pool: &Pool, gpus: &PoolGpus) -> Driver {
-    Driver {
-        version: version(pool, gpus),
+fn driver_container(pool: &Pool, gpus: &PoolGpus) -> DriverContainer {
+    DriverContainer {
+        version: driver_version(pool, gpus),
         modules: gpus.model.kernel_modules(),
         family: format!("{:?}", pool.os.value),
     }
 }
 
 /// The version that the user set, or the newest that supports the GPU model.
-fn version(pool: &Pool, gpus: &PoolGpus) -> String {
+fn driver_version(pool: &Pool, gpus: &PoolGpus) -> String {
     let written = pool.driver_version.as_ref();
-    written.map_or_else(|| newest(gpus), |written| written.value.clone())
+    written.map_or_else(|| newest_version(gpus), |written| written.value.clone())
 }
 
 /// The version that the operator installs in a pool if the user sets none; `None` if it installs no driver there.
 pub fn default_version(pool: &Pool) -> Option<String> {
-    let by_operator = pool.driver.value == DriverOwner::Operator;
-    let gpus = pool.gpus.get()?.as_ref().filter(|_| by_operator)?;
-    Some(newest(gpus))
+    let is_by_operator = pool.driver.value == DriverOwner::Operator;
+    let gpus = pool.gpus.get()?.as_ref().filter(|_| is_by_operator)?;
+    Some(newest_version(gpus))
 }
 
-fn newest(gpus: &PoolGpus) -> String {
-    let newest = DriverVersion::parse(NEWEST).map(|version| version.branch);
+fn newest_version(gpus: &PoolGpus) -> String {
+    let newest = DriverVersion::parse(NEWEST_VERSION).map(|version| version.branch);
     let is_supported = gpus
         .model
         .max_driver_branch
         .is_none_or(|last| Some(last) >= newest);
-    if is_supported { NEWEST } else { OLDER }.to_owned()
+    if is_supported {
+        NEWEST_VERSION
+    } else {
+        LEGACY_VERSION
+    }
+    .to_owned()
 }
 
 /// The driver that all pools share, if they can share one.
-fn common(cluster: &Checked<'_>) -> Option<Driver> {
-    let drivers: BTreeSet<_> = pools(cluster)
-        .map(|(pool, gpus)| driver(pool, gpus))
+fn shared_driver(cluster: &Checked<'_>) -> Option<DriverContainer> {
+    let drivers: BTreeSet<_> = driver_pools(cluster)
+        .map(|(pool, gpus)| driver_container(pool, gpus))
         .collect();
     let mut drivers = drivers.into_iter();
     drivers.next().filter(|_| drivers.next().is_none())
@@ -91,10 +96,10 @@ fn common(cluster: &Checked<'_>) -> Option<Driver> {
 
 /// The section of the values.
 pub(super) fn values(cluster: &Checked<'_>) -> Value {
-    if pools(cluster).next().is_none() {
+    if driver_pools(cluster).next().is_none() {
         return json!({"enabled": false});
     }
-    match common(cluster) {
+    match shared_driver(cluster) {
         Some(driver) => json!({
             "enabled": true,
             "version": driver.version,
@@ -104,7 +109,7 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
         None => json!({
             "enabled": true,
             // Unused: each pool's NVIDIADriver has its own.
-            "version": pools(cluster).map(|(pool, gpus)| version(pool, gpus)).max(),
+            "version": driver_pools(cluster).map(|(pool, gpus)| driver_version(pool, gpus)).max(),
             "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
             "upgradePolicy": operator_policy("gpuPodDeletion"),
         }),
@@ -112,29 +117,29 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
 }
 
 /// Whether each pool has its own NVIDIADriver.
-pub(super) fn is_by_pool(cluster: &Checked<'_>) -> bool {
-    pools(cluster).next().is_some() && common(cluster).is_none()
+pub(super) fn has_driver_per_pool(cluster: &Checked<'_>) -> bool {
+    driver_pools(cluster).next().is_some() && shared_driver(cluster).is_none()
 }
 
 /// An NVIDIADriver for each pool, if the pools cannot share one driver.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    if !is_by_pool(cluster) {
+    if !has_driver_per_pool(cluster) {
         return Vec::new();
     }
-    pools(cluster)
-        .map(|(pool, gpus)| object(cluster, pool, gpus))
+    driver_pools(cluster)
+        .map(|(pool, gpus)| nvidia_driver_object(cluster, pool, gpus))
         .collect()
 }
 
 /// The registry of the images: NVIDIA's, or the user's mirror.
-fn registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
+fn image_registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
     let mirror = cluster.config.mirror.images.as_ref();
     mirror.map_or("nvcr.io", |registry| registry.trim_end_matches('/'))
 }
 
-fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
-    let registry = registry(cluster);
-    let driver = driver(pool, gpus);
+fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
+    let registry = image_registry(cluster);
+    let driver = driver_container(pool, gpus);
     let selector: Map<String, Value> = (pool.selector.iter())
         .map(|label| (label.key.clone(), json!(label.value)))
         .collect();
@@ -171,11 +176,11 @@ fn object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
     });
     let version = pool.driver_version.as_ref().map(|version| version.span);
     let mirror = cluster.config.mirror.images.as_ref();
-    let inputs = [pool.driver.span, pool.os.span, gpus.chosen]
+    let inputs = [pool.driver.span, pool.os.span, gpus.span]
         .into_iter()
         .chain(version)
         .chain(mirror.map(|registry| registry.span))
-        .chain(origins::placement(pool));
+        .chain(origins::placement_spans(pool));
     let why = "the pools whose driver the GPU Operator installs need different drivers";
     Object::new(COMPONENT, &object, Origin::fact(inputs, why, CHART.source))
 }

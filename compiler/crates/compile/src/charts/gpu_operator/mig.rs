@@ -14,10 +14,10 @@ use gpuc_model::{MigGpu, Pool, Sharing};
 const NAME: &str = "gpuc-mig-layouts";
 
 /// The name of the layout without MIG, which is required because nodes without the label get it.
-const DISABLED: &str = "all-disabled";
+const DISABLED_CONFIG: &str = "all-disabled";
 
 /// The layout without MIG.
-const NONE: &str = "- devices: all\n  mig-enabled: false\n";
+const MIG_DISABLED_LAYOUT: &str = "- devices: all\n  mig-enabled: false\n";
 
 /// The section of the values.
 pub(super) fn values(cluster: &Checked<'_>) -> Value {
@@ -26,13 +26,13 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
     for (pool, operands) in cluster.operator_pools() {
         plugin |= operands.plugin;
         if operands.mig {
-            layouts.insert(pool.mig_layout(), layout(pool));
+            layouts.insert(pool.mig_config_name(), mig_layout(pool));
         }
     }
     if layouts.is_empty() {
         return json!({"enabled": plugin});
     }
-    layouts.insert(DISABLED.to_owned(), NONE.to_owned());
+    layouts.insert(DISABLED_CONFIG.to_owned(), MIG_DISABLED_LAYOUT.to_owned());
     let mut text = String::from("version: v1\nmig-configs:\n");
     for (name, layout) in &layouts {
         let _ = writeln!(text, "  {name}:");
@@ -53,14 +53,14 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
 }
 
 /// One entry for each run of consecutive GPUs with the same MIG devices.
-fn layout(pool: &Pool) -> String {
+fn mig_layout(pool: &Pool) -> String {
     let Sharing::Mig { gpus, .. } = pool.sharing.expect_resolved() else {
         unreachable!("the operator partitions the GPUs of pools with MIG");
     };
     let mut text = String::new();
-    for run in gpus.chunk_by(|a, b| counts(a) == counts(b)) {
+    for run in gpus.chunk_by(|a, b| devices_by_profile(a) == devices_by_profile(b)) {
         let indexes: Vec<_> = run.iter().map(|gpu| gpu.index.to_string()).collect();
-        let counts = counts(&run[0]);
+        let counts = devices_by_profile(&run[0]);
         let _ = writeln!(text, "- devices: [{}]", indexes.join(", "));
         let _ = writeln!(text, "  mig-enabled: {}", !counts.is_empty());
         if !counts.is_empty() {
@@ -74,9 +74,9 @@ fn layout(pool: &Pool) -> String {
 }
 
 /// The number of MIG devices of each profile on a GPU.
-fn counts(gpu: &MigGpu) -> BTreeMap<&'static str, u32> {
+fn devices_by_profile(gpu: &MigGpu) -> BTreeMap<&'static str, u32> {
     let mut counts = BTreeMap::new();
-    for device in &gpu.slices {
+    for device in &gpu.placements {
         *counts.entry(device.profile).or_default() += 1;
     }
     counts
@@ -100,9 +100,12 @@ mod tests {
             device("1g.5gb", 4, 1),
             device("1g.5gb", 5, 1),
         ];
-        let gpu = MigGpu { index: 0, slices };
+        let gpu = MigGpu {
+            index: 0,
+            placements: slices,
+        };
         assert_eq!(
-            counts(&gpu),
+            devices_by_profile(&gpu),
             BTreeMap::from([("1g.5gb", 2), ("3g.20gb", 1)])
         );
     }

@@ -29,8 +29,8 @@ pub static GPU_OPERATOR: Chart = Chart {
     namespace: "gpu-operator",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,
-    groups: &["nvidia.com"],
-    after: &[(
+    api_groups: &["nvidia.com"],
+    dependencies: &[(
         "node-feature-discovery",
         "its labels identify the nodes with NVIDIA GPUs",
     )],
@@ -51,21 +51,24 @@ pub(crate) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 /// Source: NVIDIA/gpu-operator `assets/state-*/*_daemonset.yaml`, read 2026-11-21; the chart's own name for Node
 /// Feature Discovery's.
 pub(crate) fn daemon_sets(cluster: &Checked<'_>, pool: &Pool) -> Vec<(String, String)> {
-    let Some(operands) = Operands::of(cluster.cloud, pool) else {
+    let Some(operands) = Operands::for_pool(cluster.cloud, pool) else {
         return Vec::new();
     };
     let deploys_nfd = cluster.config.charts.node_feature_discovery.is_none();
     let daemon_sets = [
         (deploys_nfd, "gpu-operator-node-feature-discovery-worker"),
         (
-            operands.driver && !driver::is_by_pool(cluster),
+            operands.driver && !driver::has_driver_per_pool(cluster),
             "nvidia-driver-daemonset",
         ),
         (operands.toolkit, "nvidia-container-toolkit-daemonset"),
         (operands.plugin, "nvidia-device-plugin-daemonset"),
         (operands.plugin, "gpu-feature-discovery"),
         (operands.mig, "nvidia-mig-manager"),
-        (exporter::measures(cluster, pool), "nvidia-dcgm-exporter"),
+        (
+            exporter::measures_pool(cluster, pool),
+            "nvidia-dcgm-exporter",
+        ),
         (true, "nvidia-operator-validator"),
     ];
     let deployed = daemon_sets.into_iter().filter(|(runs, _)| *runs);
@@ -81,7 +84,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     }
     let inputs = pools.iter().flat_map(|(pool, _)| {
         let version = pool.driver_version.as_ref().map(|version| version.span);
-        let spans = [origins::placement(pool), origins::serving(pool)].concat();
+        let spans = [origins::placement_spans(pool), origins::serving_spans(pool)].concat();
         spans.into_iter().chain([pool.driver.span]).chain(version)
     });
     let why = "the GPU Operator installs the driver or the device plugin of these pools";
@@ -91,7 +94,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         chart: &GPU_OPERATOR,
         repository: GPU_OPERATOR.repository.to_owned(),
         namespace: GPU_OPERATOR.namespace.to_owned(),
-        values: Node::typed(&values(cluster, &pools), origin),
+        values: Node::from_serializable(&values(cluster, &pools), origin),
         pools: pools
             .iter()
             .map(|(pool, _)| pool.name.value.clone())
@@ -113,7 +116,7 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
         "toolkit": toolkit(cluster, pools),
         "devicePlugin": plugin::values(cluster),
         "gfd": {"enabled": advertises},
-        "mig": {"strategy": plugin::strategy(cluster)},
+        "mig": {"strategy": plugin::mig_strategy(cluster)},
         "migManager": mig::values(cluster),
         "dcgmExporter": exporter::values(cluster),
         "nfd": {"enabled": !own_nfd},
@@ -146,7 +149,7 @@ fn tolerations(pools: &[(&Pool, Operands)]) -> Vec<Toleration> {
 /// toolkit's origin.
 fn uses_cdi(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> bool {
     pools.iter().all(|(pool, operands)| {
-        let access = cluster.access(pool);
+        let access = cluster.driver_access(pool);
         operands.toolkit || access.is_some_and(|access| access.injection == Injection::Cdi)
     })
 }

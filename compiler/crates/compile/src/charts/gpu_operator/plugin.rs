@@ -13,10 +13,10 @@ use crate::charts::plugin_config;
 const NAME: &str = "gpuc-device-plugin";
 
 /// The configuration of nodes without the label. No pool can have this name: pool names have no dots.
-const DEFAULT: &str = "gpuc.exclusive";
+const DEFAULT_CONFIG: &str = "gpuc.exclusive";
 
 /// The pools whose GPUs the operator's plugin advertises.
-fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> {
+fn plugin_pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> {
     let pools = cluster.operator_pools();
     pools
         .filter(|(_, operands)| operands.plugin)
@@ -25,19 +25,19 @@ fn pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> {
 
 /// The section of the values.
 pub(super) fn values(cluster: &Checked<'_>) -> Value {
-    let enabled = pools(cluster).next().is_some();
-    let shared =
-        pools(cluster).filter(|pool| !matches!(pool.sharing.expect_resolved(), Sharing::Exclusive));
+    let enabled = plugin_pools(cluster).next().is_some();
+    let shared = plugin_pools(cluster)
+        .filter(|pool| !matches!(pool.sharing.expect_resolved(), Sharing::Exclusive));
     let mut data: Map<String, Value> = shared
-        .map(|pool| (pool.name.value.clone(), json!(config(pool))))
+        .map(|pool| (pool.name.value.clone(), json!(pool_config(pool))))
         .collect();
     if data.is_empty() {
         return json!({"enabled": enabled});
     }
-    data.insert(DEFAULT.to_owned(), json!(text("none", None)));
+    data.insert(DEFAULT_CONFIG.to_owned(), json!(config_text("none", None)));
     json!({
         "enabled": true,
-        "config": {"create": true, "name": NAME, "default": DEFAULT, "data": data},
+        "config": {"create": true, "name": NAME, "default": DEFAULT_CONFIG, "data": data},
     })
 }
 
@@ -52,8 +52,8 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
 /// nullable (kubernetes/kubernetes `apiextensions-apiserver/pkg/apiserver/customresource_handler.go`,
 /// `PruneNonNullableNullsWithoutDefaults`), all read 2026-11-21. Omitting the value would set the chart's default,
 /// `single`.
-pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
-    let strategies: BTreeSet<_> = pools(cluster)
+pub(super) fn mig_strategy(cluster: &Checked<'_>) -> &'static str {
+    let strategies: BTreeSet<_> = plugin_pools(cluster)
         .map(|pool| match pool.sharing.expect_resolved() {
             Sharing::Mig { strategy, .. } => strategy.as_str(),
             // GPUs that are not partitioned are advertised alike under every strategy; `mixed` rejects MPS.
@@ -70,17 +70,17 @@ pub(super) fn strategy(cluster: &Checked<'_>) -> &'static str {
     }
 }
 
-fn config(pool: &Pool) -> String {
+fn pool_config(pool: &Pool) -> String {
     let sharing = pool.sharing.expect_resolved();
     let strategy = match sharing {
         Sharing::Mig { strategy, .. } => strategy.as_str(),
         _ => "none",
     };
-    text(strategy, plugin_config::sharing(sharing))
+    config_text(strategy, plugin_config::sharing_section(sharing))
 }
 
 /// A configuration of the plugin, which the chart takes as text.
-fn text(strategy: &str, sharing: Option<String>) -> String {
+fn config_text(strategy: &str, sharing: Option<String>) -> String {
     let sharing = sharing.unwrap_or_default();
     format!("version: v1\nflags:\n  migStrategy: {strategy}\n{sharing}")
 }

@@ -26,7 +26,7 @@ fn cluster(place: &Value, stack: &Value, pools: &Value) -> Cluster {
 }
 
 /// The values, and the NVIDIADriver objects.
-fn made(place: &Value, stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
+fn generate(place: &Value, stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
     let cluster = cluster(place, stack, pools);
     let mut report = Report::default();
     let checked = check(&cluster, &mut report);
@@ -38,11 +38,11 @@ fn made(place: &Value, stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
     (values, objects.iter().map(|it| json(&it.node)).collect())
 }
 
-fn lab(stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
-    made(&json!({"onPrem": {"context": "lab"}}), stack, pools)
+fn generate_on_prem(stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
+    generate(&json!({"onPrem": {"context": "lab"}}), stack, pools)
 }
 
-fn hosts(name: &str, model: &str, more: &Value) -> Value {
+fn host_pool(name: &str, model: &str, more: &Value) -> Value {
     let mut pool = json!({
         "name": name, "gpu": {"model": model, "perNode": 1}, "hosts": [name], "nodes": {"count": 1},
     });
@@ -53,12 +53,12 @@ fn hosts(name: &str, model: &str, more: &Value) -> Value {
 }
 
 /// The stack in which the operator installs everything.
-fn all() -> Value {
+fn full_stack() -> Value {
     json!({"driver": "operator", "devicePlugin": "operator"})
 }
 
 /// The upgrade policy: one node at a time, without forced eviction.
-fn upgrades() -> Value {
+fn upgrade_policy() -> Value {
     json!({
         "autoUpgrade": true, "maxParallelUpgrades": 1, "maxUnavailable": "25%",
         "gpuPodDeletion": {"force": false, "timeoutSeconds": 300, "deleteEmptyDir": false},
@@ -68,8 +68,8 @@ fn upgrades() -> Value {
 
 #[test]
 fn every_operand_is_switched_explicitly() {
-    let pools = json!([hosts("a", "L4", &json!({"dedicatedTo": "x"}))]);
-    let (values, drivers) = lab(&all(), &pools);
+    let pools = json!([host_pool("a", "L4", &json!({"dedicatedTo": "x"}))]);
+    let (values, drivers) = generate_on_prem(&full_stack(), &pools);
     let tolerations = json!([{
         "key": "gpuc.dev/dedicated-to", "operator": "Equal", "value": "x", "effect": "NoSchedule",
     }]);
@@ -79,7 +79,7 @@ fn every_operand_is_switched_explicitly() {
         "cdi": {"enabled": true},
         "driver": {
             "enabled": true, "version": "595.91.07", "kernelModuleType": "open",
-            "upgradePolicy": upgrades(),
+            "upgradePolicy": upgrade_policy(),
         },
         "toolkit": {"enabled": true},
         "devicePlugin": {"enabled": true},
@@ -93,19 +93,19 @@ fn every_operand_is_switched_explicitly() {
     });
     assert_eq!(values, wanted);
     assert!(drivers.is_empty());
-    let (values, _) = lab(&json!({"devicePlugin": "operator"}), &pools);
+    let (values, _) = generate_on_prem(&json!({"devicePlugin": "operator"}), &pools);
     assert_eq!(values["driver"], json!({"enabled": false}));
     assert_eq!(values["toolkit"], json!({"enabled": false}));
 }
 
 #[test]
 fn gpu_models_of_different_branches_get_own_drivers() {
-    let old = hosts("old", "v100-sxm2-16gb", &json!({}));
-    let new = hosts("new", "h100-sxm5-80gb", &json!({}));
-    let (values, drivers) = lab(&all(), &json!([old, new]));
+    let old = host_pool("old", "v100-sxm2-16gb", &json!({}));
+    let new = host_pool("new", "h100-sxm5-80gb", &json!({}));
+    let (values, drivers) = generate_on_prem(&full_stack(), &json!([old, new]));
     let by_pool = json!({"enabled": true, "version": "595.91.07",
         "nvidiaDriverCRD": {"enabled": true, "deployDefaultCR": false},
-        "upgradePolicy": upgrades()});
+        "upgradePolicy": upgrade_policy()});
     assert_eq!(values["driver"], by_pool);
     let spec = |index: usize, key: &str| drivers[index]["spec"][key].clone();
     assert_eq!(spec(0, "version"), "580.178.04");
@@ -116,22 +116,31 @@ fn gpu_models_of_different_branches_get_own_drivers() {
     assert_eq!(spec(1, "version"), "595.91.07");
     assert_eq!(spec(1, "kernelModuleType"), "open");
     // Old GPU models alone share one driver.
-    let (values, drivers) = lab(&all(), &json!([hosts("old", "v100-sxm2-16gb", &json!({}))]));
+    let (values, drivers) = generate_on_prem(
+        &full_stack(),
+        &json!([host_pool("old", "v100-sxm2-16gb", &json!({}))]),
+    );
     assert_eq!(values["driver"]["version"], "580.178.04");
     assert!(drivers.is_empty());
     // GPU models with a set version share one too.
     let stack =
         json!({"driver": "operator", "devicePlugin": "operator", "driverVersion": "580.95.05"});
-    let pools = json!([hosts("a", "T4", &json!({})), hosts("b", "L4", &json!({}))]);
-    let (values, _) = lab(&stack, &pools);
+    let pools = json!([
+        host_pool("a", "T4", &json!({})),
+        host_pool("b", "L4", &json!({}))
+    ]);
+    let (values, _) = generate_on_prem(&stack, &pools);
     assert_eq!(values["driver"]["version"], "580.95.05");
 }
 
 #[test]
 fn operating_systems_get_own_drivers() {
     let other = json!({"os": {"family": "Ubuntu2204"}});
-    let pools = json!([hosts("a", "L4", &json!({})), hosts("b", "L4", &other)]);
-    let (_, drivers) = lab(&all(), &pools);
+    let pools = json!([
+        host_pool("a", "L4", &json!({})),
+        host_pool("b", "L4", &other)
+    ]);
+    let (_, drivers) = generate_on_prem(&full_stack(), &pools);
     assert_eq!(drivers.len(), 2);
 }
 
@@ -143,13 +152,13 @@ fn pools_share_independently() {
     };
     let turns = json!({"sharing": {"timeSlicing": {"replicas": 4}}});
     let mps = json!({"sharing": {"mps": {"replicas": 8}}});
-    let cut = hosts("cut", "h100-sxm5-80gb", &mig("mixed"));
-    let (values, _) = lab(
-        &all(),
+    let cut = host_pool("cut", "h100-sxm5-80gb", &mig("mixed"));
+    let (values, _) = generate_on_prem(
+        &full_stack(),
         &json!([
             cut,
-            hosts("turns", "L4", &turns),
-            hosts("whole", "L4", &json!({}))
+            host_pool("turns", "L4", &turns),
+            host_pool("whole", "L4", &json!({}))
         ]),
     );
     let config = &values["devicePlugin"]["config"];
@@ -171,12 +180,15 @@ fn pools_share_independently() {
          - devices: [0]\n      mig-enabled: true\n      mig-devices:\n        \"1g.10gb\": 7\n"
     );
     // A variable for all nodes would override the configuration of each pool.
-    let other = hosts("single", "h100-sxm5-80gb", &mig("single"));
-    let cut = hosts("cut", "h100-sxm5-80gb", &mig("mixed"));
-    assert_eq!(lab(&all(), &json!([cut, other])).0["mig"]["strategy"], "");
-    let cut = hosts("cut", "h100-sxm5-80gb", &mig("mixed"));
+    let other = host_pool("single", "h100-sxm5-80gb", &mig("single"));
+    let cut = host_pool("cut", "h100-sxm5-80gb", &mig("mixed"));
     assert_eq!(
-        lab(&all(), &json!([cut, hosts("mps", "L4", &mps)])).0["mig"]["strategy"],
+        generate_on_prem(&full_stack(), &json!([cut, other])).0["mig"]["strategy"],
+        ""
+    );
+    let cut = host_pool("cut", "h100-sxm5-80gb", &mig("mixed"));
+    assert_eq!(
+        generate_on_prem(&full_stack(), &json!([cut, host_pool("mps", "L4", &mps)])).0["mig"]["strategy"],
         ""
     );
 }
@@ -184,8 +196,8 @@ fn pools_share_independently() {
 #[test]
 fn labels_restrict_the_operator_to_its_operands() {
     let labels = |stack: Value| {
-        let other = hosts("other", "L4", &json!({"stack": {"driver": "operator"}}));
-        let pool = hosts(
+        let other = host_pool("other", "L4", &json!({"stack": {"driver": "operator"}}));
+        let pool = host_pool(
             "a",
             "L4",
             &json!({"stack": stack, "sharing": {"timeSlicing": {"replicas": 2}}}),
@@ -203,7 +215,7 @@ fn labels_restrict_the_operator_to_its_operands() {
             .collect();
         labels.join(" ")
     };
-    assert_eq!(labels(all()), "device-plugin.config=a");
+    assert_eq!(labels(full_stack()), "device-plugin.config=a");
     let by_host = json!({"driver": "host", "devicePlugin": "operator"});
     assert_eq!(
         labels(by_host),
@@ -221,7 +233,7 @@ fn labels_restrict_the_operator_to_its_operands() {
 #[test]
 fn unused_operator_is_not_installed() {
     let stack = json!({"devicePlugin": "nvidia"});
-    let (values, _) = lab(&stack, &json!([hosts("a", "L4", &json!({}))]));
+    let (values, _) = generate_on_prem(&stack, &json!([host_pool("a", "L4", &json!({}))]));
     assert_eq!(values, Value::Null);
 }
 
@@ -237,7 +249,7 @@ fn driver_tolerates_the_startup_taint() {
          "sharing": {"mig": {"strategy": "single", "perGpu": layout}}},
     ]);
     let cluster = cluster(&place, &stack, &pools);
-    let (values, _) = made(&place, &stack, &pools);
+    let (values, _) = generate(&place, &stack, &pools);
     let taint = cluster.pools[1].startup_taint.as_ref();
     let wanted: Vec<_> = taint
         .map(|taint| json!({"key": taint.key, "operator": "Exists", "effect": "NoSchedule"}))

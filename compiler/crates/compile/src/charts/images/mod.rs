@@ -7,7 +7,7 @@ mod table;
 use gpuc_model::plan::Release;
 use serde_json::{Map, Value};
 
-pub use running::{Image, pinned, running, started};
+pub use running::{RunningImage, on_demand_images, pinned_values, running_images};
 use table::IMAGES;
 
 /// An image of a chart.
@@ -53,21 +53,21 @@ pub enum Place {
 }
 
 /// The images of a chart; empty for an unknown chart.
-pub fn images(chart: &str) -> &'static [ChartImage] {
+pub fn chart_images(chart: &str) -> &'static [ChartImage] {
     let mut charts = IMAGES.chunk_by(|one, next| one.chart == next.chart);
     let found = charts.find(|images| images[0].chart == chart);
     found.unwrap_or_default()
 }
 
 /// Descriptions of the images of a chart that are not in [`images`]: those of subcharts whose values are not embedded.
-pub fn unlisted(chart: &str) -> &'static [&'static str] {
+pub fn unlisted_images(chart: &str) -> &'static [&'static str] {
     let found = UNLISTED.iter().find(|(name, _)| *name == chart);
     found.map_or(&[], |(_, names)| names)
 }
 
 /// The values that make a chart pull these images from `registry`, a host or a host and a path, as far as the chart
 /// supports it. The part after the host in an image's name is kept.
-pub fn mirrored<'i>(
+pub fn mirror_values<'i>(
     chart: &str,
     images: impl IntoIterator<Item = &'i ChartImage>,
     registry: &str,
@@ -75,34 +75,34 @@ pub fn mirrored<'i>(
     let registry = registry.trim_end_matches('/');
     let mut values = Value::Object(Map::new());
     if let Some((_, path)) = GLOBAL.iter().find(|(name, _)| *name == chart) {
-        set(&mut values, path, registry.to_owned());
+        set_path(&mut values, path, registry.to_owned());
         return values;
     }
     for image in images {
-        let path = image.path();
+        let path = image.path_without_host();
         match image.place {
-            Place::Whole(at) => set(&mut values, at, format!("{registry}/{path}")),
+            Place::Whole(at) => set_path(&mut values, at, format!("{registry}/{path}")),
             Place::Parts {
                 registry: at,
                 repository,
             } => {
-                set(&mut values, at, registry.to_owned());
+                set_path(&mut values, at, registry.to_owned());
                 // Only Docker Hub has a shorter name for its official images.
                 if path.starts_with("library/") {
-                    set(&mut values, repository, path.to_owned());
+                    set_path(&mut values, repository, path.to_owned());
                 }
             }
             Place::Named { repository, .. } => {
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let folder = format!("{registry}/{folder}");
-                set(
+                set_path(
                     &mut values,
                     repository,
                     folder.trim_end_matches('/').to_owned(),
                 );
             }
             Place::Reference(at) => {
-                set(&mut values, at, format!("{registry}/{path}:{}", image.tag));
+                set_path(&mut values, at, format!("{registry}/{path}:{}", image.tag));
             }
             Place::Fixed => {}
         }
@@ -117,13 +117,13 @@ impl ChartImage {
     }
 
     /// The name without the registry's host.
-    fn path(&self) -> &'static str {
+    fn path_without_host(&self) -> &'static str {
         let parts = self.repository.split_once('/');
         parts.expect("every image of the table names its host").1
     }
 }
 
-fn set(values: &mut Value, path: &str, text: String) {
+fn set_path(values: &mut Value, path: &str, text: String) {
     let mut target = values;
     for key in path.split('/') {
         if target.is_null() {
@@ -158,9 +158,9 @@ const UNLISTED: &[(&str, &[&str])] = &[
 ];
 
 /// The images that a release runs, and those that it starts on demand.
-pub fn images_of(release: &Release) -> Vec<String> {
-    let started = started(release.chart.name, &release.values);
-    running(release.chart.name, &release.values)
+pub fn release_images(release: &Release) -> Vec<String> {
+    let started = on_demand_images(release.chart.name, &release.values);
+    running_images(release.chart.name, &release.values)
         .into_iter()
         .map(|image| image.reference)
         .chain(started)
@@ -172,15 +172,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::charts::keys::{Found, Keys, unknown_keys};
+    use crate::charts::keys::{KeyLookup, Keys, unknown_keys};
     use gpuc_syntax::node::Node;
 
     #[test]
     fn paths_are_keys_of_their_charts() {
         for chart in Keys::charts() {
-            let keys = Keys::of(chart).unwrap();
-            assert!(!images(chart).is_empty(), "{chart} has no images");
-            for image in images(chart) {
+            let keys = Keys::for_chart(chart).unwrap();
+            assert!(!chart_images(chart).is_empty(), "{chart} has no images");
+            for image in chart_images(chart) {
                 let places = match image.place {
                     Place::Whole(one) | Place::Reference(one) => vec![one],
                     Place::Parts {
@@ -194,12 +194,16 @@ mod tests {
                 for path in places.into_iter().chain(image.tag_path).chain(switch) {
                     let found = keys.find(&path.split('/').collect::<Vec<_>>());
                     assert!(
-                        matches!(found, Found::Known(_)),
+                        matches!(found, KeyLookup::Known(_)),
                         "{chart}: {path}: {found:?}"
                     );
                 }
             }
-            let values = Node::from_json(mirrored(chart, images(chart), "mirror.example.com"));
+            let values = Node::from_json(mirror_values(
+                chart,
+                chart_images(chart),
+                "mirror.example.com",
+            ));
             let misfits = unknown_keys(keys, &values);
             assert!(misfits.is_empty(), "{misfits:?}");
         }
@@ -210,14 +214,14 @@ mod tests {
         let wanted = json!({"image": {"repository": "mirror.example.com/hub/nvidia/k8s-device-plugin"},
             "nfd": {"image": {"repository": "mirror.example.com/hub/nfd/node-feature-discovery"}}});
         assert_eq!(
-            mirrored(
+            mirror_values(
                 "nvidia-device-plugin",
-                images("nvidia-device-plugin"),
+                chart_images("nvidia-device-plugin"),
                 "mirror.example.com/hub/"
             ),
             wanted
         );
-        let operator = mirrored("gpu-operator", images("gpu-operator"), "m.io");
+        let operator = mirror_values("gpu-operator", chart_images("gpu-operator"), "m.io");
         assert_eq!(
             operator["toolkit"],
             json!({"repository": "m.io/nvidia/k8s"})
@@ -226,11 +230,11 @@ mod tests {
             operator["driver"]["manager"],
             json!({"repository": "m.io/nvidia/cloud-native"})
         );
-        let trainer = mirrored("kubeflow-trainer", images("kubeflow-trainer"), "m.io");
+        let trainer = mirror_values("kubeflow-trainer", chart_images("kubeflow-trainer"), "m.io");
         assert_eq!(trainer["image"], json!({"registry": "m.io"}));
         let installer = json!({"registry": "m.io", "repository": "library/alpine"});
         assert_eq!(trainer["runtimes"]["installer"]["image"], installer);
-        let network = mirrored("network-operator", images("network-operator"), "m.io");
+        let network = mirror_values("network-operator", chart_images("network-operator"), "m.io");
         let wanted = "m.io/nvidia/mellanox/rdma-cni:network-operator-v26.4.1";
         assert_eq!(
             network["sriov-network-operator"]["images"]["rdmaCni"],
@@ -238,14 +242,20 @@ mod tests {
         );
         let stack = json!({"global": {"imageRegistry": "m.io"}});
         assert_eq!(
-            mirrored(
+            mirror_values(
                 "kube-prometheus-stack",
-                images("kube-prometheus-stack"),
+                chart_images("kube-prometheus-stack"),
                 "m.io"
             ),
             stack
         );
-        assert_eq!(mirrored("nginx", images("nginx"), "m.io"), json!({}));
-        assert!(unlisted("kube-prometheus-stack").len() == 3 && unlisted("kueue").is_empty());
+        assert_eq!(
+            mirror_values("nginx", chart_images("nginx"), "m.io"),
+            json!({})
+        );
+        assert!(
+            unlisted_images("kube-prometheus-stack").len() == 3
+                && unlisted_images("kueue").is_empty()
+        );
     }
 }

@@ -1,33 +1,35 @@
 //! Which images a release runs, given its values.
 
 use gpuc_syntax::node::{Node, Scalar};
-use gpuc_syntax::yaml::core_schema::Core;
+use gpuc_syntax::yaml::core_schema::CoreValue;
 use serde_json::{Map, Value, json};
 
-use super::{ChartImage, GLOBAL, Place, images, set};
+use super::{ChartImage, GLOBAL, Place, chart_images, set_path};
 use crate::charts::jupyterhub::JUPYTERHUB;
-use crate::charts::keys::{Found, Keys};
+use crate::charts::keys::{KeyLookup, Keys};
 
 /// An image that a release runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct RunningImage {
     /// The chart's default image that it replaces.
-    pub of: &'static ChartImage,
+    pub chart_image: &'static ChartImage,
     /// Registry, path, tag, and the digest if the values set one.
     pub reference: String,
 }
 
 /// The images that a chart runs with these values.
-pub fn running(chart: &str, values: &Node) -> Vec<Image> {
+pub fn running_images(chart: &str, values: &Node) -> Vec<RunningImage> {
     let global = GLOBAL.iter().find(|(name, _)| *name == chart);
     let registry = global.and_then(|(_, path)| text(values, path));
-    let enabled = images(chart).iter().filter(|image| match image.switch {
-        Some((path, by_default)) => flag(values, path).unwrap_or(by_default),
-        None => true,
-    });
+    let enabled = chart_images(chart)
+        .iter()
+        .filter(|image| match image.switch {
+            Some((path, by_default)) => boolean(values, path).unwrap_or(by_default),
+            None => true,
+        });
     enabled
-        .map(|image| Image {
-            of: image,
+        .map(|image| RunningImage {
+            chart_image: image,
             reference: reference(image, values, registry.as_deref()),
         })
         .collect()
@@ -35,7 +37,7 @@ pub fn running(chart: &str, values: &Node) -> Vec<Image> {
 
 /// The images that a chart starts on demand, in addition to its own: those of the notebook profiles, without
 /// duplicates.
-pub fn started(chart: &str, values: &Node) -> Vec<String> {
+pub fn on_demand_images(chart: &str, values: &Node) -> Vec<String> {
     let mut found = Vec::new();
     if chart == JUPYTERHUB.name {
         collect_overrides(values, &mut found);
@@ -98,26 +100,26 @@ fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> Strin
 }
 
 /// The values that pin a running image to a digest: in a separate key if the chart has one, otherwise after the tag.
-pub fn pinned(running: &Image, digest: &str) -> Value {
-    let image = running.of;
+pub fn pinned_values(running: &RunningImage, digest: &str) -> Value {
+    let image = running.chart_image;
     let mut values = Value::Object(Map::new());
-    let has = |path: &str| {
+    let has_path = |path: &str| {
         let parts: Vec<_> = path.split('/').collect();
-        let keys = Keys::of(image.chart);
-        keys.is_some_and(|keys| matches!(keys.find(&parts), Found::Known(_)))
+        let keys = Keys::for_chart(image.chart);
+        keys.is_some_and(|keys| matches!(keys.find(&parts), KeyLookup::Known(_)))
     };
     match (image.place, image.tag_path) {
         (Place::Reference(at), _) => {
-            set(&mut values, at, format!("{}@{digest}", running.reference));
+            set_path(&mut values, at, format!("{}@{digest}", running.reference));
         }
-        (_, Some(tag)) if has(&sibling(tag, "sha")) => {
+        (_, Some(tag)) if has_path(&sibling(tag, "sha")) => {
             let hex = digest.trim_start_matches("sha256:");
-            set(&mut values, &sibling(tag, "sha"), hex.to_owned());
+            set_path(&mut values, &sibling(tag, "sha"), hex.to_owned());
         }
-        (_, Some(tag)) if has(&sibling(tag, "digest")) => {
-            set(&mut values, &sibling(tag, "digest"), digest.to_owned());
+        (_, Some(tag)) if has_path(&sibling(tag, "digest")) => {
+            set_path(&mut values, &sibling(tag, "digest"), digest.to_owned());
         }
-        (_, Some(tag)) => set(&mut values, tag, format!("{}@{digest}", image.tag)),
+        (_, Some(tag)) => set_path(&mut values, tag, format!("{}@{digest}", image.tag)),
         (_, None) => return json!({}),
     }
     values
@@ -135,9 +137,9 @@ fn find<'n>(values: &'n Node, path: &str) -> Option<&'n Node> {
     path.split('/').try_fold(values, |node, key| node.get(key))
 }
 
-fn scalar<'n>(values: &'n Node, path: &str) -> Option<Core<'n>> {
+fn scalar<'n>(values: &'n Node, path: &str) -> Option<CoreValue<'n>> {
     match &find(values, path)?.value {
-        gpuc_syntax::node::Value::Scalar(scalar) => Some(Scalar::core(scalar)),
+        gpuc_syntax::node::Value::Scalar(scalar) => Some(Scalar::core_value(scalar)),
         _ => None,
     }
 }
@@ -145,16 +147,16 @@ fn scalar<'n>(values: &'n Node, path: &str) -> Option<Core<'n>> {
 /// A text that is not empty: charts treat an empty one as not set.
 fn text(values: &Node, path: &str) -> Option<String> {
     match scalar(values, path)? {
-        Core::Text(text) if !text.is_empty() => Some(text.to_owned()),
-        Core::Integer(number) => Some(number.to_string()),
-        Core::Float(number) => Some(number.to_string()),
+        CoreValue::Text(text) if !text.is_empty() => Some(text.to_owned()),
+        CoreValue::Integer(number) => Some(number.to_string()),
+        CoreValue::Float(number) => Some(number.to_string()),
         _ => None,
     }
 }
 
-fn flag(values: &Node, path: &str) -> Option<bool> {
+fn boolean(values: &Node, path: &str) -> Option<bool> {
     match scalar(values, path)? {
-        Core::Bool(value) => Some(value),
+        CoreValue::Bool(value) => Some(value),
         _ => None,
     }
 }
@@ -167,7 +169,7 @@ mod tests {
     const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
     fn references(chart: &str, values: Value) -> Vec<String> {
-        let images = running(chart, &Node::from_json(values));
+        let images = running_images(chart, &Node::from_json(values));
         images.into_iter().map(|image| image.reference).collect()
     }
 
@@ -195,34 +197,40 @@ mod tests {
                 "d": {"kubespawner_override": {"image": "r.example.com/d:1"}}}}}},
         ]}});
         let values = Node::from_json(values);
-        let found = started("jupyterhub", &values);
+        let found = on_demand_images("jupyterhub", &values);
         assert_eq!(found, ["r.example.com/a:1", "r.example.com/d:1"]);
-        assert!(started("kueue", &values).is_empty());
+        assert!(on_demand_images("kueue", &values).is_empty());
     }
 
     /// The image with the chart's default values.
-    fn by_default(of: &'static ChartImage) -> Image {
+    fn by_default(of: &'static ChartImage) -> RunningImage {
         let reference = of.reference();
-        Image { of, reference }
+        RunningImage {
+            chart_image: of,
+            reference,
+        }
     }
 
     #[test]
     fn pinned_image_stays_in_its_mirror() {
         for chart in Keys::charts() {
-            let mirrored = super::super::mirrored(chart, images(chart), "m.io/hub");
-            let mut images = images(chart).iter();
+            let mirrored = super::super::mirror_values(chart, chart_images(chart), "m.io/hub");
+            let mut images = chart_images(chart).iter();
             let image = images.find(|image| matches!(image.place, Place::Reference(_)));
             let mut all = Node::from_json(mirrored);
             if let Some((switch, _)) = image.and_then(|image| image.switch) {
                 let mut values = Value::Object(Map::new());
-                set(&mut values, switch, String::new());
+                set_path(&mut values, switch, String::new());
                 *values.pointer_mut(&format!("/{switch}")).unwrap() = json!(true);
                 all = keys::merge(all, &Node::from_json(values));
             }
-            for image in running(chart, &all) {
-                let values = Node::from_json(pinned(&image, DIGEST));
-                let after = running(chart, &keys::merge(all.clone(), &values));
-                let pinned = after.iter().find(|it| it.of == image.of).unwrap();
+            for image in running_images(chart, &all) {
+                let values = Node::from_json(pinned_values(&image, DIGEST));
+                let after = running_images(chart, &keys::merge(all.clone(), &values));
+                let pinned = after
+                    .iter()
+                    .find(|it| it.chart_image == image.chart_image)
+                    .unwrap();
                 assert!(
                     pinned.reference.starts_with(&image.reference),
                     "{chart}: {pinned:?}"
@@ -235,23 +243,23 @@ mod tests {
     fn pinned_or_mirrored_images_run() {
         for chart in Keys::charts() {
             let runs = |it: &&ChartImage| it.switch.is_none_or(|(_, by_default)| by_default);
-            for image in images(chart).iter().filter(runs) {
-                let found = references(chart, pinned(&by_default(image), DIGEST));
+            for image in chart_images(chart).iter().filter(runs) {
+                let found = references(chart, pinned_values(&by_default(image), DIGEST));
                 if image.tag_path.is_some() {
                     let expected = format!("{}@{DIGEST}", image.reference());
                     assert!(found.contains(&expected), "{chart}: {expected}: {found:?}");
                 }
             }
             let registry = "m.io/hub";
-            let mirrored = super::super::mirrored(chart, images(chart), registry);
-            for image in running(chart, &Node::from_json(mirrored)) {
-                let is_fixed = image.of.place == Place::Fixed;
+            let mirrored = super::super::mirror_values(chart, chart_images(chart), registry);
+            for image in running_images(chart, &Node::from_json(mirrored)) {
+                let is_fixed = image.chart_image.place == Place::Fixed;
                 assert_eq!(
                     image.reference.starts_with(registry),
                     !is_fixed,
                     "{chart}: {image:?}"
                 );
-                let (_, path) = image.of.repository.split_once('/').unwrap();
+                let (_, path) = image.chart_image.repository.split_once('/').unwrap();
                 assert!(image.reference.contains(path), "{chart}: {image:?}");
             }
         }
@@ -260,9 +268,9 @@ mod tests {
     #[test]
     fn pins_are_keys_of_their_charts() {
         for chart in Keys::charts() {
-            for image in images(chart) {
-                let values = Node::from_json(pinned(&by_default(image), DIGEST));
-                let misfits = keys::unknown_keys(Keys::of(chart).unwrap(), &values);
+            for image in chart_images(chart) {
+                let values = Node::from_json(pinned_values(&by_default(image), DIGEST));
+                let misfits = keys::unknown_keys(Keys::for_chart(chart).unwrap(), &values);
                 assert!(misfits.is_empty(), "{misfits:?}");
             }
         }

@@ -16,7 +16,7 @@ pub(super) fn read(text: &'static str) -> Keys {
         found.expect("every field of the head").1
     };
     let mut lines = body.lines().peekable();
-    let root = level(&mut lines, 0);
+    let root = read_level(&mut lines, 0);
     assert!(
         lines.next().is_none(),
         "a line is indented deeper than its parent"
@@ -33,15 +33,19 @@ pub(super) fn read(text: &'static str) -> Keys {
 
 type Lines = std::iter::Peekable<std::str::Lines<'static>>;
 
-fn level(lines: &mut Lines, depth: usize) -> Vec<Key> {
+fn read_level(lines: &mut Lines, depth: usize) -> Vec<Key> {
     let mut keys = Vec::new();
     while let Some(line) = lines.next_if(|line| indentation(line) == depth) {
         let (name, kind) = match line.trim_start().split_once(' ') {
-            Some((name, keyword)) => (name, kind(keyword)),
+            Some((name, keyword)) => (name, kind_from_keyword(keyword)),
             None => (line.trim_start(), Kind::Map),
         };
-        let below = level(lines, depth + 1);
-        keys.push(Key { name, kind, below });
+        let below = read_level(lines, depth + 1);
+        keys.push(Key {
+            name,
+            kind,
+            children: below,
+        });
     }
     keys
 }
@@ -50,7 +54,7 @@ fn indentation(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-fn kind(keyword: &'static str) -> Kind {
+fn kind_from_keyword(keyword: &'static str) -> Kind {
     match keyword {
         "free" => Kind::Free,
         "texts" => Kind::Texts,
@@ -74,9 +78,9 @@ mod tests {
         let keys = read(text);
         let names: Vec<_> = keys.root.iter().map(|key| (key.name, key.kind)).collect();
         assert_eq!(names, [("x", Kind::Map), ("v", Kind::Chart("a"))]);
-        let below: Vec<_> = keys.root[0].below.iter().map(|key| key.name).collect();
+        let below: Vec<_> = keys.root[0].children.iter().map(|key| key.name).collect();
         assert_eq!(below, ["y", "z"]);
-        assert_eq!(keys.root[0].below[1].below[0].kind, Kind::List);
+        assert_eq!(keys.root[0].children[1].children[0].kind, Kind::List);
         assert_eq!((keys.version, keys.date), ("1", "e"));
     }
 

@@ -40,7 +40,7 @@ mod tests {
     use gpuc_syntax::source::Span;
 
     fn ours(value: &Json) -> Node {
-        Node::typed(value, Origin::rule([], "a rule"))
+        Node::from_serializable(value, Origin::rule([], "a rule"))
     }
 
     /// A tree with nulls whose nodes all have one span.

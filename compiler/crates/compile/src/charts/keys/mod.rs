@@ -1,18 +1,18 @@
 //! The schema of each chart's values: every key that it reads at the pinned version, with its type. Helm itself ignores
 //! keys that no template reads.
 
-mod dead;
 mod format;
 mod merge;
-mod misfit;
+mod mismatch;
+mod obsolete;
 
 use std::sync::LazyLock;
 
-use gpuc_syntax::diag::words;
+use gpuc_syntax::diag::phrases;
 
-pub use dead::Dead;
 pub use merge::merge;
-pub use misfit::{Misfit, Wrong, unknown_keys};
+pub use mismatch::{MismatchKind, ValueMismatch, unknown_keys};
+pub use obsolete::Dead;
 
 /// The keys of a chart's values at one version.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Keys {
 struct Key {
     name: &'static str,
     kind: Kind,
-    below: Vec<Key>,
+    children: Vec<Key>,
 }
 
 /// The type of a key's value.
@@ -65,7 +65,7 @@ pub enum Kind {
 
 /// The result of looking up a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum KeyLookup {
     /// The chart reads the key, which has this type.
     Known(Kind),
     /// The key is below a mapping that the chart passes through.
@@ -75,9 +75,9 @@ pub enum Found {
         /// The number of leading parts of the path that the chart reads.
         parent: usize,
         /// The sibling key that was probably intended.
-        nearest: Option<&'static str>,
+        closest: Option<&'static str>,
         /// The explanation of the key, if it is a common mistake.
-        dead: Option<&'static Dead>,
+        obsolete: Option<&'static Dead>,
     },
 }
 
@@ -122,7 +122,7 @@ type Read = Box<dyn FnOnce() -> Keys + Send>;
 
 impl Keys {
     /// The keys of a chart.
-    pub fn of(chart: &str) -> Option<&'static Self> {
+    pub fn for_chart(chart: &str) -> Option<&'static Self> {
         let (_, keys) = KEYS.iter().find(|(name, _)| *name == chart)?;
         Some(keys)
     }
@@ -133,56 +133,56 @@ impl Keys {
     }
 
     /// Looks up a path.
-    pub fn find(&self, path: &[&str]) -> Found {
-        let mut found = walk(&self.root, path);
-        if let Found::Unknown { dead, .. } = &mut found {
-            *dead = dead::find(self.chart, path);
+    pub fn find(&self, path: &[&str]) -> KeyLookup {
+        let mut found = find_below(&self.root, path);
+        if let KeyLookup::Unknown { obsolete: dead, .. } = &mut found {
+            *dead = obsolete::find(self.chart, path);
         }
         found
     }
 
     /// All paths that end with `name`, to suggest the location of a misplaced key.
-    pub fn elsewhere(&self, name: &str) -> Vec<Vec<&'static str>> {
+    pub fn paths_ending_with(&self, name: &str) -> Vec<Vec<&'static str>> {
         let (mut found, mut path) = (Vec::new(), Vec::new());
-        collect(&self.root, name, &mut path, &mut found);
+        collect_paths(&self.root, name, &mut path, &mut found);
         found
     }
 }
 
-fn walk(keys: &[Key], path: &[&str]) -> Found {
+fn find_below(keys: &[Key], path: &[&str]) -> KeyLookup {
     let Some((first, rest)) = path.split_first() else {
-        return Found::Known(Kind::Map);
+        return KeyLookup::Known(Kind::Map);
     };
     let Some(key) = keys.iter().find(|key| key.name == *first) else {
-        return Found::Unknown {
+        return KeyLookup::Unknown {
             parent: 0,
-            nearest: words::nearest(first, keys.iter().map(|key| key.name)),
-            dead: None,
+            closest: phrases::closest_match(first, keys.iter().map(|key| key.name)),
+            obsolete: None,
         };
     };
     if rest.is_empty() {
-        return Found::Known(key.kind);
+        return KeyLookup::Known(key.kind);
     }
     let below = match (key.kind, rest) {
-        (Kind::Texts, [_]) => Found::Known(Kind::Text),
-        (Kind::Map, _) => walk(&key.below, rest),
-        (Kind::Chart(chart), _) => walk_subchart(&key.below, chart, rest),
-        (Kind::Subchart, _) => match walk(&key.below, rest) {
-            Found::Unknown { .. } => Found::Free,
+        (Kind::Texts, [_]) => KeyLookup::Known(Kind::Text),
+        (Kind::Map, _) => find_below(&key.children, rest),
+        (Kind::Chart(chart), _) => find_in_subchart(&key.children, chart, rest),
+        (Kind::Subchart, _) => match find_below(&key.children, rest) {
+            KeyLookup::Unknown { .. } => KeyLookup::Free,
             found => found,
         },
         // A scalar has no keys below it. The wrong type of the value is reported separately.
-        _ => Found::Free,
+        _ => KeyLookup::Free,
     };
     match below {
-        Found::Unknown {
+        KeyLookup::Unknown {
             parent,
-            nearest,
-            dead,
-        } => Found::Unknown {
+            closest: nearest,
+            obsolete: dead,
+        } => KeyLookup::Unknown {
             parent: parent + 1,
-            nearest,
-            dead,
+            closest: nearest,
+            obsolete: dead,
         },
         found => found,
     }
@@ -190,52 +190,53 @@ fn walk(keys: &[Key], path: &[&str]) -> Found {
 
 /// Looks up a path in a subchart: in the values that the parent chart sets, which can be more than the subchart's own
 /// defaults show, and in the subchart's own list.
-fn walk_subchart(set: &[Key], chart: &str, path: &[&str]) -> Found {
-    let subchart = Keys::of(chart).expect("a list that names another one is embedded with it");
-    match (walk(set, path), walk(&subchart.root, path)) {
+fn find_in_subchart(set: &[Key], chart: &str, path: &[&str]) -> KeyLookup {
+    let subchart =
+        Keys::for_chart(chart).expect("a list that names another one is embedded with it");
+    match (find_below(set, path), find_below(&subchart.root, path)) {
         (
-            Found::Unknown { parent, .. },
-            Found::Unknown {
+            KeyLookup::Unknown { parent, .. },
+            KeyLookup::Unknown {
                 parent: deeper,
-                nearest,
-                dead,
+                closest: nearest,
+                obsolete: dead,
             },
         ) => {
             let candidates =
-                keys_at(set, path, parent).chain(keys_at(&subchart.root, path, deeper));
+                key_names_at(set, path, parent).chain(key_names_at(&subchart.root, path, deeper));
             let deepest = parent.max(deeper);
             let word = path.get(deepest).copied().unwrap_or_default();
-            Found::Unknown {
+            KeyLookup::Unknown {
                 parent: deepest,
-                nearest: if parent == deeper {
-                    words::nearest(word, candidates)
+                closest: if parent == deeper {
+                    phrases::closest_match(word, candidates)
                 } else {
                     nearest
                 },
-                dead,
+                obsolete: dead,
             }
         }
-        (Found::Unknown { .. }, found) | (found, Found::Unknown { .. }) => found,
-        (Found::Free, _) | (_, Found::Free) => Found::Free,
+        (KeyLookup::Unknown { .. }, found) | (found, KeyLookup::Unknown { .. }) => found,
+        (KeyLookup::Free, _) | (_, KeyLookup::Free) => KeyLookup::Free,
         // The type in the subchart's own list applies: a default of the parent chart can be narrower.
         (_, found) => found,
     }
 }
 
 /// The names of the keys at a depth of a path.
-fn keys_at<'k>(
+fn key_names_at<'k>(
     mut keys: &'k [Key],
     path: &[&str],
     depth: usize,
 ) -> impl Iterator<Item = &'static str> + 'k {
     for part in &path[..depth] {
         let key = keys.iter().find(|key| key.name == *part);
-        keys = key.map_or(&[], |key| &key.below);
+        keys = key.map_or(&[], |key| &key.children);
     }
     keys.iter().map(|key| key.name)
 }
 
-fn collect(
+fn collect_paths(
     keys: &[Key],
     name: &str,
     path: &mut Vec<&'static str>,
@@ -246,11 +247,11 @@ fn collect(
         if key.name == name {
             found.push(path.clone());
         }
-        collect(&key.below, name, path, found);
+        collect_paths(&key.children, name, path, found);
         if let Kind::Chart(chart) = key.kind {
             let subchart =
-                Keys::of(chart).expect("a list that names another one is embedded with it");
-            collect(&subchart.root, name, path, found);
+                Keys::for_chart(chart).expect("a list that names another one is embedded with it");
+            collect_paths(&subchart.root, name, path, found);
         }
         path.pop();
     }
@@ -260,22 +261,22 @@ fn collect(
 mod tests {
     use super::*;
 
-    fn find(chart: &str, path: &str) -> Found {
+    fn find(chart: &str, path: &str) -> KeyLookup {
         let path: Vec<&str> = path.split('/').collect();
-        Keys::of(chart).unwrap().find(&path)
+        Keys::for_chart(chart).unwrap().find(&path)
     }
 
     #[test]
     fn embedded_lists_are_valid() {
         for chart in Keys::charts() {
-            let keys = Keys::of(chart).unwrap();
+            let keys = Keys::for_chart(chart).unwrap();
             assert_eq!(keys.chart, chart);
             assert!(keys.root.len() > 8, "{chart}");
             for word in [keys.version, keys.repository, keys.revision, keys.date] {
                 assert!(!word.is_empty(), "{chart}");
             }
         }
-        assert!(Keys::of("nginx").is_none());
+        assert!(Keys::for_chart("nginx").is_none());
     }
 
     #[test]
@@ -311,7 +312,7 @@ mod tests {
             ("karpenter", "settings/clusterName", Kind::Text),
         ];
         for (chart, path, kind) in known {
-            assert_eq!(find(chart, path), Found::Known(kind), "{chart} {path}");
+            assert_eq!(find(chart, path), KeyLookup::Known(kind), "{chart} {path}");
         }
     }
 
@@ -334,7 +335,7 @@ mod tests {
             ("nvidia-device-plugin", "nfd/worker/config/sources/usb"),
             ("nvidia-device-plugin", "global/anything"),
         ] {
-            assert_eq!(find(chart, path), Found::Free, "{chart} {path}");
+            assert_eq!(find(chart, path), KeyLookup::Free, "{chart} {path}");
         }
     }
 
@@ -353,35 +354,35 @@ mod tests {
             ] {
                 assert_eq!(
                     find(chart, &path(rest)),
-                    Found::Known(kind),
+                    KeyLookup::Known(kind),
                     "{chart} {rest}"
                 );
             }
             let unknown = find(chart, &path("worker/toleration"));
-            let wanted = Found::Unknown {
+            let wanted = KeyLookup::Unknown {
                 parent: 2,
-                nearest: Some("tolerations"),
-                dead: None,
+                closest: Some("tolerations"),
+                obsolete: None,
             };
             assert_eq!(unknown, wanted, "{chart}");
         }
         let enabled = find("nvidia-device-plugin", "nfd/enabled");
-        assert!(matches!(enabled, Found::Known(_)), "{enabled:?}");
+        assert!(matches!(enabled, KeyLookup::Known(_)), "{enabled:?}");
         assert_eq!(
             find("gpu-operator", "nfd/enabled"),
-            Found::Known(Kind::Bool)
+            KeyLookup::Known(Kind::Bool)
         );
         let install = find("kubeflow-trainer", "jobset/controller/replicas");
-        assert!(matches!(install, Found::Known(_)), "{install:?}");
+        assert!(matches!(install, KeyLookup::Known(_)), "{install:?}");
     }
 
     #[test]
     fn unknown_keys_have_a_suggestion_or_explanation() {
         let found = find("nvidia-device-plugin", "config/maps");
-        let wanted = Found::Unknown {
+        let wanted = KeyLookup::Unknown {
             parent: 1,
-            nearest: Some("map"),
-            dead: None,
+            closest: Some("map"),
+            obsolete: None,
         };
         assert_eq!(found, wanted);
         for (chart, path) in [
@@ -396,7 +397,10 @@ mod tests {
             ("jupyterhub", "singleuser/extra_resource_limits"),
             ("karpenter", "settings/aws/clusterName"),
         ] {
-            let Found::Unknown { dead: Some(_), .. } = find(chart, path) else {
+            let KeyLookup::Unknown {
+                obsolete: Some(_), ..
+            } = find(chart, path)
+            else {
                 panic!("{chart} {path}: {:?}", find(chart, path));
             };
         }
@@ -404,8 +408,8 @@ mod tests {
 
     #[test]
     fn misplaced_key_is_found_elsewhere() {
-        let keys = Keys::of("kueue").unwrap();
-        let found = keys.elsewhere("featureGates");
+        let keys = Keys::for_chart("kueue").unwrap();
+        let found = keys.paths_ending_with("featureGates");
         assert_eq!(found, [["controllerManager", "featureGates"]]);
     }
 }

@@ -42,10 +42,10 @@ const FRAMEWORKS: &[&str] = &[
 
 /// Resources that no queue counts, independent of the file. Kueue does not admit a workload that requests a resource
 /// that its queue does not cover, unless the resource is excluded.
-const UNCOUNTED: &[&str] = &["ephemeral-storage", "hugepages-"];
+const ALWAYS_EXCLUDED: &[&str] = &["ephemeral-storage", "hugepages-"];
 
 /// The configuration.
-pub(super) fn text(cluster: &Checked<'_>) -> String {
+pub(super) fn configuration_text(cluster: &Checked<'_>) -> String {
     let mut configuration = json!({
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -67,7 +67,7 @@ pub(super) fn text(cluster: &Checked<'_>) -> String {
         "managedJobsNamespaceSelector": {"matchExpressions": [
             {"key": TEAM_LABEL, "operator": "Exists"},
         ]},
-        "resources": {"excludeResourcePrefixes": uncounted(cluster)},
+        "resources": {"excludeResourcePrefixes": excluded_resources(cluster)},
     });
     let settings = cluster.config.kueue.as_ref();
     if settings.is_some_and(|it| it.fair_sharing.value) {
@@ -96,7 +96,7 @@ fn optional_kinds(cluster: &Checked<'_>) -> BTreeSet<QueuedKind> {
 ///
 /// Source: kubernetes-sigs/kueue `pkg/controller/jobs/sparkapplication/sparkapplication_controller.go@00d4c12a`,
 /// `CanSupportIntegration`, and `pkg/features/kube_features.go`: alpha, and off, from 0.17 on.
-pub(super) fn gates(cluster: &Checked<'_>) -> Vec<Value> {
+pub(super) fn feature_gates(cluster: &Checked<'_>) -> Vec<Value> {
     let gates = (optional_kinds(cluster).into_iter()).map(|kind| match kind {
         QueuedKind::SparkApplication => "SparkApplicationIntegration",
     });
@@ -107,16 +107,16 @@ pub(super) fn gates(cluster: &Checked<'_>) -> Vec<Value> {
 
 /// The resources that no queue counts, including network interfaces, and CPU and memory unless teams have a quota for
 /// them.
-fn uncounted(cluster: &Checked<'_>) -> Vec<Value> {
+fn excluded_resources(cluster: &Checked<'_>) -> Vec<Value> {
     let teams = cluster.teams.iter();
     let counted: BTreeSet<&str> = teams
-        .flat_map(Team::counted_anywhere)
+        .flat_map(Team::unpinned_resources)
         .map(|(name, _, _)| name)
         .collect();
-    let interconnect = cluster.pools.iter().flat_map(|pool| &pool.fabric);
+    let interconnect = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
     let names: BTreeSet<&str> = (["cpu", "memory"].into_iter())
         .filter(|name| !counted.contains(name))
-        .chain(UNCOUNTED.iter().copied())
+        .chain(ALWAYS_EXCLUDED.iter().copied())
         .chain(interconnect.map(|advertised| advertised.resource.as_str()))
         .collect();
     names.into_iter().map(|name| json!(name)).collect()

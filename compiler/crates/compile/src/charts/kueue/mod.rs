@@ -6,7 +6,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
 use serde_json::json;
 
-use super::alone;
+use super::single_release;
 
 /// The chart.
 pub static KUEUE: Chart = Chart {
@@ -16,8 +16,8 @@ pub static KUEUE: Chart = Chart {
     namespace: "kueue-system",
     pod_security: PodSecurity::Restricted,
     crds: Crds::Templates,
-    groups: &["kueue.x-k8s.io"],
-    after: &[],
+    api_groups: &["kueue.x-k8s.io"],
+    dependencies: &[],
     releases,
     source: "kubernetes-sigs/kueue@v0.19.2 charts/kueue/values.yaml, 2026-11-21",
 };
@@ -32,12 +32,12 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     });
     let mut values = json!({"controllerManager": {"manager": {"image": image}}});
     if queues.is_some() {
-        let text = configuration::text(cluster);
+        let text = configuration::configuration_text(cluster);
         values["managerConfig"] = json!({"controllerManagerConfigYaml": text});
-        let gates = configuration::gates(cluster);
+        let gates = configuration::feature_gates(cluster);
         if !gates.is_empty() {
             values["controllerManager"]["featureGates"] = json!(gates);
         }
     }
-    alone(&KUEUE, queues.or(requested), &values)
+    single_release(&KUEUE, queues.or(requested), &values)
 }

@@ -1,12 +1,12 @@
 //! The script that deploys manifests and charts to the cluster, if no GitOps controller does.
 
-use gpuc_model::plan::{Credentials, Plan, Release, Step, What};
+use gpuc_model::plan::{Credentials, Plan, Release, Step, StepKind};
 use gpuc_syntax::shell::quote;
 
-use super::command::lines;
-use super::segments::{Part, Parts};
+use super::command::format_command;
+use super::segments::{Segment, Segments};
 use super::verify::credentials;
-use super::{head_with, tools_needed};
+use super::{script_head_with_library, tools_call};
 use crate::emit::header::Header;
 use crate::emit::{helm, manifest, name};
 
@@ -14,16 +14,16 @@ use crate::emit::{helm, manifest, name};
 const STEPS: &str = include_str!("install.sh");
 
 /// A script with a call for every step, in dependency order.
-pub(super) fn install<'p>(plan: &'p Plan, header: &Header) -> Parts<'p> {
+pub(super) fn install_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p> {
     let about = format!(
         "Deploys manifests and charts to cluster {}, in dependency order.",
         plan.cluster
     );
-    let mut parts = head_with(header, &[&about], "cloud/lib.sh");
-    parts.add(Part::Fixed(STEPS_PURPOSE), format!("{STEPS}\n"));
-    parts.add(Part::Credentials, access(plan) + "\n");
+    let mut parts = script_head_with_library(header, &[&about], "cloud/lib.sh");
+    parts.push(Segment::Boilerplate(STEPS_PURPOSE), format!("{STEPS}\n"));
+    parts.push(Segment::Credentials, cluster_access(plan) + "\n");
     for step in &plan.steps {
-        parts.add(Part::Step(step), call(plan, step));
+        parts.push(Segment::Step(step), step_call(plan, step));
     }
     parts
 }
@@ -33,9 +33,9 @@ const STEPS_PURPOSE: &str =
     "parses the flags, and defines the functions that deploy a release or a folder of objects";
 
 /// The checks and credentials that the script needs to reach the cluster. A dry run skips them.
-fn access(plan: &Plan) -> String {
+fn cluster_access(plan: &Plan) -> String {
     let helm = (!plan.releases.is_empty()).then_some("helm");
-    let mut body = tools_needed(["kubectl"].into_iter().chain(helm));
+    let mut body = tools_call(["kubectl"].into_iter().chain(helm));
     let credentials = credentials(plan);
     if matches!(plan.provisioning.credentials, Credentials::Context(_)) {
         return body + &credentials;
@@ -50,30 +50,30 @@ fn access(plan: &Plan) -> String {
     text + "fi\n"
 }
 
-fn call(plan: &Plan, step: &Step) -> String {
-    if step.what == What::Component {
-        let folder = format!("{}/{}", manifest::FOLDER, name::part(&step.name));
-        return row(&["objects", &step.name, &folder], &[]);
+fn step_call(plan: &Plan, step: &Step) -> String {
+    if step.kind == StepKind::Component {
+        let folder = format!("{}/{}", manifest::FOLDER, name::file_name_part(&step.name));
+        return install_call(&["objects", &step.name, &folder], &[]);
     }
     let mut releases = plan.releases.iter();
     let release = releases.find(|release| release.name == step.name);
     let release = release.expect("the audit verifies that each such step is a release");
-    let chart = chart(release);
+    let chart = chart_arguments(release);
     let version = release.chart.version;
     let values = helm::values_path(release);
     let namespace = &release.namespace;
     let mut text = String::new();
-    if release.chart.needs_kinds_updated() {
-        text += &row(&["kinds", &release.name, version], &chart);
+    if release.chart.needs_crd_updates() {
+        text += &install_call(&["kinds", &release.name, version], &chart);
     }
-    text + &row(
+    text + &install_call(
         &["release", &release.name, &values, namespace, version],
         &chart,
     )
 }
 
 /// The arguments of helm that name the chart.
-fn chart(release: &Release) -> Vec<String> {
+fn chart_arguments(release: &Release) -> Vec<String> {
     let chart = release.chart;
     if release.is_oci() {
         return vec![release.oci_url()];
@@ -83,8 +83,8 @@ fn chart(release: &Release) -> Vec<String> {
 }
 
 /// A call with the fixed words and those of the chart.
-fn row(words: &[&str], chart: &[String]) -> String {
+fn install_call(words: &[&str], chart: &[String]) -> String {
     let words = words.iter().map(|word| quote(word)).collect();
     let chart = chart.iter().map(|word| quote(word)).collect();
-    lines(0, &[words, chart])
+    format_command(0, &[words, chart])
 }

@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use gpuc_model::plan::{
     Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning, ResourceKind,
 };
-use gpuc_syntax::shell::{is_unseen, quote};
+use gpuc_syntax::shell::{is_invisible, quote};
 use gpuc_syntax::tree::Tree;
 
 use super::header::Header;
 use super::{name, yaml_file};
-use command::{call, lines};
-pub use segments::{Doing, Part, Parts};
+use command::{format_command, quoted_groups};
+pub use segments::{Operation, Segment, Segments};
 
 /// The shell library that every script sources.
 const LIBRARY: &str = include_str!("../lib.sh");
@@ -35,9 +35,9 @@ pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     for (path, parts) in scripts(plan, header) {
         tree.add_script(path, parts.text());
     }
-    tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.comment()));
+    tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.as_comment()));
     for (path, kind) in definitions(plan) {
-        let text = format!("{}{}", header.comment(), kind.definitions);
+        let text = format!("{}{}", header.as_comment(), kind.definitions);
         tree.add(path, text);
     }
     for file in &plan.provisioning.files {
@@ -49,29 +49,32 @@ pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
 pub(super) const LIBRARY_FILE: &str = "cloud/lib.sh";
 
 /// Every script by its path, as segments.
-pub(super) fn scripts<'p>(plan: &'p Plan, header: &Header) -> Vec<(String, Parts<'p>)> {
+pub(super) fn scripts<'p>(plan: &'p Plan, header: &Header) -> Vec<(String, Segments<'p>)> {
     let provisioning = &plan.provisioning;
     let own = resource::scripts(provisioning, header);
     let mut scripts = Vec::new();
     if !own.is_empty() {
         let names = own.iter().map(|(name, _)| name.as_str());
-        scripts.push(("apply".to_owned(), apply(plan, header, names)));
-        scripts.push(("teardown".to_owned(), teardown::teardown(plan, header)));
+        scripts.push(("apply".to_owned(), apply_script(plan, header, names)));
+        scripts.push((
+            "teardown".to_owned(),
+            teardown::teardown_script(plan, header),
+        ));
     }
-    scripts.push(("verify".to_owned(), verify::verify(plan, header)));
+    scripts.push(("verify".to_owned(), verify::verify_script(plan, header)));
     let all = own.into_iter().chain(scripts);
     let mut scripts: Vec<_> = all
         .map(|(name, parts)| (format!("cloud/{name}.sh"), parts))
         .collect();
     for file in &provisioning.files {
         if let Contents::Script(text) = &file.contents {
-            let mut parts = strict(header, &[]);
-            parts.add(Part::File(file), format!("\n{text}"));
-            scripts.push((path(file), parts));
+            let mut parts = strict_head(header, &[]);
+            parts.push(Segment::File(file), format!("\n{text}"));
+            scripts.push((file_path(file), parts));
         }
     }
     if has_install(plan) {
-        scripts.push((INSTALL.to_owned(), install::install(plan, header)));
+        scripts.push((INSTALL.to_owned(), install::install_script(plan, header)));
     }
     scripts
 }
@@ -100,18 +103,22 @@ pub(super) fn has_apply(plan: &Plan) -> bool {
 }
 
 /// A command as one line that a user can copy. It cannot contain words that are known only at run time.
-pub(super) fn line(command: &Command) -> String {
-    call(command, &[]).concat().join(" ")
+pub(super) fn single_line(command: &Command) -> String {
+    quoted_groups(command, &[]).concat().join(" ")
 }
 
 /// The path of a file next to the scripts, relative to the cluster's folder.
-pub(super) fn path(file: &File) -> String {
-    let parts = file.path.split('/').map(name::part).collect::<Vec<_>>();
+pub(super) fn file_path(file: &File) -> String {
+    let parts = file
+        .path
+        .split('/')
+        .map(name::file_name_part)
+        .collect::<Vec<_>>();
     format!("cloud/{}", parts.join("/"))
 }
 
 fn add_file(file: &File, header: &Header, tree: &mut Tree) {
-    let path = path(file);
+    let path = file_path(file);
     match &file.contents {
         Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
         // `scripts` contains it.
@@ -124,21 +131,24 @@ fn add_file(file: &File, header: &Header, tree: &mut Tree) {
 const APPLY: &str = include_str!("apply.sh");
 
 /// The script that runs the other scripts.
-fn apply<'p, 'a>(
+fn apply_script<'p, 'a>(
     plan: &Plan,
     header: &Header,
     scripts: impl Iterator<Item = &'a str>,
-) -> Parts<'p> {
+) -> Segments<'p> {
     let about = format!(
         "Creates and updates the resources of cluster {}, in order.",
         plan.cluster
     );
-    let mut parts = head(header, &[&about]);
-    parts.add(Part::Fixed(APPLY_PURPOSE), format!("{}\n", flags(&about)));
+    let mut parts = script_head(header, &[&about]);
+    parts.push(
+        Segment::Boilerplate(APPLY_PURPOSE),
+        format!("{}\n", flags_call(&about)),
+    );
     let scripts: Vec<_> = scripts.map(quote).collect();
     let list = format!("scripts=({})\n", scripts.join(" "));
-    parts.add(Part::Scripts, list);
-    parts.add(Part::Fixed(APPLY_PURPOSE), APPLY);
+    parts.push(Segment::Scripts, list);
+    parts.push(Segment::Boilerplate(APPLY_PURPOSE), APPLY);
     parts
 }
 
@@ -147,18 +157,18 @@ const APPLY_PURPOSE: &str =
     "parses the flags, and runs the checks of every script before the first one changes anything";
 
 /// The first lines of a script that sources the library.
-fn head<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
-    head_with(header, about, "lib.sh")
+fn script_head<'p>(header: &Header, about: &[&str]) -> Segments<'p> {
+    script_head_with_library(header, about, "lib.sh")
 }
 
 /// The first lines of a script that sources the library from this path, relative to the script's folder.
-fn head_with<'p>(header: &Header, about: &[&str], library: &str) -> Parts<'p> {
-    let mut parts = strict(header, about);
+fn script_head_with_library<'p>(header: &Header, about: &[&str], library: &str) -> Segments<'p> {
+    let mut parts = strict_head(header, about);
     let mut head = String::new();
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head +=
         &format!("# shellcheck source-path=SCRIPTDIR source={library}\n. \"$here/{library}\"\n\n");
-    parts.add(Part::Fixed(LIBRARY_PURPOSE), head);
+    parts.push(Segment::Boilerplate(LIBRARY_PURPOSE), head);
     parts
 }
 
@@ -166,37 +176,37 @@ fn head_with<'p>(header: &Header, about: &[&str], library: &str) -> Parts<'p> {
 const LIBRARY_PURPOSE: &str = "sources the functions that all scripts share";
 
 /// The first lines of every script: its description, its origin, and the shell options.
-fn strict<'p>(header: &Header, about: &[&str]) -> Parts<'p> {
+fn strict_head<'p>(header: &Header, about: &[&str]) -> Segments<'p> {
     let mut head = String::from("#!/usr/bin/env bash\n");
     for line in about {
         head += &format!("# {}\n", one_line(line));
     }
-    head += &header.comment();
+    head += &header.as_comment();
     // Values and jq programs are in single quotes; shellcheck takes them for shell expressions.
     head += "# shellcheck disable=SC1003,SC2016 # text in single quotes is not shell code\n";
     head += "set -euo pipefail\nexport LC_ALL=C\n";
-    let mut parts = Parts::default();
-    parts.add(Part::Head, head);
+    let mut parts = Segments::default();
+    parts.push(Segment::Head, head);
     parts
 }
 
 /// The call that parses the flags of a script for resources.
-fn flags(about: &str) -> String {
+fn flags_call(about: &str) -> String {
     let about = one_line(about);
     format!("resource_flags {} \"$@\"\n", quote(&about))
 }
 
 /// Checks for the required programs and the right account.
-fn preconditions(provisioning: &Provisioning) -> Parts<'_> {
+fn preconditions(provisioning: &Provisioning) -> Segments<'_> {
     let tools = provisioning.tools.iter().copied();
-    let mut parts = Parts::default();
-    parts.add(Part::Tools, tools_needed(tools));
-    parts.extend(identities(provisioning));
+    let mut parts = Segments::default();
+    parts.push(Segment::Tools, tools_call(tools));
+    parts.extend(identity_calls(provisioning));
     parts
 }
 
 /// The call that checks for required programs. Every script needs jq.
-fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
+fn tools_call<'t>(tools: impl Iterator<Item = &'t str>) -> String {
     let mut all = vec!["tools", "jq"];
     for tool in tools {
         if !all.contains(&tool) {
@@ -207,29 +217,29 @@ fn tools_needed<'t>(tools: impl Iterator<Item = &'t str>) -> String {
 }
 
 /// The calls that check for the right account.
-fn identities(provisioning: &Provisioning) -> Parts<'_> {
-    let mut parts = Parts::default();
+fn identity_calls(provisioning: &Provisioning) -> Segments<'_> {
+    let mut parts = Segments::default();
     for check in &provisioning.identity {
-        parts.add(Part::Identity(check), identity(check));
+        parts.push(Segment::Identity(check), identity_call(check));
     }
     parts
 }
 
-fn identity(check: &IdentityCheck) -> String {
-    let words = [check.what, &check.want, &check.otherwise];
+fn identity_call(check: &IdentityCheck) -> String {
+    let words = [check.subject, &check.expected, &check.mismatch_message];
     let mut groups = vec![
         vec!["identity".to_owned(), quote(words[0]), quote(words[1])],
         vec![quote(words[2])],
     ];
-    groups.extend(call(&check.ask, &[]));
-    lines(0, &groups)
+    groups.extend(quoted_groups(&check.query, &[]));
+    format_command(0, &groups)
 }
 
 /// Text on one line for a comment or a message: no character in it ends the line.
 fn one_line(text: &str) -> String {
     let text: String = text
         .chars()
-        .map(|c| if is_unseen(c) { ' ' } else { c })
+        .map(|c| if is_invisible(c) { ' ' } else { c })
         .collect();
     text.trim().to_owned()
 }

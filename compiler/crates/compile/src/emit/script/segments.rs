@@ -4,11 +4,11 @@ use gpuc_model::plan::{Expectation, Field, File, IdentityCheck, Resource, Step};
 
 /// The purpose of some lines of a script.
 #[derive(Clone, Copy, Debug)]
-pub enum Part<'p> {
+pub enum Segment<'p> {
     /// The first lines: the description of the script, its origin, and the shell options.
     Head,
     /// Text that is the same in every script of its kind, with its purpose.
-    Fixed(&'static str),
+    Boilerplate(&'static str),
     /// The name of the cluster.
     Cluster,
     /// The check for required programs.
@@ -20,7 +20,7 @@ pub enum Part<'p> {
     /// The scripts that it runs, in order.
     Scripts,
     /// An operation on a resource.
-    Resource(&'p Resource, Doing),
+    Resource(&'p Resource, Operation),
     /// A field of a resource that is compared or updated.
     Field(&'p Resource, &'p Field),
     /// A check of the cluster.
@@ -33,24 +33,24 @@ pub enum Part<'p> {
 
 /// An operation on a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum Operation {
     /// Reads it.
-    Looks,
+    Read,
     /// Creates it.
-    Makes,
+    Create,
     /// Updates it.
-    Changes,
+    Update,
     /// Deletes it.
-    Removes,
+    Delete,
 }
 
 /// The segments of a script, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Parts<'p>(Vec<(Part<'p>, String)>);
+pub struct Segments<'p>(Vec<(Segment<'p>, String)>);
 
-impl<'p> Parts<'p> {
+impl<'p> Segments<'p> {
     /// Appends a segment.
-    pub(super) fn add(&mut self, part: Part<'p>, text: impl Into<String>) {
+    pub(super) fn push(&mut self, part: Segment<'p>, text: impl Into<String>) {
         self.0.push((part, text.into()));
     }
 
@@ -65,7 +65,7 @@ impl<'p> Parts<'p> {
     }
 
     /// The purpose of each line, in order. A line that consists of several segments has the purpose of the first.
-    pub fn lines(&self) -> Vec<Part<'p>> {
+    pub fn line_purposes(&self) -> Vec<Segment<'p>> {
         let mut lines = Vec::new();
         let mut open = false;
         for (part, text) in &self.0 {

@@ -1,12 +1,12 @@
 //! The script that verifies the cluster.
 
-use gpuc_model::plan::{Command, Credentials, Expectation, Plan, Word};
+use gpuc_model::plan::{Argument, Command, Credentials, Expectation, Plan};
 use gpuc_syntax::shell::quote;
 use serde_json::json;
 
-use super::command::{call, lines};
-use super::segments::{Part, Parts};
-use super::{head, identities, tools_needed};
+use super::command::{format_command, quoted_groups};
+use super::segments::{Segment, Segments};
+use super::{identity_calls, script_head, tools_call};
 use crate::emit::header::Header;
 use crate::emit::name;
 
@@ -14,21 +14,21 @@ use crate::emit::name;
 const CHECKS: &str = include_str!("verify.sh");
 
 /// A script that checks every expectation of every pool.
-pub(super) fn verify<'p>(plan: &'p Plan, header: &Header) -> Parts<'p> {
+pub(super) fn verify_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p> {
     let about = format!(
         "Verifies that cluster {} matches {}.",
         plan.cluster,
         header.name()
     );
-    let mut parts = head(header, &[&about]);
-    parts.add(Part::Fixed(CHECKS_PURPOSE), format!("{CHECKS}\n"));
-    parts.add(Part::Tools, tools_needed(["kubectl"].into_iter()));
-    parts.add(Part::Credentials, credentials(plan));
+    let mut parts = script_head(header, &[&about]);
+    parts.push(Segment::Boilerplate(CHECKS_PURPOSE), format!("{CHECKS}\n"));
+    parts.push(Segment::Tools, tools_call(["kubectl"].into_iter()));
+    parts.push(Segment::Credentials, credentials(plan));
     for expectation in &plan.expectations {
-        let text = format!("\n{}", checks(expectation));
-        parts.add(Part::Expectation(expectation), text);
+        let text = format!("\n{}", expectation_checks(expectation));
+        parts.push(Segment::Expectation(expectation), text);
     }
-    parts.add(Part::Fixed(CHECKS_PURPOSE), "\nfinish\n");
+    parts.push(Segment::Boilerplate(CHECKS_PURPOSE), "\nfinish\n");
     parts
 }
 
@@ -52,14 +52,14 @@ pub(super) fn credentials(plan: &Plan) -> String {
             text += &format!("  note {}\"$context\"{}\n", quote(before), quote(after));
             text += "else\n";
             // The programs that only create resources are not needed to verify them.
-            let asked = plan.provisioning.identity.iter().map(|check| &check.ask);
-            let used = asked.chain([command]).filter_map(program);
-            let mut body = tools_needed(used);
-            body += &identities(&plan.provisioning).text();
+            let asked = plan.provisioning.identity.iter().map(|check| &check.query);
+            let used = asked.chain([command]).filter_map(program_name);
+            let mut body = tools_call(used);
+            body += &identity_calls(&plan.provisioning).text();
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
-            let mut groups = call(command, &[]);
+            let mut groups = quoted_groups(command, &[]);
             groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);
-            let command = lines(0, &groups);
+            let command = format_command(0, &groups);
             body += &format!("{} ||\n", command.trim_end());
             body += "  { cat \"$work/said\" >&2; die 'cannot fetch a kubeconfig'; }\n";
             for line in body.lines() {
@@ -71,31 +71,35 @@ pub(super) fn credentials(plan: &Plan) -> String {
 }
 
 /// The program that a command runs.
-fn program(command: &Command) -> Option<&str> {
+fn program_name(command: &Command) -> Option<&str> {
     match command.0.first() {
-        Some(Word::Text(program)) => Some(program),
+        Some(Argument::Text(program)) => Some(program),
         _ => None,
     }
 }
 
-fn checks(expectation: &Expectation) -> String {
+fn expectation_checks(expectation: &Expectation) -> String {
     let pool = quote(&expectation.pool);
     let terms = expectation
         .selector
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     let selector = terms.collect::<Vec<_>>().join(",");
-    let mut text = row(&[
+    let mut text = check_call(&[
         "nodes",
         &pool,
         &expectation.min_nodes.to_string(),
         &quote(&selector),
     ]);
-    for (resource, count) in expectation.allocatable.iter().chain(&expectation.fabric) {
-        text += &row(&["allocatable", &pool, &quote(resource), &count.to_string()]);
+    for (resource, count) in expectation
+        .allocatable
+        .iter()
+        .chain(&expectation.interconnect)
+    {
+        text += &check_call(&["allocatable", &pool, &quote(resource), &count.to_string()]);
     }
     for devices in &expectation.devices {
-        text += &row(&[
+        text += &check_call(&[
             "devices",
             &pool,
             &quote(&devices.class),
@@ -106,7 +110,7 @@ fn checks(expectation: &Expectation) -> String {
         ]);
     }
     for (namespace, name) in &expectation.daemon_sets {
-        text += &row(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
+        text += &check_call(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
     }
     let resources = expectation
         .allocatable
@@ -115,24 +119,30 @@ fn checks(expectation: &Expectation) -> String {
     for (number, (resource, _)) in resources.enumerate() {
         let name = pod_name(&expectation.pool, number);
         let head = ["pod", &pool, &quote(resource), &quote(&name)].map(str::to_owned);
-        text += &lines(0, &[head.to_vec(), vec![quote(&spec(expectation))]]);
+        text += &format_command(
+            0,
+            &[head.to_vec(), vec![quote(&test_pod_spec(expectation))]],
+        );
     }
     for (number, devices) in expectation.devices.iter().enumerate() {
         let name = pod_name(&expectation.pool, number);
         let head = ["claim", &pool, &quote(&devices.class), &quote(&name)].map(str::to_owned);
-        text += &lines(0, &[head.to_vec(), vec![quote(&spec(expectation))]]);
+        text += &format_command(
+            0,
+            &[head.to_vec(), vec![quote(&test_pod_spec(expectation))]],
+        );
     }
     text
 }
 
-fn row(words: &[&str]) -> String {
+fn check_call(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    lines(0, &[words])
+    format_command(0, &[words])
 }
 
 /// The name of a test pod: at most 63 characters, so that it is a valid host name too.
 fn pod_name(pool: &str, number: usize) -> String {
-    let pool: String = name::part(pool)
+    let pool: String = name::file_name_part(pool)
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
         .take(40)
@@ -140,7 +150,7 @@ fn pod_name(pool: &str, number: usize) -> String {
     format!("gpuc-verify-{}-{number}", pool.trim_end_matches('-'))
 }
 
-fn spec(expectation: &Expectation) -> String {
+fn test_pod_spec(expectation: &Expectation) -> String {
     let mut spec = json!({"nodeSelector": expectation.selector});
     if !expectation.tolerations.is_empty() {
         spec["tolerations"] = json!(expectation.tolerations);

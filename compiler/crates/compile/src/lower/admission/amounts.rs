@@ -10,10 +10,10 @@ use gpuc_model::{Pool, Sharing};
 use super::{Policy, Validation, cel};
 
 /// More than any node has. Kubernetes abbreviates amounts from a thousand on (`1k`), and no node has as many.
-const TOO_MANY: u32 = 1_000_000;
+const MAX_AMOUNT: u32 = 1_000_000;
 
 /// The containers that run concurrently.
-const CONCURRENT: &str = "(variables.spec.containers + variables.spec.?initContainers.orValue([]).filter(c, \
+const CONCURRENT_CONTAINERS: &str = "(variables.spec.containers + variables.spec.?initContainers.orValue([]).filter(c, \
                        c.?restartPolicy.orValue('') == 'Always'))";
 
 /// The amount that a node of a pool has.
@@ -28,11 +28,14 @@ struct NodeAmount {
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut variables = cel::variables();
     let mut validations = Vec::new();
-    for (index, (resource, pools)) in cel::advertised(cluster).into_iter().enumerate() {
+    for (index, (resource, pools)) in cel::pools_by_resource(cluster).into_iter().enumerate() {
         let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
         let init = "variables.spec.?initContainers.orValue([])";
-        variables.push((all.clone(), amounts_of(CONCURRENT, resource)));
-        variables.push((before.clone(), amounts_of(init, resource)));
+        variables.push((
+            all.clone(),
+            requested_amounts(CONCURRENT_CONTAINERS, resource),
+        ));
+        variables.push((before.clone(), requested_amounts(init, resource)));
         validations.extend(validations_for(resource, &pools, &all, &before));
     }
     Policy {
@@ -41,17 +44,17 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         exempts_daemon_sets: true,
         variables,
         validations,
-        why: "a pod runs on one node and is limited to its resources",
+        reason: "a pod runs on one node and is limited to its resources",
     }
 }
 
 /// The requested amount of a resource of each container in a list.
-pub(super) fn amounts_of(containers: &str, resource: &str) -> String {
-    let name = cel::text(resource);
+pub(super) fn requested_amounts(containers: &str, resource: &str) -> String {
+    let name = cel::string_literal(resource);
     format!(
         "{containers}.map(c, string(c.?resources.?limits[?{name}].orValue(\
          c.?resources.?requests[?{name}].orValue(0)))).map(count, \
-         count.matches('^[0-9]{{1,6}}$') ? int(count) : {TOO_MANY})"
+         count.matches('^[0-9]{{1,6}}$') ? int(count) : {MAX_AMOUNT})"
     )
 }
 
@@ -73,13 +76,13 @@ fn validations_for(
     }
     let all_shared = amounts.iter().all(|amount| amount.is_shared);
     let fits = amounts.iter().map(|amount| {
-        let has = amount.per_node;
-        let total = format!("variables.{all}.sum() <= {has}");
+        let amount_per_node = amount.per_node;
+        let total = format!("variables.{all}.sum() <= {amount_per_node}");
         if all_shared {
             // The limit of one per container is a validation of its own.
             return total;
         }
-        let max = if amount.is_shared { 1 } else { has };
+        let max = if amount.is_shared { 1 } else { amount_per_node };
         format!("{total} && (variables.{all} + variables.{before}).all(count, count <= {max})")
     });
     let fits: Vec<_> = fits.collect();

@@ -9,16 +9,19 @@ use gpuc_model::{KubernetesVersion, Pool};
 pub(super) const CONTAINERS: &str = "containers";
 
 /// The variable with the limits and the requests of each container, as a list of maps.
-pub(super) const LISTS: &str = "lists";
+pub(super) const REQUEST_LISTS: &str = "lists";
 
 /// A CEL string literal.
-pub(super) fn text(text: &str) -> String {
+pub(super) fn string_literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
 /// A CEL list of string literals.
-pub(super) fn texts<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> String {
-    let all: Vec<_> = all.into_iter().map(|it| text(it.as_ref())).collect();
+pub(super) fn string_list<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> String {
+    let all: Vec<_> = all
+        .into_iter()
+        .map(|it| string_literal(it.as_ref()))
+        .collect();
     format!("[{}]", all.join(", "))
 }
 
@@ -37,7 +40,7 @@ pub(super) fn variables() -> Vec<(String, String)> {
             "variables.spec.containers + variables.spec.?initContainers.orValue([])",
         ),
         (
-            LISTS,
+            REQUEST_LISTS,
             "variables.containers.map(c, c.?resources.?limits.orValue({})) + \
              variables.containers.map(c, c.?resources.?requests.orValue({}))",
         ),
@@ -47,7 +50,7 @@ pub(super) fn variables() -> Vec<(String, String)> {
 }
 
 /// Whether a resource name denotes, or is intended to denote, a GPU or a part of one.
-pub(super) fn is_gpu(name: &str) -> String {
+pub(super) fn gpu_resource_condition(name: &str) -> String {
     format!(
         "({name} == 'alpha.kubernetes.io/nvidia-gpu' || \
          {name}.matches('^nvidia[.]com/(?i:mig-|.*gpu)') || \
@@ -56,25 +59,32 @@ pub(super) fn is_gpu(name: &str) -> String {
 }
 
 /// Whether a pod requests a GPU, by its resources or by a ResourceClaim.
-pub(super) fn requests_gpus() -> String {
+pub(super) fn gpu_request_condition() -> String {
     format!(
-        "(size(variables.spec.?resourceClaims.orValue([])) > 0 || variables.{LISTS}.exists(list, list.exists(name, \
+        "(size(variables.spec.?resourceClaims.orValue([])) > 0 || variables.{REQUEST_LISTS}.exists(list, list.exists(name, \
          {} && string(list[name]) != '0')))",
-        is_gpu("name")
+        gpu_resource_condition("name")
     )
 }
 
 /// The pools that advertise each resource through a device plugin, in their order, with the number per node. A resource
 /// for which Kubernetes also creates ResourceClaims is omitted: its amount does not depend on the pools alone.
-pub(super) fn advertised<'c>(cluster: &'c Checked<'_>) -> BTreeMap<&'c str, Vec<(&'c Pool, u32)>> {
+pub(super) fn pools_by_resource<'c>(
+    cluster: &'c Checked<'_>,
+) -> BTreeMap<&'c str, Vec<(&'c Pool, u32)>> {
     let mut advertised: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for pool in &cluster.pools {
-        for offer in pool.offers.expect_resolved().iter().chain(&pool.fabric) {
+        for offer in pool
+            .advertised
+            .expect_resolved()
+            .iter()
+            .chain(&pool.interconnect)
+        {
             let pools = advertised.entry(&offer.resource).or_default();
             pools.push((pool, offer.per_node));
         }
     }
-    if is_bridged(cluster) {
+    if has_bridged_gpus(cluster) {
         advertised.remove(GPU);
     }
     advertised
@@ -85,9 +95,10 @@ pub(super) const GPU: &str = "nvidia.com/gpu";
 
 /// Whether Kubernetes creates a ResourceClaim for a request of `nvidia.com/gpu`, because NVIDIA's DRA driver allocates
 /// GPUs.
-pub(super) fn is_bridged(cluster: &Checked<'_>) -> bool {
-    let is_new = cluster.kubernetes.expect_resolved().value >= KubernetesVersion::FIRST_WITH_BRIDGE;
-    is_new && cluster.pools_claimed().next().is_some()
+pub(super) fn has_bridged_gpus(cluster: &Checked<'_>) -> bool {
+    let is_new = cluster.kubernetes.expect_resolved().value
+        >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES;
+    is_new && cluster.dra_pools().next().is_some()
 }
 
 /// Joins names: `a, b and c`.

@@ -17,7 +17,7 @@ pub(super) fn policy() -> Policy {
     let own = format!(
         "[c.?resources.?limits.orValue({{}}), c.?resources.?requests.orValue({{}})].exists(list, list.exists(name, \
          {} && string(list[name]) != '0'))",
-        cel::is_gpu("name")
+        cel::gpu_resource_condition("name")
     );
     let says = "variables.containers.all(c, c.?env.orValue([]).exists(e, \
                 e.name == 'NVIDIA_VISIBLE_DEVICES' && has(e.value)))";
@@ -37,7 +37,7 @@ pub(super) fn policy() -> Policy {
             validation(
                 format!(
                     "variables.spec.?runtimeClassName.orValue('') != 'nvidia' || {} || {says}",
-                    cel::requests_gpus()
+                    cel::gpu_request_condition()
                 ),
                 "uses runtimeClassName nvidia and requests no GPU: with NVIDIA's images, this runtime gives access to \
                  all GPUs of a node; request GPUs in resources.limits, or remove runtimeClassName",
@@ -50,6 +50,6 @@ pub(super) fn policy() -> Policy {
                  and remove the volume",
             ),
         ],
-        why: "a pod uses only the GPUs that are allocated to it",
+        reason: "a pod uses only the GPUs that are allocated to it",
     }
 }

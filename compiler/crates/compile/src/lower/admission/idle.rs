@@ -33,7 +33,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         "useless".to_owned(),
         format!(
             "variables.spec.?tolerations.orValue([]).filter(t, t.?key.orValue('') in {})",
-            cel::texts(&gpu_taints)
+            cel::string_list(&gpu_taints)
         ),
     ));
     let validation = Validation {
@@ -41,8 +41,8 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
             "size(variables.useless) == 0 || {} || has(variables.spec.affinity) && \
              has(variables.spec.affinity.nodeAffinity) || \
              variables.spec.?nodeSelector.orValue({{}}).exists(key, key in {})",
-            cel::requests_gpus(),
-            cel::texts(&selector_keys)
+            cel::gpu_request_condition(),
+            cel::string_list(&selector_keys)
         ),
         message: "requests no GPU and tolerates the taint of GPU nodes; remove the toleration, or request a GPU in \
                   resources.limits"
@@ -62,6 +62,6 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
             .filter(|_| !gpu_taints.is_empty())
             .into_iter()
             .collect(),
-        why: "GPU nodes are for pods that request GPUs",
+        reason: "GPU nodes are for pods that request GPUs",
     }
 }

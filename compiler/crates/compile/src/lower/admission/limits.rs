@@ -16,9 +16,10 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         let Some(max) = team.gpus_per_container() else {
             continue;
         };
-        for resource in cluster.resources_of(team) {
-            let requested = amounts::amounts_of(&format!("variables.{CONTAINERS}"), resource);
-            let name = cel::text(&team.name);
+        for resource in cluster.requestable_resources(team) {
+            let requested =
+                amounts::requested_amounts(&format!("variables.{CONTAINERS}"), resource);
+            let name = cel::string_literal(&team.name);
             validations.push(Validation {
                 expression: format!("variables.team != {name} || {requested}.all(count, count <= {max})"),
                 message: format!(
@@ -35,6 +36,6 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         exempts_daemon_sets: false,
         variables,
         validations,
-        why: "a team limits the number of GPUs per container",
+        reason: "a team limits the number of GPUs per container",
     }
 }

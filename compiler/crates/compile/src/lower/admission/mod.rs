@@ -48,19 +48,19 @@ struct Policy {
     /// The conditions. Without any, gpuc creates no policy.
     validations: Vec<Validation>,
     /// The reason for the policy.
-    why: &'static str,
+    reason: &'static str,
 }
 
 /// The policies and their bindings.
 pub(super) fn objects(
     cluster: &Checked<'_>,
     releases: &[Release],
-    others: &[Object],
+    other_objects: &[Object],
 ) -> Vec<Object> {
     let Some(admission) = &cluster.config.admission else {
         return Vec::new();
     };
-    let scope = scope::namespaces(cluster, &admission.exempt, releases, others);
+    let scope = scope::namespace_selector(cluster, &admission.exempt, releases, other_objects);
     let policies = policies(cluster).into_iter();
     let policies = policies.filter(|policy| !policy.validations.is_empty());
     policies

@@ -3,21 +3,21 @@
 use gpuc_model::check::Checked;
 use gpuc_model::{DeviceClass, POOL_LABEL};
 
-use super::cel::{self, GPU, LISTS};
+use super::cel::{self, GPU, REQUEST_LISTS};
 use super::{Policy, Validation};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
-    let known = known(cluster);
+    let known = known_resources(cluster);
     let is_unknown = format!(
         "{} && !(name in {}) && string(list[name]) != '0'",
-        cel::is_gpu("name"),
-        cel::texts(&known)
+        cel::gpu_resource_condition("name"),
+        cel::string_list(&known)
     );
     let mut variables = cel::variables();
     // A list of lists: this version of CEL cannot flatten it.
     let unknown = format!(
-        "variables.{LISTS}.map(list, list.filter(name, {is_unknown})).filter(names, size(names) > 0)"
+        "variables.{REQUEST_LISTS}.map(list, list.filter(name, {is_unknown})).filter(names, size(names) > 0)"
     );
     variables.push(("unknown".to_owned(), unknown));
     let alternatives = alternatives(cluster, &known);
@@ -27,7 +27,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let message_expression = format!(
         "'requests ' + string(variables.unknown[0][0]) + {} + \
          (string(variables.unknown[0][0]).startsWith('nvidia.com/gpu.') ? {by_label} : '')",
-        cel::text(&format!(", which no pool advertises; {alternatives}"))
+        cel::string_literal(&format!(", which no pool advertises; {alternatives}"))
     );
     Policy {
         name: "gpuc-gpu-names",
@@ -39,15 +39,15 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
             message: format!("requests a GPU resource that no pool advertises; {alternatives}"),
             message_expression: Some(message_expression),
         }],
-        why: "no node has a resource that no pool advertises",
+        reason: "no node has a resource that no pool advertises",
     }
 }
 
 /// The names of the GPU resources in this cluster.
-fn known(cluster: &Checked<'_>) -> Vec<String> {
-    let advertised = cel::advertised(cluster);
+fn known_resources(cluster: &Checked<'_>) -> Vec<String> {
+    let advertised = cel::pools_by_resource(cluster);
     let mut known: Vec<_> = advertised.keys().map(|&it| it.to_owned()).collect();
-    if cel::is_bridged(cluster) {
+    if cel::has_bridged_gpus(cluster) {
         known.push(GPU.to_owned());
     }
     let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);

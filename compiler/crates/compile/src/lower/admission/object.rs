@@ -11,12 +11,12 @@ use super::{COMPONENT, Policy};
 
 /// Whether a request creates an object or changes its pod template. Existing workloads can still be scaled, labelled
 /// and deleted.
-const CHANGES_PODS: &str = "request.operation == 'CREATE' || \
+const POD_CHANGE_CONDITION: &str = "request.operation == 'CREATE' || \
      dyn(object).spec.?template.orValue({}) != dyn(oldObject).spec.?template.orValue({}) || \
      dyn(object).spec.?jobTemplate.orValue({}) != dyn(oldObject).spec.?jobTemplate.orValue({})";
 
 /// Excludes DaemonSets and their pods.
-const NOT_DAEMON_SET: &str = "object.kind != 'DaemonSet' && \
+const NOT_DAEMON_SET_CONDITION: &str = "object.kind != 'DaemonSet' && \
      !object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == 'DaemonSet')";
 
 /// The policy and its binding.
@@ -26,13 +26,13 @@ pub(super) fn objects(
     policy: &Policy,
     namespaces: &Value,
 ) -> [Object; 2] {
-    let gpus = cluster.gpu_pools().map(|(_, gpus)| gpus.chosen);
+    let gpus = cluster.gpu_pools().map(|(_, gpus)| gpus.span);
     let inputs: Vec<_> = [admission.span, admission.guard.span]
         .into_iter()
         .chain(gpus)
         .collect();
-    let origin = Origin::rule(inputs, policy.why);
-    [rules(policy), binding(admission, policy, namespaces)]
+    let origin = Origin::rule(inputs, policy.reason);
+    [match_rules(policy), binding(admission, policy, namespaces)]
         .map(|object| Object::new(COMPONENT, &object, origin.clone()))
 }
 
@@ -40,7 +40,7 @@ fn metadata(policy: &Policy) -> Value {
     json!({"name": policy.name, "labels": {"app.kubernetes.io/managed-by": "gpuc"}})
 }
 
-fn rules(policy: &Policy) -> Value {
+fn match_rules(policy: &Policy) -> Value {
     let rule = |group: &str, operations: &[&str], resources: &[&str]| {
         json!({
             "apiGroups": [group],
@@ -49,19 +49,19 @@ fn rules(policy: &Policy) -> Value {
             "resources": resources,
         })
     };
-    let mut conditions = vec![json!({"name": "changes-pods", "expression": CHANGES_PODS})];
+    let mut conditions = vec![json!({"name": "changes-pods", "expression": POD_CHANGE_CONDITION})];
     if policy.exempts_daemon_sets {
-        conditions.push(json!({"name": "no-daemon", "expression": NOT_DAEMON_SET}));
+        conditions.push(json!({"name": "no-daemon", "expression": NOT_DAEMON_SET_CONDITION}));
     }
     let variables = policy.variables.iter();
     let variables =
         variables.map(|(name, expression)| json!({"name": name, "expression": expression}));
     let validations = policy.validations.iter().map(|validation| {
-        let mut it = json!({"expression": validation.expression, "message": validation.message});
+        let mut entry = json!({"expression": validation.expression, "message": validation.message});
         if let Some(message_expression) = &validation.message_expression {
-            it["messageExpression"] = json!(message_expression);
+            entry["messageExpression"] = json!(message_expression);
         }
-        it
+        entry
     });
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",

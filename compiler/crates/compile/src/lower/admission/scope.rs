@@ -15,23 +15,23 @@ use crate::lower::workloads;
 const NAME: &str = "kubernetes.io/metadata.name";
 
 /// Kubernetes' own namespaces, in addition to [`KUBE_SYSTEM`].
-const KUBERNETES: &[&str] = &["kube-node-lease", "kube-public"];
+const KUBERNETES_NAMESPACES: &[&str] = &["kube-node-lease", "kube-public"];
 
 /// The namespace selector: the namespaces of teams or, without teams, all except system namespaces.
-pub(super) fn namespaces(
+pub(super) fn namespace_selector(
     cluster: &Checked<'_>,
     exempt: &[Spanned<String>],
     releases: &[Release],
-    others: &[Object],
+    other_objects: &[Object],
 ) -> Value {
     let mut names: BTreeSet<&str> = exempt.iter().map(|it| it.value.as_str()).collect();
     if cluster.teams.is_empty() {
-        names.extend(KUBERNETES);
+        names.extend(KUBERNETES_NAMESPACES);
         names.extend(CHART_NAMESPACES);
         names.insert(KUBE_SYSTEM);
         names.extend(releases.iter().map(|it| it.namespace.as_str()));
         // The policies apply to the file's own workloads too.
-        let others = others
+        let others = other_objects
             .iter()
             .filter(|it| it.component != workloads::COMPONENT);
         names.extend(others.filter_map(|it| it.identity.namespace.as_deref()));

@@ -9,12 +9,12 @@ use super::{Policy, Validation, amounts, cel};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
-    let advertised = cel::advertised(cluster).into_keys();
+    let advertised = cel::pools_by_resource(cluster).into_keys();
     let slices = advertised.filter(|name| name.starts_with("nvidia.com/mig-"));
     let validations = slices.map(|name| Validation {
         expression: format!(
             "{}.all(count, count <= 1)",
-            amounts::amounts_of("variables.containers", name)
+            amounts::requested_amounts("variables.containers", name)
         ),
         message: format!(
             "requests several {name}: a program uses one MIG device, and MIG devices cannot communicate; request a \
@@ -28,6 +28,6 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         exempts_daemon_sets: true,
         validations: validations.collect(),
         variables: cel::variables(),
-        why: "several MIG devices are not one larger MIG device",
+        reason: "several MIG devices are not one larger MIG device",
     }
 }

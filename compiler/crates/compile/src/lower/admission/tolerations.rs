@@ -14,7 +14,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut variables = cel::variables();
     let list = "variables.spec.?tolerations.orValue([])".to_owned();
     variables.push(("tolerations".to_owned(), list));
-    let advertised = cel::advertised(cluster).into_iter();
+    let advertised = cel::pools_by_resource(cluster).into_iter();
     let advertised = advertised.filter(|_| !cluster.has_queues());
     let validations = advertised.filter_map(|(resource, pools)| {
         let pools: Vec<_> = pools.into_iter().map(|(pool, _)| pool).collect();
@@ -26,7 +26,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         exempts_daemon_sets: true,
         validations: validations.collect(),
         variables,
-        why: "a tainted node accepts only pods that tolerate its taints",
+        reason: "a tainted node accepts only pods that tolerate its taints",
     }
 }
 
@@ -42,7 +42,10 @@ fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Opt
         if taints.is_empty() {
             return None;
         }
-        let all: Vec<_> = taints.iter().map(|taint| is_tolerated(taint)).collect();
+        let all: Vec<_> = taints
+            .iter()
+            .map(|taint| toleration_condition(taint))
+            .collect();
         let all = all.join(" && ");
         if !conditions.contains(&all) {
             conditions.push(all);
@@ -51,13 +54,13 @@ fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Opt
                 let mut taints = taints.iter();
                 taints.any(|taint| taint.key == it.key && taint.effect == it.effect)
             });
-            let tolerations: Vec<_> = tolerations.map(flow).collect();
+            let tolerations: Vec<_> = tolerations.map(flow_style).collect();
             suggestions.push(format!("{} for pool {}", tolerations.join(", "), pool.name));
         }
     }
     let requests = format!(
         "{}.exists(count, count > 0)",
-        amounts::amounts_of("variables.containers", resource)
+        amounts::requested_amounts("variables.containers", resource)
     );
     Some(Validation {
         expression: format!("!{requests} || {}", conditions.join(" || ")),
@@ -83,19 +86,19 @@ fn must_be_tolerated(cluster: &Checked<'_>, resource: &str, taint: &PoolTaint) -
 /// numbers counts as tolerating.
 ///
 /// Source: kubernetes `staging/src/k8s.io/api/core/v1/toleration.go`, `ToleratesTaint` (from memory).
-fn is_tolerated(taint: &PoolTaint) -> String {
+fn toleration_condition(taint: &PoolTaint) -> String {
     format!(
         "variables.tolerations.exists(t, t.?key.orValue('') in ['', {key}] && \
          t.?effect.orValue('') in ['', '{effect}'] && \
          (!(t.?operator.orValue('') in ['', 'Equal']) || t.?value.orValue('') == {value}))",
-        key = cel::text(&taint.key),
+        key = cel::string_literal(&taint.key),
         effect = taint.effect.as_str(),
-        value = cel::text(&taint.value),
+        value = cel::string_literal(&taint.value),
     )
 }
 
 /// A toleration in YAML flow style.
-fn flow(toleration: &Toleration) -> String {
+fn flow_style(toleration: &Toleration) -> String {
     let (key, effect) = (&toleration.key, toleration.effect.as_str());
     if toleration.value.is_empty() {
         return format!("{{key: {key}, operator: Exists, effect: {effect}}}");

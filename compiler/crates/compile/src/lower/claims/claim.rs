@@ -12,7 +12,7 @@ const REQUEST: &str = "gpus";
 ///
 /// With MPS, it is one ResourceClaim that all pods reference; otherwise a ResourceClaimTemplate, from which each pod
 /// gets its own claim. Without a namespace, it is an example for the README.
-pub(crate) fn claim(
+pub(crate) fn resource_claim(
     name: &str,
     namespace: Option<&str>,
     pool: &Pool,
@@ -31,7 +31,7 @@ pub(crate) fn claim(
             "count": count,
         },
     }]}});
-    let (kind, spec) = if is_shared(pool) {
+    let (kind, spec) = if has_shared_claim(pool) {
         ("ResourceClaim", spec)
     } else {
         ("ResourceClaimTemplate", json!({"spec": spec}))
@@ -45,12 +45,12 @@ pub(crate) fn claim(
 }
 
 /// The spec of a pod on a pool's nodes whose container uses the devices of such a claim.
-pub(crate) fn pod(pool: &Pool, claim: &str) -> Value {
+pub(crate) fn claiming_pod(pool: &Pool, claim: &str) -> Value {
     let labels = pool.selector.iter();
     let selector: Map<String, Value> = labels
         .map(|label| (label.key.clone(), json!(label.value)))
         .collect();
-    let source = if is_shared(pool) {
+    let source = if has_shared_claim(pool) {
         "resourceClaimName"
     } else {
         "resourceClaimTemplateName"
@@ -72,23 +72,23 @@ pub(crate) fn pod(pool: &Pool, claim: &str) -> Value {
 }
 
 /// Whether pods share one claim.
-fn is_shared(pool: &Pool) -> bool {
+fn has_shared_claim(pool: &Pool) -> bool {
     matches!(pool.sharing.expect_resolved(), Sharing::Mps { .. })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked;
+    use crate::charts::testing::with_checked_pool;
 
     /// The claim and the pod for the first class of a pool with these keys.
     fn made(pool: &str) -> (Value, Value) {
-        checked(pool, |cluster| {
+        with_checked_pool(pool, |cluster| {
             let pool = cluster.pool("gpu").expect("the test's pool");
             let class = &pool.classes[0];
             (
-                claim("two", Some("research"), pool, class, 2),
-                crate::lower::claims::claim::tests::pod(pool, "two"),
+                resource_claim("two", Some("research"), pool, class, 2),
+                crate::lower::claims::claim::tests::claiming_pod(pool, "two"),
             )
         })
     }

@@ -11,16 +11,16 @@ mod selector;
 use serde_json::{Value, json};
 
 use gpuc_model::check::Checked;
-use gpuc_model::derive::components::{ALLOCATION, DRA_DRIVER_NAMESPACE};
+use gpuc_model::derive::components::{DEVICE_CLASSES, DRA_DRIVER_NAMESPACE};
 use gpuc_model::plan::Object;
-use gpuc_model::{Claimed, DeviceClass, Pool, Sharing};
+use gpuc_model::{DeviceClass, DeviceKind, Pool, Sharing};
 use gpuc_syntax::node::Origin;
 
-pub(crate) use claim::{claim, pod};
+pub(crate) use claim::{claiming_pod, resource_claim};
 pub(crate) use selector::selectors;
 
 /// The folder of the manifests.
-pub(crate) const COMPONENT: &str = ALLOCATION;
+pub(crate) const COMPONENT: &str = DEVICE_CLASSES;
 
 /// The name of NVIDIA's driver in ResourceSlices and in claims.
 pub(crate) const DRIVER: &str = "gpu.nvidia.com";
@@ -33,7 +33,7 @@ pub(crate) const API_VERSION: &str = "resource.k8s.io/v1";
 
 /// The DeviceClasses of every pool.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
-    let pools = cluster.pools_claimed();
+    let pools = cluster.dra_pools();
     pools
         .flat_map(|pool| pool.classes.iter().map(move |class| object(pool, class)))
         .collect()
@@ -42,7 +42,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
 fn object(pool: &Pool, class: &DeviceClass) -> Object {
     let inputs = class.origin.inputs().iter().copied();
     let origin = Origin::rule(
-        inputs.chain(gpuc_model::derive::origins::serving(pool)),
+        inputs.chain(gpuc_model::derive::origins::serving_spans(pool)),
         "a ResourceClaim names one DeviceClass, which selects the pool's GPU model and its sharing mode",
     );
     Object::new(COMPONENT, &device_class(pool, class), origin)
@@ -54,7 +54,7 @@ fn device_class(pool: &Pool, class: &DeviceClass) -> Value {
         .map(|expression| json!({"cel": {"expression": expression}}))
         .collect();
     let mut spec = json!({"selectors": selectors});
-    if let Some(parameters) = parameters(pool, class) {
+    if let Some(parameters) = driver_parameters(pool, class) {
         let opaque = json!({"driver": DRIVER, "parameters": parameters});
         spec["config"] = json!([{"opaque": opaque}]);
     }
@@ -77,9 +77,9 @@ fn device_class(pool: &Pool, class: &DeviceClass) -> Value {
 /// `replicas` determines the fraction of a GPU that each MPS client gets, as with a device plugin; the number of
 /// clients depends on the pods that reference the claim.
 /// Source: NVIDIA/k8s-dra-driver-gpu@v0.4.0 `api/nvidia.com/resource/v1beta1` (`GpuConfig`).
-fn parameters(pool: &Pool, class: &DeviceClass) -> Option<Value> {
-    let (Sharing::Mps { replicas, .. }, Claimed::Gpu) =
-        (pool.sharing.expect_resolved(), class.device)
+fn driver_parameters(pool: &Pool, class: &DeviceClass) -> Option<Value> {
+    let (Sharing::Mps { replicas, .. }, DeviceKind::FullGpu) =
+        (pool.sharing.expect_resolved(), class.device_kind)
     else {
         return None;
     };
@@ -100,11 +100,11 @@ fn parameters(pool: &Pool, class: &DeviceClass) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::testing::checked;
+    use crate::charts::testing::with_checked_pool;
 
     /// The specification of each class of a pool with these keys, by its name.
     fn classes(pool: &str) -> Vec<(String, Value)> {
-        checked(pool, |cluster| {
+        with_checked_pool(pool, |cluster| {
             let objects = objects(&cluster).into_iter();
             let spec = |object: Object| {
                 let value = serde_json::to_value(&object.node).expect("an object is JSON");

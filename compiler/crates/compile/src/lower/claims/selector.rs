@@ -1,6 +1,6 @@
 //! The device selectors of DeviceClasses, as CEL expressions.
 
-use gpuc_model::{Claimed, DeviceClass, Pool};
+use gpuc_model::{DeviceClass, DeviceKind, Pool};
 use gpuc_schema::gpu::{Basis, GpuModel};
 
 use super::DRIVER;
@@ -12,22 +12,22 @@ use super::DRIVER;
 pub(crate) fn selectors(pool: &Pool, class: &DeviceClass) -> Vec<String> {
     let attribute = |name: &str| format!("device.attributes['{DRIVER}'].{name}");
     let mut parts = vec![format!("device.driver == '{DRIVER}'")];
-    match class.device {
-        Claimed::Gpu => parts.push(format!("{} == 'gpu'", attribute("type"))),
-        Claimed::Slice(profile) => {
+    match class.device_kind {
+        DeviceKind::FullGpu => parts.push(format!("{} == 'gpu'", attribute("type"))),
+        DeviceKind::MigDevice(profile) => {
             parts.push(format!("{} == 'mig'", attribute("type")));
             parts.push(format!("{} == '{}'", attribute("profile"), profile.name));
         }
     }
     if let Some(gpus) = pool.gpus.expect_resolved() {
-        parts.push(card(gpus.model, attribute));
+        parts.push(gpu_model_selector(gpus.model, attribute));
     }
     // One expression: the parts after the first are asked only of this driver's devices, which have the attributes.
     vec![parts.join(" && ")]
 }
 
 /// Selects the GPU model by the driver's product name if that is documented, otherwise by compute capability.
-fn card(model: &GpuModel, attribute: impl Fn(&str) -> String) -> String {
+fn gpu_model_selector(model: &GpuModel, attribute: impl Fn(&str) -> String) -> String {
     if model.product_basis > Basis::Documented {
         let version = format!("semver('{}.0')", model.compute_capability);
         let attribute = attribute("cudaComputeCapability");
@@ -57,12 +57,12 @@ mod tests {
     fn a_card_with_several_names_or_none_that_is_known() {
         let attribute = |name: &str| name.to_owned();
         assert_eq!(
-            card(&V100_SXM2_16GB, attribute),
+            gpu_model_selector(&V100_SXM2_16GB, attribute),
             "productName.lowerAscii().replace(' ', '-') in \
              ['tesla-v100-sxm2-16gb', 'nvidia-v100-sxm2-16gb']"
         );
         assert_eq!(
-            card(&B300_SXM6_270GB, attribute),
+            gpu_model_selector(&B300_SXM6_270GB, attribute),
             "cudaComputeCapability.compareTo(semver('10.3.0')) == 0"
         );
     }

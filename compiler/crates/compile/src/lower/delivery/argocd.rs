@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc_model::plan::{Delivery, Guide, KUBE_SYSTEM, Object, Release, Step, What};
+use gpuc_model::plan::{Delivery, Guide, KUBE_SYSTEM, Object, Release, Step, StepKind};
 use gpuc_schema::config::Argocd;
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value as Json, json};
@@ -37,12 +37,12 @@ pub(super) fn delivery(
         path: &argocd.path,
         namespace: &argocd.namespace,
     };
-    let waves = waves(deliverables.steps);
+    let waves = sync_waves(deliverables.steps);
     let steps = deliverables.steps.iter();
     let mut objects = vec![
         root_project(&location),
-        root(&location),
-        project(&location, argocd, deliverables),
+        root_application(&location),
+        steps_project(&location, argocd, deliverables),
     ];
     objects.extend(
         steps.map(|step| application(&location, argocd, deliverables, step, waves[&*step.name])),
@@ -72,7 +72,7 @@ const MIGRATION_COMMANDS: &[&str] = &[
 /// make it recreate immutable objects such as jobs.
 ///
 /// Source: argoproj/argo-cd@v3.5.1 docs/user-guide/sync-options.md, read 2026-11-21.
-pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {
+pub(super) fn protection_options(object: &Object) -> Vec<(&'static str, &'static str)> {
     let mut protections = Vec::new();
     if super::must_be_retained(object) {
         protections.push((SYNC_OPTIONS, "Prune=false,Delete=false"));
@@ -86,10 +86,10 @@ pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> 
 const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
 /// The sync wave of each step: one more than the highest of its dependencies.
-fn waves(steps: &[Step]) -> BTreeMap<&str, usize> {
+fn sync_waves(steps: &[Step]) -> BTreeMap<&str, usize> {
     let mut waves: BTreeMap<&str, usize> = BTreeMap::new();
     for step in steps {
-        let needs = step.needs.iter();
+        let needs = step.dependencies.iter();
         let before = needs.filter_map(|need| waves.get(need.step.as_str()));
         let wave = before.max().map_or(0, |wave| wave + 1);
         waves.insert(&step.name, wave);
@@ -112,7 +112,7 @@ fn root_project(location: &Location<'_>) -> Object {
 }
 
 /// The root Application, which creates all others. It has no finalizer: deleting it stops Argo CD and deletes nothing.
-fn root(location: &Location<'_>) -> Object {
+fn root_application(location: &Location<'_>) -> Object {
     let spec = json!({
         "project": location.name("root"),
         "source": {
@@ -127,7 +127,11 @@ fn root(location: &Location<'_>) -> Object {
 }
 
 /// The AppProject of the steps: it allows the repositories in use, and only this cluster.
-fn project(location: &Location<'_>, argocd: &Argocd, deliverables: &Deliverables<'_>) -> Object {
+fn steps_project(
+    location: &Location<'_>,
+    argocd: &Argocd,
+    deliverables: &Deliverables<'_>,
+) -> Object {
     let charts = deliverables.releases.iter().map(repository);
     let repositories: BTreeSet<_> = charts.chain([&*location.repository.value]).collect();
     let of_objects = deliverables.objects.iter().filter_map(namespace);
@@ -181,13 +185,13 @@ fn application(
     step: &Step,
     wave: usize,
 ) -> Object {
-    let source = match step.what {
-        What::Component => json!({
+    let source = match step.kind {
+        StepKind::Component => json!({
             "repoURL": location.repository.value,
             "targetRevision": location.branch.value,
             "path": location.folder(&Deliverables::folder(step, FOLDER)),
         }),
-        What::Release => {
+        StepKind::Release => {
             let release = deliverables.release(&step.name);
             json!({
                 "repoURL": repository(release),
@@ -208,11 +212,14 @@ fn application(
         "syncPolicy": sync_policy(&options),
     });
     let mut object = location.object(APPS, APPLICATION, &location.name(&step.name), &spec);
-    if step.what == What::Release {
+    if step.kind == StepKind::Release {
         let values = &deliverables.release(&step.name).values;
         let (key, values) = if has_null(values) {
             let text = to_json_text(values);
-            ("values", Node::typed(&text, values.origin.clone()))
+            (
+                "values",
+                Node::from_serializable(&text, values.origin.clone()),
+            )
         } else {
             ("valuesObject", values.clone())
         };
@@ -221,7 +228,7 @@ fn application(
     annotate(&mut object, SYNC_WAVE, text(&wave.to_string()));
     if !installs_crds(deliverables, step) {
         let finalizers = json!(["resources-finalizer.argocd.argoproj.io"]);
-        let finalizers = Node::typed(&finalizers, Origin::default());
+        let finalizers = Node::from_serializable(&finalizers, Origin::default());
         set_at(&mut object.node, &["metadata", "finalizers"], finalizers);
     }
     object
@@ -230,8 +237,8 @@ fn application(
 /// Whether deleting a step's resources would delete CRDs, and with them objects that gpuc does not manage. Argo CD does
 /// not delete such a step when it leaves the tree.
 fn installs_crds(deliverables: &Deliverables<'_>, step: &Step) -> bool {
-    let is_release = step.what == What::Release;
-    is_release && deliverables.release(&step.name).chart.brings_kinds()
+    let is_release = step.kind == StepKind::Release;
+    is_release && deliverables.release(&step.name).chart.installs_crds()
 }
 
 /// Whether a component has objects whose CRDs are not installed by the tree, so Argo CD may sync them before the CRDs
@@ -239,10 +246,10 @@ fn installs_crds(deliverables: &Deliverables<'_>, step: &Step) -> bool {
 fn has_unmanaged_crds(deliverables: &Deliverables<'_>, step: &Step) -> bool {
     let is_known = |group: &str| {
         let mut charts = deliverables.releases.iter().map(|release| release.chart);
-        BUILT_IN.contains(&group) || charts.any(|chart| chart.groups.contains(&group))
+        BUILT_IN.contains(&group) || charts.any(|chart| chart.api_groups.contains(&group))
     };
     let mut objects = deliverables.objects_of(&step.name);
-    step.what == What::Component
+    step.kind == StepKind::Component
         && objects.any(|object| !is_known(group(&object.identity.api_version)))
 }
 
@@ -292,9 +299,9 @@ fn destination(argocd: &Argocd, namespace: &str) -> Json {
 /// A namespace of the step's own: a project rejects an Application whose namespace is not in its list, whatever the
 /// Application creates.
 fn destination_namespace<'p>(deliverables: &Deliverables<'p>, step: &Step) -> &'p str {
-    match step.what {
-        What::Release => &deliverables.release(&step.name).namespace,
-        What::Component => {
+    match step.kind {
+        StepKind::Release => &deliverables.release(&step.name).namespace,
+        StepKind::Component => {
             let mut objects = deliverables.objects_of(&step.name);
             objects.find_map(namespace).unwrap_or("default")
         }
@@ -304,8 +311,8 @@ fn destination_namespace<'p>(deliverables: &Deliverables<'p>, step: &Step) -> &'
 /// The namespace that an object is in, or that it creates.
 fn namespace(object: &Object) -> Option<&str> {
     let identity = &object.identity;
-    let made = (identity.kind == "Namespace").then_some(identity.name.as_str());
-    identity.namespace.as_deref().or(made)
+    let created_namespace = (identity.kind == "Namespace").then_some(identity.name.as_str());
+    identity.namespace.as_deref().or(created_namespace)
 }
 
 /// A chart's repository in Argo CD's format: a registry without its scheme.
@@ -319,24 +326,24 @@ fn group(api_version: &str) -> &str {
 }
 
 fn text(text: &str) -> Node {
-    Node::typed(&text, Origin::default())
+    Node::from_serializable(&text, Origin::default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpuc_model::plan::Need;
+    use gpuc_model::plan::StepDependency;
 
     #[test]
     fn waves_follow_dependencies() {
         let step = |name: &str, needs: &[&str]| Step {
             name: name.to_owned(),
-            what: What::Component,
-            needs: needs
+            kind: StepKind::Component,
+            dependencies: needs
                 .iter()
-                .map(|need| Need {
+                .map(|need| StepDependency {
                     step: (*need).to_owned(),
-                    because: String::new(),
+                    reason: String::new(),
                 })
                 .collect(),
         };
@@ -347,7 +354,7 @@ mod tests {
             step("d", &["a"]),
             step("e", &[]),
         ];
-        let waves: Vec<_> = waves(&steps).into_iter().collect();
+        let waves: Vec<_> = sync_waves(&steps).into_iter().collect();
         assert_eq!(waves, [("a", 0), ("b", 1), ("c", 2), ("d", 1), ("e", 0)]);
     }
 }

@@ -40,7 +40,10 @@ pub(super) fn delivery(cluster: &str, flux: &Flux, deliverables: &Deliverables<'
         path: &flux.path,
         namespace: &flux.namespace,
     };
-    let mut objects = vec![repository(&location, flux), root(&location)];
+    let mut objects = vec![
+        git_repository(&location, flux),
+        root_kustomization(&location),
+    ];
     objects.extend(
         deliverables
             .steps
@@ -77,7 +80,7 @@ const MIGRATION_COMMANDS: &[&str] = &[
 /// recreates immutable objects such as jobs.
 ///
 /// Source: fluxcd/kustomize-controller docs/spec/v1/kustomizations.md, read 2026-11-21.
-pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> {
+pub(super) fn protection_annotations(object: &Object) -> Vec<(&'static str, &'static str)> {
     let mut protections = Vec::new();
     if super::must_be_retained(object) {
         protections.push(PRUNE);
@@ -93,7 +96,7 @@ pub(super) fn protections(object: &Object) -> Vec<(&'static str, &'static str)> 
 
 const PRUNE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/prune", "disabled");
 
-fn repository(location: &Location<'_>, flux: &Flux) -> Object {
+fn git_repository(location: &Location<'_>, flux: &Flux) -> Object {
     let secret = flux.secret.as_ref().map(|name| json!({"name": name.value}));
     let spec = json!({
         "interval": "5m",
@@ -105,7 +108,7 @@ fn repository(location: &Location<'_>, flux: &Flux) -> Object {
 }
 
 /// The root Kustomization, which applies all others and itself, so Flux applies new steps automatically.
-fn root(location: &Location<'_>) -> Object {
+fn root_kustomization(location: &Location<'_>) -> Object {
     let spec = json!({
         "interval": INTERVAL,
         "retryInterval": RETRY,
@@ -118,7 +121,7 @@ fn root(location: &Location<'_>) -> Object {
 }
 
 fn step_object(location: &Location<'_>, step: &Step) -> Object {
-    let needs = step.needs.iter();
+    let needs = step.dependencies.iter();
     let needs: Vec<_> = needs
         .map(|need| json!({"name": location.name(&need.step)}))
         .collect();
@@ -139,26 +142,30 @@ fn step_object(location: &Location<'_>, step: &Step) -> Object {
 /// that leaves the tree: deleting the CRDs would delete all objects of these kinds.
 fn release_objects(location: &Location<'_>, flux: &Flux, release: &Release) -> Vec<Object> {
     let name = location.name(&release.name);
-    let values = has_null(&release.values).then(|| values(location, release, &name));
+    let values = has_null(&release.values).then(|| values_config_map(location, release, &name));
     let mut objects = vec![
-        source(location, flux, release, &name),
+        chart_source(location, flux, release, &name),
         helm_release(location, release, &name, values.as_ref()),
     ];
     objects.extend(values);
     for object in &mut objects {
-        let mut protections = protections(object);
-        if release.chart.brings_kinds() {
+        let mut protections = protection_annotations(object);
+        if release.chart.installs_crds() {
             protections.push(PRUNE);
         }
         for (key, value) in protections {
-            annotate(object, key, Node::typed(&value, Origin::default()));
+            annotate(
+                object,
+                key,
+                Node::from_serializable(&value, Origin::default()),
+            );
         }
     }
     objects
 }
 
 /// Values as text, in a ConfigMap whose name changes with them, so Flux applies a change immediately.
-fn values(location: &Location<'_>, release: &Release, name: &str) -> Object {
+fn values_config_map(location: &Location<'_>, release: &Release, name: &str) -> Object {
     let text = to_json_text(&release.values);
     let object = json!({
         "apiVersion": "v1",
@@ -175,7 +182,7 @@ fn values(location: &Location<'_>, release: &Release, name: &str) -> Object {
 const VALUES_KEY: &str = "values.json";
 
 /// The source of a chart. A Secret is used for the mirror only: public charts need none.
-fn source(location: &Location<'_>, flux: &Flux, release: &Release, name: &str) -> Object {
+fn chart_source(location: &Location<'_>, flux: &Flux, release: &Release, name: &str) -> Object {
     let chart = release.chart;
     if !release.is_oci() {
         let spec = json!({"interval": INTERVAL, "url": release.repository});
@@ -220,7 +227,7 @@ fn helm_release(
         spec.insert("chart".to_owned(), json!({"spec": source}));
     }
     // Helm itself never updates the CRDs in a chart's folder `crds`.
-    let crds = chart.needs_kinds_updated().then_some("CreateReplace");
+    let crds = chart.needs_crd_updates().then_some("CreateReplace");
     // Pods on GPU nodes become ready after the nodes do: a timeout must not uninstall the release.
     let strategy = json!({"name": "RetryOnFailure", "retryInterval": RETRY});
     for phase in ["install", "upgrade"] {

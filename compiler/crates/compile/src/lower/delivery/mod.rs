@@ -8,7 +8,7 @@ use gpuc_schema::config::Gitops;
 use serde_json::Value as Json;
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Delivery, Guide, Object, Release, Step, What};
+use gpuc_model::plan::{Delivery, Guide, Object, Release, Step, StepKind};
 use gpuc_syntax::node::{Entry, Node, Origin, Value};
 use gpuc_syntax::source::Span;
 
@@ -46,17 +46,17 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
         let is_namespace = object.identity.kind == "Namespace";
         let mut protections = Vec::new();
         if is_namespace || matches!(gitops_kind, Some(Gitops::Flux(_))) {
-            protections.extend(flux::protections(object));
+            protections.extend(flux::protection_annotations(object));
         }
         if is_namespace || matches!(gitops_kind, Some(Gitops::Argocd(_))) {
-            protections.extend(argocd::protections(object));
+            protections.extend(argocd::protection_options(object));
         }
         let origin = || {
             let why = "the GitOps controller must not delete or change the object";
             Origin::rule(gitops.map(|it| it.span), why)
         };
         for (key, value) in protections {
-            annotate(object, key, Node::typed(&value, origin()));
+            annotate(object, key, Node::from_serializable(&value, origin()));
         }
     }
 }
@@ -92,9 +92,9 @@ impl<'p> Deliverables<'p> {
 
     /// The folder of a step's objects, below the cluster's. Those of a release are in the GitOps controller's folder.
     fn folder(step: &Step, controller_folder: &str) -> String {
-        match step.what {
-            What::Component => format!("manifests/{}", step.name),
-            What::Release => format!("{controller_folder}/{}", step.name),
+        match step.kind {
+            StepKind::Component => format!("manifests/{}", step.name),
+            StepKind::Release => format!("{controller_folder}/{}", step.name),
         }
     }
 }
@@ -119,12 +119,12 @@ impl Location<'_> {
 
     /// The name of a step's object, unique among those of other clusters.
     fn name(&self, step: &str) -> String {
-        let whole = format!("{}-{step}", self.cluster);
-        if whole.len() <= MAX_NAME_LENGTH {
-            return whole;
+        let full_name = format!("{}-{step}", self.cluster);
+        if full_name.len() <= MAX_NAME_LENGTH {
+            return full_name;
         }
-        let kept = whole[..MAX_NAME_LENGTH - 9].trim_end_matches('-');
-        format!("{kept}-{:08x}", fingerprint(&whole))
+        let shortened = full_name[..MAX_NAME_LENGTH - 9].trim_end_matches('-');
+        format!("{shortened}-{:08x}", fingerprint(&full_name))
     }
 
     /// The spans of the settings.

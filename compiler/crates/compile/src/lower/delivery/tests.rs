@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::lower::install_order::steps;
+use crate::lower::install_order::install_steps;
 
 fn location(texts: &[Spanned<String>; 2]) -> Location<'_> {
     Location {
@@ -21,7 +21,7 @@ fn location(texts: &[Spanned<String>; 2]) -> Location<'_> {
 }
 
 fn texts(path: &str) -> [Spanned<String>; 2] {
-    ["x", path].map(|text| Spanned::unwritten(text.to_owned()))
+    ["x", path].map(|text| Spanned::without_span(text.to_owned()))
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn chart(number: usize, (after, crds, oci): &GeneratedChart) -> &'static Chart {
         namespace: leak(format!("space-{number}")),
         pod_security: PodSecurity::Baseline,
         crds,
-        groups: Box::leak(groups.into_boxed_slice()),
-        after: Box::leak(after.into_boxed_slice()),
+        api_groups: Box::leak(groups.into_boxed_slice()),
+        dependencies: Box::leak(after.into_boxed_slice()),
         releases: |_| Vec::new(),
         source: "",
     }))
@@ -162,7 +162,7 @@ fn deliverables(
 }
 
 fn written(text: &str) -> Spanned<String> {
-    Spanned::unwritten(text.to_owned())
+    Spanned::without_span(text.to_owned())
 }
 
 /// The objects of a GitOps controller by kind and name.
@@ -206,7 +206,7 @@ proptest! {
     #[test]
     fn dependencies_come_first_with_both_controllers(generated in generated()) {
         let (objects, releases) = deliverables(&generated);
-        let steps = steps(&objects, &releases);
+        let steps = install_steps(&objects, &releases);
         let deliverables = Deliverables { objects: &objects, releases: &releases, steps: &steps };
         let flux = objects_of(&flux::delivery("ml", &flux(), &deliverables));
         let argocd = objects_of(&argocd::delivery("ml", &argocd(), &deliverables));
@@ -227,13 +227,13 @@ proptest! {
         let mut edges = BTreeSet::new();
         for release in &releases {
             edges.insert((release.name.clone(), "namespaces".to_owned()));
-            for (chart, _) in release.chart.after {
+            for (chart, _) in release.chart.dependencies {
                 edges.insert((release.name.clone(), chart.replace("chart", "release")));
             }
         }
         for object in objects.iter().filter(|object| object.component != "namespaces") {
             let group = object.identity.api_version.split('/').next().unwrap();
-            let provider = releases.iter().find(|release| release.chart.groups.contains(&group));
+            let provider = releases.iter().find(|release| release.chart.api_groups.contains(&group));
             edges.extend(provider.map(|provider| (object.component.clone(), provider.name.clone())));
         }
         for (late, early) in &edges {
@@ -251,7 +251,7 @@ proptest! {
     #[test]
     fn crds_and_values_fit_each_controller(generated in generated()) {
         let (objects, releases) = deliverables(&generated);
-        let steps = steps(&objects, &releases);
+        let steps = install_steps(&objects, &releases);
         let deliverables = Deliverables { objects: &objects, releases: &releases, steps: &steps };
         let flux = objects_of(&flux::delivery("ml", &flux(), &deliverables));
         let argocd = objects_of(&argocd::delivery("ml", &argocd(), &deliverables));
@@ -306,7 +306,7 @@ proptest! {
             let mut own = objects.iter().filter(|object| object.component == step);
             let foreign = own.any(|object| {
                 let group = object.identity.api_version.split('/').next().unwrap();
-                group.contains('.') && !releases.iter().any(|it| it.chart.groups.contains(&group))
+                group.contains('.') && !releases.iter().any(|it| it.chart.api_groups.contains(&group))
             });
             let options = application["spec"]["syncPolicy"]["syncOptions"].as_array().unwrap();
             let skips = options.contains(&json!("SkipDryRunOnMissingResource=true"));
@@ -320,19 +320,19 @@ proptest! {
 fn namespaces_are_not_pruned_nor_variables_substituted() {
     let namespace = object("a", "v1", "Namespace", None, "a");
     assert_eq!(
-        flux::protections(&namespace),
+        flux::protection_annotations(&namespace),
         [("kustomize.toolkit.fluxcd.io/prune", "disabled")]
     );
     let options = "argocd.argoproj.io/sync-options";
     assert_eq!(
-        argocd::protections(&namespace),
+        argocd::protection_options(&namespace),
         [(options, "Prune=false,Delete=false")]
     );
     let text = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "${datasource}"}});
     let text = Object::new("a", &text, Origin::default());
     let substitute = ("kustomize.toolkit.fluxcd.io/substitute", "disabled");
-    assert_eq!(flux::protections(&text), [substitute]);
-    assert_eq!(argocd::protections(&text), []);
+    assert_eq!(flux::protection_annotations(&text), [substitute]);
+    assert_eq!(argocd::protection_options(&text), []);
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn null_values_reach_helm() {
         value: Node::from_json(Json::Null),
     }]);
     let releases = [release];
-    let steps = steps(&[], &releases);
+    let steps = install_steps(&[], &releases);
     let deliverables = Deliverables {
         objects: &[],
         releases: &releases,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
-use gpuc_model::{Pool, RUNTIME_ASKS, Sharing};
+use gpuc_model::{Pool, RUNTIME_REQUESTS, Sharing};
 use gpuc_schema::config::NodeLabels;
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EnvVar, EnvVarSource,
@@ -16,13 +16,13 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{CONFIG_FILE, pool_name};
 use crate::lower::node_config::{
-    CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, access, node_config,
+    CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, driver_access, node_config,
 };
 
 const CONFIG_DIR: &str = "/etc/gpuc";
 
 /// The mount path of the host's device nodes.
-const DEV: &str = "/host-dev";
+const HOST_DEV: &str = "/host-dev";
 
 /// The environment variable that selects the driver libraries and programs that NVIDIA's container runtime mounts.
 const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
@@ -37,23 +37,23 @@ const POD_RESOURCES: &str = "/var/lib/kubelet/pod-resources";
 pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     let mut plugin = container(cluster, pool, "plugin", &["serve"]);
     let mounts = plugin.volume_mounts.get_or_insert_default();
-    mounts.push(mount("device-plugins", DEVICE_PLUGINS, false));
-    mounts.push(mount("pod-resources", POD_RESOURCES, true));
-    if access(cluster, pool).injection == Injection::Cdi {
-        mounts.push(mount("cdi", CDI_DIR, false));
+    mounts.push(volume_mount("device-plugins", DEVICE_PLUGINS, false));
+    mounts.push(volume_mount("pod-resources", POD_RESOURCES, true));
+    if driver_access(cluster, pool).injection == Injection::Cdi {
+        mounts.push(volume_mount("cdi", CDI_DIR, false));
     }
     if pool.node_labels.value == NodeLabels::FeatureFile {
-        mounts.push(mount("features", FEATURES_DIR, false));
+        mounts.push(volume_mount("features", FEATURES_DIR, false));
     }
     if needs_host_dev(cluster, pool) {
         mounts.push(VolumeMount {
             mount_propagation: Some("HostToContainer".to_owned()),
-            ..mount("dev", DEV, true)
+            ..volume_mount("dev", HOST_DEV, true)
         });
         plugin
             .args
             .get_or_insert_default()
-            .push(format!("--dev={DEV}"));
+            .push(format!("--dev={HOST_DEV}"));
     }
     plugin.ports = Some(vec![ContainerPort {
         name: Some(PORT.to_owned()),
@@ -66,7 +66,7 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     if let Sharing::Mps { .. } = pool.sharing.expect_resolved() {
         let mut daemon = container(cluster, pool, "mps-control", &["mps"]);
         // It sets the exclusive-process mode of GPUs, which requires administrator permissions on the device.
-        daemon.security_context = Some(privileged());
+        daemon.security_context = Some(privileged_context());
         let variables = daemon.env.iter_mut().flatten();
         for variable in variables.filter(|variable| variable.name == CAPABILITIES) {
             // The control daemon's program belongs to the capability `compute`.
@@ -76,11 +76,11 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
         // The daemon and its clients communicate through shared memory, so they mount the same host folder.
         mounts.push(VolumeMount {
             sub_path: Some("shm".to_owned()),
-            ..mount("mps", "/dev/shm", false)
+            ..volume_mount("mps", "/dev/shm", false)
         });
         for container in [&mut containers[0], &mut daemon] {
             let mounts = container.volume_mounts.get_or_insert_default();
-            mounts.push(mount("mps", MPS_ROOT, false));
+            mounts.push(volume_mount("mps", MPS_ROOT, false));
         }
         containers.push(daemon);
     }
@@ -94,14 +94,14 @@ pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<
     partitions.then(|| {
         let mut container = container(cluster, pool, "mig", &["mig", "apply"]);
         // Changing a GPU's MIG mode requires administrator permissions on the device.
-        container.security_context = Some(privileged());
+        container.security_context = Some(privileged_context());
         vec![container]
     })
 }
 
 /// The host volumes of the containers.
 pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
-    let access = access(cluster, pool);
+    let access = driver_access(cluster, pool);
     let mut volumes = vec![
         Volume {
             name: "config".to_owned(),
@@ -111,21 +111,21 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-        host("driver", access.driver_root, "Directory"),
-        host("device-plugins", DEVICE_PLUGINS, "Directory"),
-        host("pod-resources", POD_RESOURCES, "Directory"),
+        host_volume("driver", access.driver_root, "Directory"),
+        host_volume("device-plugins", DEVICE_PLUGINS, "Directory"),
+        host_volume("pod-resources", POD_RESOURCES, "Directory"),
     ];
     if access.injection == Injection::Cdi {
-        volumes.push(host("cdi", CDI_DIR, "DirectoryOrCreate"));
+        volumes.push(host_volume("cdi", CDI_DIR, "DirectoryOrCreate"));
     }
     if pool.node_labels.value == NodeLabels::FeatureFile {
-        volumes.push(host("features", FEATURES_DIR, "DirectoryOrCreate"));
+        volumes.push(host_volume("features", FEATURES_DIR, "DirectoryOrCreate"));
     }
     if needs_host_dev(cluster, pool) {
-        volumes.push(host("dev", "/dev", "Directory"));
+        volumes.push(host_volume("dev", "/dev", "Directory"));
     }
     if let Sharing::Mps { .. } = pool.sharing.expect_resolved() {
-        volumes.push(host("mps", MPS_ROOT, "DirectoryOrCreate"));
+        volumes.push(host_volume("mps", MPS_ROOT, "DirectoryOrCreate"));
     }
     volumes
 }
@@ -133,7 +133,7 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
 /// Whether the plugin must see the host's device nodes, because injected components have device nodes there. The driver
 /// root `/` includes them; a privileged container's own `/dev` has only those that existed when it started.
 fn needs_host_dev(cluster: &Checked<'_>, pool: &Pool) -> bool {
-    !pool.extras.is_empty() && access(cluster, pool).driver_root != "/"
+    !pool.extras.is_empty() && driver_access(cluster, pool).driver_root != "/"
 }
 
 fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -> Container {
@@ -146,14 +146,14 @@ fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -
         image: Some(image.value.clone()),
         args: Some(args.chain([config]).collect()),
         env: Some(environment(pool)),
-        resources: Some(resources()),
+        resources: Some(resource_requirements()),
         security_context: Some(security_context(cluster, pool)),
         volume_mounts: Some(vec![
-            mount("config", CONFIG_DIR, true),
+            volume_mount("config", CONFIG_DIR, true),
             VolumeMount {
                 // A driver that is installed or replaced while the container runs becomes visible.
                 mount_propagation: Some("HostToContainer".to_owned()),
-                ..mount("driver", DRIVER_ROOT, true)
+                ..volume_mount("driver", DRIVER_ROOT, true)
             },
         ]),
         ..Container::default()
@@ -190,8 +190,8 @@ fn environment(pool: &Pool) -> Vec<EnvVar> {
 }
 
 /// Several times the usage of the runtime, so a node with sixteen GPUs does not exceed the limit.
-fn resources() -> ResourceRequirements {
-    let (cpu, mib) = RUNTIME_ASKS;
+fn resource_requirements() -> ResourceRequirements {
+    let (cpu, mib) = RUNTIME_REQUESTS;
     let amounts = |amounts: &[(&str, String)]| -> BTreeMap<String, Quantity> {
         let amount =
             |(name, amount): &(&str, String)| ((*name).to_owned(), Quantity(amount.clone()));
@@ -209,7 +209,7 @@ fn resources() -> ResourceRequirements {
 
 /// The minimal permissions to access the devices.
 fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
-    let access = access(cluster, pool);
+    let access = driver_access(cluster, pool);
     let injects_devices = match access.injection {
         Injection::EnvironmentVariable => true,
         Injection::Cdi => access.runtime_class.is_some(),
@@ -217,7 +217,7 @@ fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
     };
     if !injects_devices {
         // No container runtime on the node injects NVIDIA's devices, so only a privileged container can open them.
-        return privileged();
+        return privileged_context();
     }
     // NVML requires administrator permissions to query the MIG devices of a whole node.
     let queries_mig = matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. });
@@ -237,7 +237,7 @@ fn security_context(cluster: &Checked<'_>, pool: &Pool) -> SecurityContext {
     }
 }
 
-fn privileged() -> SecurityContext {
+fn privileged_context() -> SecurityContext {
     SecurityContext {
         privileged: Some(true),
         read_only_root_filesystem: Some(true),
@@ -258,7 +258,7 @@ fn probe(path: &str, period_seconds: i32) -> Probe {
     }
 }
 
-fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
+fn volume_mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
     VolumeMount {
         name: name.to_owned(),
         mount_path: path.to_owned(),
@@ -267,7 +267,7 @@ fn mount(name: &str, path: &str, read_only: bool) -> VolumeMount {
     }
 }
 
-fn host(name: &str, path: &str, kind: &str) -> Volume {
+fn host_volume(name: &str, path: &str, kind: &str) -> Volume {
     Volume {
         name: name.to_owned(),
         host_path: Some(HostPathVolumeSource {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
-use gpuc_model::operator::CLIENT;
+use gpuc_model::operator::DEPLOY_CLIENT_LABEL;
 use gpuc_model::plan::Object;
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::DriverOwner;
@@ -21,7 +21,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::container::{containers, init_containers, volumes};
 use super::{COMPONENT, NAMESPACE, POD_NAME_LABEL, labels, metadata, pool_labels, pool_name};
-use crate::lower::node_config::access;
+use crate::lower::node_config::driver_access;
 
 /// The DaemonSet that serves a pool's nodes and no others.
 pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
@@ -51,9 +51,9 @@ pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
         ..DaemonSet::default()
     };
     let image = pool.runtime_image.as_ref().map(|image| image.span);
-    let inputs = origins::placement(pool)
+    let inputs = origins::placement_spans(pool)
         .into_iter()
-        .chain(origins::serving(pool))
+        .chain(origins::serving_spans(pool))
         .chain(image);
     let why =
         "a pool that gpuc-runtime serves has a DaemonSet of its own, which tolerates its taints";
@@ -67,7 +67,7 @@ fn selector(pool: &Pool) -> BTreeMap<String, String> {
 }
 
 fn pod(cluster: &Checked<'_>, pool: &Pool) -> PodSpec {
-    let access = access(cluster, pool);
+    let access = driver_access(cluster, pool);
     PodSpec {
         affinity: Some(affinity(pool)),
         containers: containers(cluster, pool),
@@ -90,7 +90,7 @@ fn pod(cluster: &Checked<'_>, pool: &Pool) -> PodSpec {
 /// It also keeps the pod off the node until the operator has labelled it.
 fn node_selector(pool: &Pool) -> Option<BTreeMap<String, String>> {
     let by_operator = pool.driver.value == DriverOwner::Operator;
-    by_operator.then(|| BTreeMap::from([(CLIENT.to_owned(), "true".to_owned())]))
+    by_operator.then(|| BTreeMap::from([(DEPLOY_CLIENT_LABEL.to_owned(), "true".to_owned())]))
 }
 
 /// The node affinity for the pool, by labels that nodes have before they are ready.

@@ -37,8 +37,8 @@ const CONFIG_FILE: &str = "node.json";
 /// The objects; if gpuc-runtime serves no pool, only the RuntimeClasses that NVIDIA's plugin needs.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let pools: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Gpuc).collect();
-    let theirs = cluster.pools_advertised_by(DevicePlugin::Nvidia);
-    let all: Vec<_> = pools.iter().copied().chain(theirs).collect();
+    let nvidia_pools = cluster.pools_advertised_by(DevicePlugin::Nvidia);
+    let all: Vec<_> = pools.iter().copied().chain(nvidia_pools).collect();
     if pools.is_empty() {
         return shared::runtime_classes(NVIDIA_COMPONENT, cluster, &all);
     }
@@ -69,7 +69,7 @@ fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
     let monitoring = cluster.config.monitoring.as_ref().map(|it| it.span);
     let inputs = [cluster.name.span, pool.name.span]
         .into_iter()
-        .chain(origins::serving(pool))
+        .chain(origins::serving_spans(pool))
         .chain(monitoring);
     let why = "gpuc-runtime reads the sharing mode and the injection method of its pool's GPUs";
     Object::new(COMPONENT, &object, Origin::rule(inputs, why))

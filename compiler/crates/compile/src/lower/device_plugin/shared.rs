@@ -12,7 +12,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{COMPONENT, NAMESPACE, admission, metadata};
-use crate::lower::node_config::access;
+use crate::lower::node_config::driver_access;
 
 /// The label with the manager of an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -51,7 +51,7 @@ pub(super) fn runtime_classes(
     );
     let classes = pools
         .iter()
-        .filter_map(|pool| access(cluster, pool).runtime_class);
+        .filter_map(|pool| driver_access(cluster, pool).runtime_class);
     let classes: BTreeMap<_, _> = classes.map(|class| (class.name, class.handler)).collect();
     let object = |(name, handler): (&str, &str)| {
         let class = RuntimeClass {

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use gpuc_schema::config::AlertName;
 
-use super::alerts::{page, word};
+use super::alerts::{alert_doc, alert_id};
 use super::metrics::METRICS;
 use super::series::SERIES;
 
 /// The documentation of the alert with this name, ignoring case.
 pub fn alert_page(name: &str) -> Option<String> {
     let mut names = AlertName::ALL.iter();
-    let name = names.find(|alert| word(**alert).eq_ignore_ascii_case(name))?;
-    Some(format!("# {}", section(*name)))
+    let name = names.find(|alert| alert_id(**alert).eq_ignore_ascii_case(name))?;
+    Some(format!("# {}", alert_section(*name)))
 }
 
 /// Every alert, recorded series and metric, as one page.
@@ -24,7 +24,7 @@ pub fn alerts_page() -> String {
          metrics that the alert requires.\n",
     );
     for name in AlertName::ALL {
-        write!(text, "\n## {}", section(*name)).expect(INFALLIBLE);
+        write!(text, "\n## {}", alert_section(*name)).expect(INFALLIBLE);
     }
     text.push_str(
         "\n## Recorded series\n\nThe rules of each pool record these series, in base units and with the same labels \
@@ -44,9 +44,9 @@ pub fn alerts_page() -> String {
         "\n## Source metrics\n\n| Metric | Type | Unit | Exported by |\n|---|---|---|---|\n",
     );
     for metric in METRICS {
-        let exporters: Vec<_> = metric.exporters.iter().map(|it| it.word()).collect();
+        let exporters: Vec<_> = metric.exporters.iter().map(|it| it.as_str()).collect();
         let (name, exporters) = (metric.name, exporters.join(", "));
-        let kind = metric.kind.word();
+        let kind = metric.kind.as_str();
         writeln!(
             text,
             "| `{name}` | {kind} | {} | {exporters} |",
@@ -59,13 +59,13 @@ pub fn alerts_page() -> String {
 
 const INFALLIBLE: &str = "writing to a String cannot fail";
 
-fn section(name: AlertName) -> String {
-    let page = page(name);
+fn alert_section(name: AlertName) -> String {
+    let page = alert_doc(name);
     format!(
         "{}\n\nSeverity: {}. {}\n\n{}\n\n{}\n",
-        word(name),
-        page.severity.word(),
-        page.when,
+        alert_id(name),
+        page.severity.as_str(),
+        page.condition,
         page.meaning,
         page.action
     )

@@ -11,7 +11,7 @@ use super::rules;
 
 /// The exporter that measures the GPUs of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measures {
+pub(crate) enum GpuExporter {
     /// dcgm-exporter, in a Helm release of its own.
     Dcgm,
     /// dcgm-exporter as deployed by the GPU Operator.
@@ -26,9 +26,9 @@ pub(super) const DCGM_JOB: &str = "dcgm-exporter";
 /// The job of gpuc-runtime's targets.
 pub(super) const RUNTIME_JOB: &str = "gpuc-runtime";
 
-impl Measures {
+impl GpuExporter {
     /// The job of the exporter's targets.
-    pub(super) fn job(self) -> &'static str {
+    pub(super) fn scrape_job(self) -> &'static str {
         match self {
             Self::Dcgm | Self::Operator => DCGM_JOB,
             Self::Runtime => RUNTIME_JOB,
@@ -40,22 +40,25 @@ impl Measures {
 ///
 /// If the GPU Operator installs a pool's driver or plugin, its exporter is used: a second one would duplicate every
 /// series.
-pub(crate) fn measures(cluster: &Cluster, pool: &Pool) -> Option<Measures> {
+pub(crate) fn gpu_exporter(cluster: &Cluster, pool: &Pool) -> Option<GpuExporter> {
     let monitoring = cluster.config.monitoring.as_ref()?;
     if !pool.has_gpus() {
         return None;
     }
     Some(match monitoring.exporter.value {
-        config::Exporter::Gpuc => Measures::Runtime,
-        config::Exporter::Dcgm if cluster.has_exporter(pool) => Measures::Dcgm,
-        config::Exporter::Dcgm => Measures::Operator,
+        config::Exporter::Gpuc => GpuExporter::Runtime,
+        config::Exporter::Dcgm if cluster.has_exporter(pool) => GpuExporter::Dcgm,
+        config::Exporter::Dcgm => GpuExporter::Operator,
     })
 }
 
 /// Whether gpuc-runtime measures GPUs on a pool: not in addition to dcgm-exporter, where every sum would count them
 /// twice.
-pub(crate) fn runtime_measures(cluster: &Cluster, pool: &Pool) -> bool {
-    matches!(measures(cluster, pool), None | Some(Measures::Runtime))
+pub(crate) fn runtime_measures_gpus(cluster: &Cluster, pool: &Pool) -> bool {
+    matches!(
+        gpu_exporter(cluster, pool),
+        None | Some(GpuExporter::Runtime)
+    )
 }
 
 /// Whether the exporter reports the utilization of a pool's GPUs. NVML has no utilization of MIG devices, nor of GPUs
@@ -63,8 +66,8 @@ pub(crate) fn runtime_measures(cluster: &Cluster, pool: &Pool) -> bool {
 ///
 /// Source: <https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html>, `nvmlDeviceGetUtilizationRates`:
 /// not supported while a device is in MIG mode (from memory).
-pub(super) fn reports_utilization(pool: &Pool, measures: Measures) -> bool {
-    measures != Measures::Runtime || !pool.sharing.expect_resolved().cuts_every_gpu()
+pub(super) fn reports_utilization(pool: &Pool, measures: GpuExporter) -> bool {
+    measures != GpuExporter::Runtime || !pool.sharing.expect_resolved().partitions_every_gpu()
 }
 
 /// The metrics that dcgm-exporter must export for the rules of these pools.
@@ -74,7 +77,7 @@ pub(crate) fn dcgm_metrics<'p>(
 ) -> Vec<&'static Metric> {
     let read: BTreeSet<_> = pools
         .into_iter()
-        .flat_map(|pool| rules::reads(cluster, pool))
+        .flat_map(|pool| rules::queried_series(cluster, pool))
         .collect();
     METRICS
         .iter()
@@ -84,9 +87,9 @@ pub(crate) fn dcgm_metrics<'p>(
 }
 
 /// These metrics in dcgm-exporter's format: the chart's `customMetrics`, and the operator's `dcgm-metrics.csv`.
-pub(crate) fn csv(metrics: &[&Metric]) -> String {
+pub(crate) fn metrics_csv(metrics: &[&Metric]) -> String {
     let line = |metric: &&Metric| {
-        let kind = metric.kind.word();
+        let kind = metric.kind.as_str();
         // A comma separates columns.
         let help = metric.help.replace(',', ";");
         format!("{}, {kind}, {help}\n", metric.name)

@@ -11,21 +11,21 @@ pub struct Expression {
     /// The expression.
     pub text: String,
     /// The names of the metrics and recorded series that it queries.
-    pub reads: BTreeSet<&'static str>,
+    pub queried_series: BTreeSet<&'static str>,
 }
 
 impl Expression {
     /// The series of a metric selected by matchers such as `pool="train",pod!=""`.
-    pub(super) fn of(metric: &'static Metric, matchers: &str) -> Self {
-        Self::named(metric.name, matchers)
+    pub(super) fn for_metric(metric: &'static Metric, matchers: &str) -> Self {
+        Self::for_name(metric.name, matchers)
     }
 
     /// Like [`Expression::of`], for a series that gpuc's rules record.
-    pub(super) fn recorded(series: &'static Series, matchers: &str) -> Self {
-        Self::named(series.name, matchers)
+    pub(super) fn for_series(series: &'static Series, matchers: &str) -> Self {
+        Self::for_name(series.name, matchers)
     }
 
-    fn named(name: &'static str, matchers: &str) -> Self {
+    fn for_name(name: &'static str, matchers: &str) -> Self {
         let text = if matchers.is_empty() {
             name.to_owned()
         } else {
@@ -33,30 +33,30 @@ impl Expression {
         };
         Self {
             text,
-            reads: BTreeSet::from([name]),
+            queried_series: BTreeSet::from([name]),
         }
     }
 
     /// Inserts this expression into `text`, in place of `{}`.
     #[must_use]
-    pub(super) fn within(mut self, text: &str) -> Self {
+    pub(super) fn wrapped_in(mut self, text: &str) -> Self {
         self.text = text.replacen("{}", &self.text, 1);
         self
     }
 
     /// Inserts this expression and another into `text`, in place of the first and the second `{}`.
     #[must_use]
-    pub(super) fn with(mut self, other: Self, text: &str) -> Self {
+    pub(super) fn combined_with(mut self, other: Self, text: &str) -> Self {
         let (before, after) = text.split_once("{}").unwrap_or((text, ""));
         let after = after.replacen("{}", &other.text, 1);
         self.text = format!("{before}{}{after}", self.text);
-        self.reads.extend(other.reads);
+        self.queried_series.extend(other.queried_series);
         self
     }
 }
 
 /// A matcher for any of these values, which are inserted without escaping.
-pub(super) fn any_of<'v>(label: &str, values: impl IntoIterator<Item = &'v str>) -> String {
+pub(super) fn any_of_matcher<'v>(label: &str, values: impl IntoIterator<Item = &'v str>) -> String {
     let values: Vec<_> = values.into_iter().collect();
     match values.as_slice() {
         [only] => format!("{label}=\"{only}\""),
@@ -84,16 +84,16 @@ mod tests {
 
     #[test]
     fn expressions_collect_the_metrics_they_query() {
-        let used = Expression::of(&MEMORY_USED, "pool=\"a\"");
-        let free = Expression::of(&MEMORY_FREE, "");
+        let used = Expression::for_metric(&MEMORY_USED, "pool=\"a\"");
+        let free = Expression::for_metric(&MEMORY_FREE, "");
         let sum = used
-            .with(free, "({} + {}) * 2")
-            .within("max by (node) ({})");
+            .combined_with(free, "({} + {}) * 2")
+            .wrapped_in("max by (node) ({})");
         assert_eq!(
             sum.text,
             "max by (node) ((DCGM_FI_DEV_FB_USED{pool=\"a\"} + DCGM_FI_DEV_FB_FREE) * 2)"
         );
-        let reads: Vec<_> = sum.reads.into_iter().collect();
+        let reads: Vec<_> = sum.queried_series.into_iter().collect();
         assert_eq!(reads, ["DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED"]);
     }
 
@@ -104,7 +104,7 @@ mod tests {
             resource_label("nvidia.com/mig-3g.20gb"),
             "nvidia_com_mig_3g_20gb"
         );
-        assert_eq!(any_of("a", ["b"]), "a=\"b\"");
-        assert_eq!(any_of("a", ["b", "c"]), "a=~\"b|c\"");
+        assert_eq!(any_of_matcher("a", ["b"]), "a=\"b\"");
+        assert_eq!(any_of_matcher("a", ["b", "c"]), "a=~\"b|c\"");
     }
 }

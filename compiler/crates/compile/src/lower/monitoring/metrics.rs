@@ -49,7 +49,7 @@ pub enum Exporter {
 
 impl Kind {
     /// The type's name in Prometheus.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Gauge => "gauge",
             Self::Counter => "counter",
@@ -59,7 +59,7 @@ impl Kind {
 
 impl Exporter {
     /// The exporter's name.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Dcgm => "dcgm-exporter",
             Self::Runtime => "gpuc-runtime",
@@ -93,7 +93,7 @@ const fn metric(
 }
 
 /// GPU metrics that both exporters have.
-const BOTH: &[Exporter] = &[Dcgm, Runtime];
+const GPU_EXPORTERS: &[Exporter] = &[Dcgm, Runtime];
 
 /// GPU temperature.
 pub static TEMPERATURE: Metric = metric(
@@ -101,7 +101,7 @@ pub static TEMPERATURE: Metric = metric(
     Gauge,
     "degrees Celsius",
     "GPU temperature (in C).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// GPU power draw.
@@ -110,7 +110,7 @@ pub static POWER: Metric = metric(
     Gauge,
     "watts",
     "Power draw (in W).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Total energy consumption of a GPU.
@@ -119,7 +119,7 @@ pub static ENERGY: Metric = metric(
     Counter,
     "millijoules",
     "Total energy consumption since boot (in mJ).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// SM clock of a GPU.
@@ -128,7 +128,7 @@ pub static SM_CLOCK: Metric = metric(
     Gauge,
     "megahertz",
     "SM clock frequency (in MHz).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Utilization of a full GPU. GPUs in MIG mode have none.
@@ -137,7 +137,7 @@ pub static UTILIZATION: Metric = metric(
     Gauge,
     "percent",
     "GPU utilization (in %).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Utilization of a GPU or MIG device.
@@ -155,7 +155,7 @@ pub static MEMORY_USED: Metric = metric(
     Gauge,
     "mebibytes",
     "Framebuffer memory used (in MiB).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Free GPU memory.
@@ -164,7 +164,7 @@ pub static MEMORY_FREE: Metric = metric(
     Gauge,
     "mebibytes",
     "Framebuffer memory free (in MiB).",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// The number of the last critical error, which is also in its labels `err_code` and `err_msg`.
@@ -173,7 +173,7 @@ pub static XID: Metric = metric(
     Gauge,
     "error number",
     "Value of the last XID error encountered.",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Uncorrectable memory errors over the GPU's lifetime.
@@ -182,7 +182,7 @@ pub static ECC_UNCORRECTABLE: Metric = metric(
     Counter,
     "errors",
     "Total number of double-bit persistent ECC errors.",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Memory rows that were remapped after an uncorrectable error.
@@ -191,7 +191,7 @@ pub static ROWS_REMAPPED: Metric = metric(
     Counter,
     "rows",
     "Number of remapped rows for uncorrectable errors.",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Whether a row could not be remapped.
@@ -200,7 +200,7 @@ pub static ROW_REMAP_FAILURE: Metric = metric(
     Gauge,
     "0 or 1",
     "Whether remapping of rows has failed.",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// Retransmitted PCIe packets between a GPU and its host.
@@ -209,7 +209,7 @@ pub static PCIE_REPLAYS: Metric = metric(
     Counter,
     "packets",
     "Total number of PCIe retries.",
-    BOTH,
+    GPU_EXPORTERS,
 );
 
 /// The replicas of a GPU that each container holds.
@@ -231,7 +231,7 @@ pub static MONITORING_UP: Metric = metric(
 );
 
 /// Whether the latest configuration is in use.
-pub static CONFIGURATION_TAKEN: Metric = metric(
+pub static CONFIGURATION_APPLIED: Metric = metric(
     "gpuc_config_last_reload_successful",
     Gauge,
     "0 or 1",
@@ -338,7 +338,7 @@ pub static METRICS: &[&Metric] = &[
     &PCIE_REPLAYS,
     &CONTAINER_SHARES,
     &MONITORING_UP,
-    &CONFIGURATION_TAKEN,
+    &CONFIGURATION_APPLIED,
     &NODE_CAPACITY,
     &NODE_ALLOCATABLE,
     &CONTAINER_REQUESTS,

@@ -27,10 +27,12 @@ use gpuc_model::plan::Object;
 
 pub use doc::{alert_page, alerts_page};
 
-pub(super) use policies::prometheus;
-pub(super) use summary::sentences;
+pub(super) use policies::prometheus_peer;
+pub(super) use summary::readme_sentences;
 
-pub(crate) use exporter::{Measures, csv, dcgm_metrics, measures, runtime_measures};
+pub(crate) use exporter::{
+    GpuExporter, dcgm_metrics, gpu_exporter, metrics_csv, runtime_measures_gpus,
+};
 
 /// The folder of the manifests.
 const COMPONENT: &str = "monitoring";
@@ -47,8 +49,8 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let mut objects = namespaces::namespaces(cluster);
     objects.extend(monitors::monitors(cluster));
     objects.extend(policies::policies(cluster));
-    objects.extend(pools.filter_map(|pool| rules::of_pool(cluster, pool)));
-    objects.extend(rules::of_cluster(cluster));
+    objects.extend(pools.filter_map(|pool| rules::pool_rules(cluster, pool)));
+    objects.extend(rules::cluster_rules(cluster));
     if has_dashboards(cluster) {
         objects.extend(dashboards::objects(cluster));
     }

@@ -13,7 +13,7 @@ use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
-use super::exporter::{DCGM_JOB, Measures, RUNTIME_JOB, measures};
+use super::exporter::{DCGM_JOB, GpuExporter, RUNTIME_JOB, gpu_exporter};
 use super::{COMPONENT, NAMESPACE, labels, selection_labels};
 use crate::charts::dcgm_exporter;
 use crate::lower::{POD_NAME_LABEL, RUNTIME_NAME, RUNTIME_NAMESPACE};
@@ -23,46 +23,46 @@ const POOL_OF_POD: &str = "__meta_kubernetes_pod_label_gpuc_dev_pool";
 
 /// The monitors.
 pub(super) fn monitors(cluster: &Checked<'_>) -> Vec<Object> {
-    let scraped = scraped(cluster);
-    scraped.iter().map(|it| it.monitor(cluster)).collect()
+    let scraped = scrape_groups(cluster);
+    scraped.iter().map(|it| it.pod_monitor(cluster)).collect()
 }
 
 /// Every group of scraped pods.
-pub(super) fn scraped<'p>(cluster: &'p Checked<'_>) -> Vec<Scraped<'p>> {
-    let measured_by = |exporter: Measures| -> Vec<_> {
+pub(super) fn scrape_groups<'p>(cluster: &'p Checked<'_>) -> Vec<ScrapeGroup<'p>> {
+    let measured_by = |exporter: GpuExporter| -> Vec<_> {
         let pools = cluster.pools.iter();
         pools
-            .filter(|pool| measures(cluster, pool) == Some(exporter))
+            .filter(|pool| gpu_exporter(cluster, pool) == Some(exporter))
             .collect()
     };
-    let by_dcgm = measured_by(Measures::Dcgm);
+    let by_dcgm = measured_by(GpuExporter::Dcgm);
     let namespaces = by_dcgm.iter().map(|pool| dcgm_exporter::namespace(pool));
-    let of_pools = Scraped {
+    let of_pools = ScrapeGroup {
         name: DCGM_JOB,
         job: DCGM_JOB,
         namespaces: namespaces.collect(),
         pods: (POD_NAME_LABEL, dcgm_exporter::POD_NAME),
         pools: by_dcgm,
-        pools_by: PoolsBy::PodLabel,
-        why: "dcgm-exporter measures the GPUs of these pools",
+        pool_source: PoolSource::PodLabel,
+        reason: "dcgm-exporter measures the GPUs of these pools",
     };
-    let of_operator = Scraped {
+    let of_operator = ScrapeGroup {
         name: "dcgm-exporter-of-operator",
         job: DCGM_JOB,
         namespaces: vec![OPERATOR_NAMESPACE.to_owned()],
         pods: OPERATOR_PODS,
-        pools: measured_by(Measures::Operator),
-        pools_by: PoolsBy::NodeLabels,
-        why: "the GPU Operator's dcgm-exporter measures the GPUs of these pools",
+        pools: measured_by(GpuExporter::Operator),
+        pool_source: PoolSource::NodeLabels,
+        reason: "the GPU Operator's dcgm-exporter measures the GPUs of these pools",
     };
-    let of_runtime = Scraped {
+    let of_runtime = ScrapeGroup {
         name: RUNTIME_JOB,
         job: RUNTIME_JOB,
         namespaces: vec![RUNTIME_NAMESPACE.to_owned()],
         pods: (POD_NAME_LABEL, RUNTIME_NAME),
         pools: cluster.pools_advertised_by(DevicePlugin::Gpuc).collect(),
-        pools_by: PoolsBy::PodLabel,
-        why: "gpuc-runtime serves these pools and exports its status",
+        pool_source: PoolSource::PodLabel,
+        reason: "gpuc-runtime serves these pools and exports its status",
     };
     let all = [of_pools, of_operator, of_runtime];
     all.into_iter().filter(|it| !it.pools.is_empty()).collect()
@@ -75,7 +75,7 @@ const OPERATOR_NAMESPACE: &str = "gpu-operator";
 const OPERATOR_PODS: (&str, &str) = ("app", "nvidia-dcgm-exporter");
 
 /// A group of pods that Prometheus scrapes.
-pub(super) struct Scraped<'p> {
+pub(super) struct ScrapeGroup<'p> {
     /// The name of the PodMonitor.
     pub(super) name: &'static str,
     job: &'static str,
@@ -84,8 +84,8 @@ pub(super) struct Scraped<'p> {
     /// The label of the pods.
     pub(super) pods: (&'static str, &'static str),
     pools: Vec<&'p Pool>,
-    pools_by: PoolsBy,
-    why: &'static str,
+    pool_source: PoolSource,
+    reason: &'static str,
 }
 
 /// The name of the metrics port of every exporter.
@@ -93,15 +93,15 @@ pub(super) const PORT: &str = "metrics";
 
 /// How the pool of a target is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PoolsBy {
+enum PoolSource {
     /// By a label of its pod, which gpuc sets.
     PodLabel,
     /// By the labels of its node: a DaemonSet of the GPU Operator runs on several pools.
     NodeLabels,
 }
 
-impl Scraped<'_> {
-    fn monitor(&self, cluster: &Checked<'_>) -> Object {
+impl ScrapeGroup<'_> {
+    fn pod_monitor(&self, cluster: &Checked<'_>) -> Object {
         let mut all = labels();
         all.extend(selection_labels(cluster));
         let object = json!({
@@ -111,7 +111,7 @@ impl Scraped<'_> {
             "spec": {
                 "namespaceSelector": {"matchNames": self.namespaces},
                 "selector": {"matchLabels": {self.pods.0: self.pods.1}},
-                "attachMetadata": (self.pools_by == PoolsBy::NodeLabels).then(|| json!({"node": true})),
+                "attachMetadata": (self.pool_source == PoolSource::NodeLabels).then(|| json!({"node": true})),
                 "podMetricsEndpoints": [{
                     "port": PORT,
                     "path": "/metrics",
@@ -122,7 +122,7 @@ impl Scraped<'_> {
                 }],
             },
         });
-        Object::new(COMPONENT, &object, self.origin(cluster, self.why))
+        Object::new(COMPONENT, &object, self.origin(cluster, self.reason))
     }
 
     /// The configuration that it follows from.
@@ -135,11 +135,11 @@ impl Scraped<'_> {
 
     /// Contains no `replacement` with `$`, which Flux's substitution would change.
     fn relabelings(&self) -> Vec<Value> {
-        let mut relabelings = match self.pools_by {
-            PoolsBy::PodLabel => {
+        let mut relabelings = match self.pool_source {
+            PoolSource::PodLabel => {
                 vec![json!({"sourceLabels": [POOL_OF_POD], "targetLabel": "pool"})]
             }
-            PoolsBy::NodeLabels => self
+            PoolSource::NodeLabels => self
                 .pools
                 .iter()
                 .map(|pool| pool_by_node_labels(pool))
@@ -161,7 +161,7 @@ fn pool_by_node_labels(pool: &Pool) -> Value {
     let values: Vec<_> = pool
         .selector
         .iter()
-        .map(|label| escaped(&label.value))
+        .map(|label| escape_regex(&label.value))
         .collect();
     json!({
         "sourceLabels": sources,
@@ -179,7 +179,7 @@ fn node_label(key: &str) -> String {
 }
 
 /// A label's value as a regular expression: of the characters it may contain, only `.` must be escaped.
-fn escaped(value: &str) -> String {
+fn escape_regex(value: &str) -> String {
     value.replace('.', "\\.")
 }
 
@@ -197,6 +197,6 @@ mod tests {
             node_label("gpuc.dev/pool"),
             POOL_OF_POD.replace("_pod_", "_node_")
         );
-        assert_eq!(escaped("a100.8x"), "a100\\.8x");
+        assert_eq!(escape_regex("a100.8x"), "a100\\.8x");
     }
 }

@@ -12,7 +12,7 @@ use gpuc_schema::config::Prometheus;
 use serde_json::{Value, json};
 
 use super::labels;
-use super::monitors::{PORT, scraped};
+use super::monitors::{PORT, scrape_groups};
 use crate::charts::kube_prometheus_stack;
 use crate::lower::POD_NAME_LABEL;
 
@@ -30,9 +30,9 @@ const PROMETHEUS: &str = "prometheus";
 
 /// One policy in each namespace with scraped pods.
 pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
-    let from = prometheus(cluster);
+    let from = prometheus_peer(cluster);
     let mut policies = Vec::new();
-    for scraped in scraped(cluster) {
+    for scraped in scrape_groups(cluster) {
         let origin = scraped.origin(cluster, "only Prometheus needs to read these metrics");
         for namespace in &scraped.namespaces {
             let object = json!({
@@ -52,7 +52,7 @@ pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
 }
 
 /// The sentence about them in the generated README.
-pub(super) fn sentence(prometheus: &Prometheus) -> String {
+pub(super) fn readme_sentence(prometheus: &Prometheus) -> String {
     let place = match prometheus {
         Prometheus::Install(_) => format!("the namespace {}", kube_prometheus_stack::NAMESPACE),
         Prometheus::Existing(_) => "any namespace that does not belong to a team".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn sentence(prometheus: &Prometheus) -> String {
 
 /// The pods of Prometheus: in its namespace if gpuc installs it; otherwise in any namespace that does not belong to a
 /// team.
-pub(in crate::lower) fn prometheus(cluster: &Checked<'_>) -> Value {
+pub(in crate::lower) fn prometheus_peer(cluster: &Checked<'_>) -> Value {
     let monitoring = cluster.config.monitoring.as_ref();
     let namespaces = match monitoring.map(|it| &it.prometheus.value) {
         Some(Prometheus::Install(_)) => {

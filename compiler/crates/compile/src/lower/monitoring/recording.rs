@@ -3,13 +3,13 @@
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::DevicePlugin;
 
-use super::exporter::{Measures, reports_utilization};
-use super::expression::{Expression, any_of, resource_label};
+use super::exporter::{GpuExporter, reports_utilization};
+use super::expression::{Expression, any_of_matcher, resource_label};
 use super::metrics::{self, Metric};
 use super::series::{self, Series};
 
 /// A recording rule.
-pub(super) struct Recording {
+pub(super) struct RecordingRule {
     /// The recorded series.
     pub(super) series: &'static Series,
     /// The expression that is recorded.
@@ -17,10 +17,13 @@ pub(super) struct Recording {
 }
 
 /// The recording rules of a pool with GPUs.
-pub(super) fn recordings(pool: &Pool, measures: Measures) -> Vec<Recording> {
-    let context = PoolContext { pool, measures };
+pub(super) fn recording_rules(pool: &Pool, measures: GpuExporter) -> Vec<RecordingRule> {
+    let context = PoolContext {
+        pool,
+        exporter: measures,
+    };
     // Nodes whose GPUs are allocated through DRA have no allocatable GPU resource.
-    let has_resources = !pool.offers.expect_resolved().is_empty();
+    let has_resources = !pool.advertised.expect_resolved().is_empty();
     let has_utilization = reports_utilization(pool, measures);
     series::SERIES
         .iter()
@@ -28,9 +31,12 @@ pub(super) fn recordings(pool: &Pool, measures: Measures) -> Vec<Recording> {
             has_utilization || !std::ptr::eq(**series, &raw const series::UTILIZATION_RATIO)
         })
         .filter(|series| {
-            has_resources || !series::COUNTED.iter().any(|it| std::ptr::eq(*it, **series))
+            has_resources
+                || !series::KUBELET_COUNTED
+                    .iter()
+                    .any(|it| std::ptr::eq(*it, **series))
         })
-        .map(|series| Recording {
+        .map(|series| RecordingRule {
             series,
             expression: context.expression(series),
         })
@@ -38,22 +44,22 @@ pub(super) fn recordings(pool: &Pool, measures: Measures) -> Vec<Recording> {
 }
 
 /// The matcher of a pool. A pool's name has no character that PromQL requires to be escaped.
-pub(super) fn of_pool(pool: &Pool) -> String {
+pub(super) fn pool_matcher(pool: &Pool) -> String {
     format!("pool=\"{}\"", pool.name)
 }
 
 /// The matcher of a pool's GPU resources, by kube-state-metrics' names.
-pub(super) fn resources(pool: &Pool) -> String {
-    let offers = pool.offers.expect_resolved().iter();
+pub(super) fn resource_matcher(pool: &Pool) -> String {
+    let offers = pool.advertised.expect_resolved().iter();
     let labels: Vec<_> = offers
         .map(|offer| resource_label(&offer.resource))
         .collect();
-    any_of("resource", labels.iter().map(String::as_str))
+    any_of_matcher("resource", labels.iter().map(String::as_str))
 }
 
 struct PoolContext<'p> {
     pool: &'p Pool,
-    measures: Measures,
+    exporter: GpuExporter,
 }
 
 impl PoolContext<'_> {
@@ -61,75 +67,88 @@ impl PoolContext<'_> {
         let is = |other: &'static Series| std::ptr::eq(series, other);
         match () {
             () if is(&series::NODE_POOL) => {
-                let job = format!("job=\"{}\"", self.measures.job());
-                grouped(series, Expression::of(&metrics::UP, &self.matchers(&job)))
+                let job = format!("job=\"{}\"", self.exporter.scrape_job());
+                presence_by_labels(
+                    series,
+                    Expression::for_metric(&metrics::UP, &self.matchers(&job)),
+                )
             }
-            () if is(&series::TEMPERATURE_CELSIUS) => self.max(series, &metrics::TEMPERATURE, ""),
-            () if is(&series::POWER_WATTS) => self.max(series, &metrics::POWER, ""),
-            () if is(&series::ENERGY_JOULES) => self.max(series, &metrics::ENERGY, " / 1000"),
-            () if is(&series::CLOCK_HERTZ) => self.max(series, &metrics::SM_CLOCK, " * 1e6"),
+            () if is(&series::TEMPERATURE_CELSIUS) => {
+                self.max_by_labels(series, &metrics::TEMPERATURE, "")
+            }
+            () if is(&series::POWER_WATTS) => self.max_by_labels(series, &metrics::POWER, ""),
+            () if is(&series::ENERGY_JOULES) => {
+                self.max_by_labels(series, &metrics::ENERGY, " / 1000")
+            }
+            () if is(&series::CLOCK_HERTZ) => {
+                self.max_by_labels(series, &metrics::SM_CLOCK, " * 1e6")
+            }
             () if is(&series::UTILIZATION_RATIO) => self.utilization(series),
             () if is(&series::MEMORY_USED_BYTES) => {
-                self.max(series, &metrics::MEMORY_USED, " * 1048576")
+                self.max_by_labels(series, &metrics::MEMORY_USED, " * 1048576")
             }
             () if is(&series::MEMORY_BYTES) => {
                 let used = self.metric(&metrics::MEMORY_USED);
-                let sum = used.with(self.metric(&metrics::MEMORY_FREE), "{} + {}");
-                sum.within(&format!("max by ({}) ({{}}) * 1048576", by_labels(series)))
+                let sum = used.combined_with(self.metric(&metrics::MEMORY_FREE), "{} + {}");
+                sum.wrapped_in(&format!("max by ({}) ({{}}) * 1048576", by_clause(series)))
             }
-            () if is(&series::HOLDER) => self.holder(series),
+            () if is(&series::HOLDER) => self.holder_series(series),
             () if is(&series::NODE_CAPACITY) => self.node_resource(&metrics::NODE_CAPACITY),
             () if is(&series::NODE_ALLOCATABLE) => self.node_resource(&metrics::NODE_ALLOCATABLE),
-            () => self.requested(),
+            () => self.requested_on_nodes(),
         }
     }
 
     fn matchers(&self, extra: &str) -> String {
-        format!("{extra},{}", of_pool(self.pool))
+        format!("{extra},{}", pool_matcher(self.pool))
     }
 
     fn metric(&self, metric: &'static Metric) -> Expression {
-        Expression::of(metric, &of_pool(self.pool))
+        Expression::for_metric(metric, &pool_matcher(self.pool))
     }
 
     /// The maximum for each combination of the series' labels, across the pods that the metric is reported for.
-    fn max(&self, series: &Series, metric: &'static Metric, unit: &str) -> Expression {
-        let text = format!("max by ({}) ({{}}){unit}", by_labels(series));
-        self.metric(metric).within(&text)
+    fn max_by_labels(&self, series: &Series, metric: &'static Metric, unit: &str) -> Expression {
+        let text = format!("max by ({}) ({{}}){unit}", by_clause(series));
+        self.metric(metric).wrapped_in(&text)
     }
 
     /// GPUs in MIG mode have no utilization; DCGM's profiling counters have it for each MIG device.
     fn utilization(&self, series: &Series) -> Expression {
         let is_mig = matches!(self.pool.sharing.expect_resolved(), Sharing::Mig { .. });
-        match self.measures {
-            Measures::Dcgm | Measures::Operator if is_mig => {
-                self.max(series, &metrics::ENGINE_ACTIVE, "")
+        match self.exporter {
+            GpuExporter::Dcgm | GpuExporter::Operator if is_mig => {
+                self.max_by_labels(series, &metrics::ENGINE_ACTIVE, "")
             }
-            _ => self.max(series, &metrics::UTILIZATION, " / 100"),
+            _ => self.max_by_labels(series, &metrics::UTILIZATION, " / 100"),
         }
     }
 
     /// gpuc-runtime reports every container that shares a GPU. A MIG device has one holder, which gpuc-runtime and
     /// dcgm-exporter report in the labels of the MIG device's memory metrics.
-    fn holder(&self, series: &Series) -> Expression {
+    fn holder_series(&self, series: &Series) -> Expression {
         let is_mig = matches!(self.pool.sharing.expect_resolved(), Sharing::Mig { .. });
         if self.pool.is_advertised_by(DevicePlugin::Gpuc) && !is_mig {
-            return grouped(series, self.metric(&metrics::CONTAINER_SHARES));
+            return presence_by_labels(series, self.metric(&metrics::CONTAINER_SHARES));
         }
         let matchers = self.matchers("pod!=\"\"");
-        grouped(series, Expression::of(&metrics::MEMORY_USED, &matchers))
+        presence_by_labels(
+            series,
+            Expression::for_metric(&metrics::MEMORY_USED, &matchers),
+        )
     }
 
     fn node_resource(&self, metric: &'static Metric) -> Expression {
-        let found = Expression::of(metric, &resources(self.pool));
-        self.with_pool(found.within("max by (node, resource) ({})"))
+        let found = Expression::for_metric(metric, &resource_matcher(self.pool));
+        self.with_pool(found.wrapped_in("max by (node, resource) ({})"))
     }
 
     /// Excludes completed pods: they hold no devices, though kube-state-metrics still reports their requests.
-    fn requested(&self) -> Expression {
-        let requests = Expression::of(&metrics::CONTAINER_REQUESTS, &resources(self.pool));
-        let phase = Expression::of(&metrics::POD_PHASE, "phase=~\"Pending|Running\"");
-        let held = requests.with(
+    fn requested_on_nodes(&self) -> Expression {
+        let requests =
+            Expression::for_metric(&metrics::CONTAINER_REQUESTS, &resource_matcher(self.pool));
+        let phase = Expression::for_metric(&metrics::POD_PHASE, "phase=~\"Pending|Running\"");
+        let held = requests.combined_with(
             phase,
             "sum by (node, resource, namespace) ({} \
              * on (namespace, pod) group_left () max by (namespace, pod) ({} == 1))",
@@ -138,18 +157,18 @@ impl PoolContext<'_> {
     }
 
     fn with_pool(&self, expression: Expression) -> Expression {
-        let pool = Expression::recorded(&series::NODE_POOL, &of_pool(self.pool));
-        expression.with(pool, "{} * on (node) group_left (pool) {}")
+        let pool = Expression::for_series(&series::NODE_POOL, &pool_matcher(self.pool));
+        expression.combined_with(pool, "{} * on (node) group_left (pool) {}")
     }
 }
 
 /// 1 for each combination of the series' labels.
-fn grouped(series: &Series, expression: Expression) -> Expression {
-    expression.within(&format!("group by ({}) ({{}})", by_labels(series)))
+fn presence_by_labels(series: &Series, expression: Expression) -> Expression {
+    expression.wrapped_in(&format!("group by ({}) ({{}})", by_clause(series)))
 }
 
 /// The labels of a series, for a `by` clause.
-fn by_labels(series: &Series) -> String {
+fn by_clause(series: &Series) -> String {
     let labels = std::iter::once("pool").chain(series.labels.iter().copied());
     labels.collect::<Vec<_>>().join(", ")
 }

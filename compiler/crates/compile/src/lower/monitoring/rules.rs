@@ -11,30 +11,30 @@ use gpuc_schema::config::AlertName;
 use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
 
-use super::alerts::{self, Alert, Watched, page};
-use super::exporter::{Measures, measures};
-use super::recording::recordings;
+use super::alerts::{self, Alert, PoolAlertContext, alert_doc};
+use super::exporter::{GpuExporter, gpu_exporter};
+use super::recording::recording_rules;
 use super::{COMPONENT, NAMESPACE, dashboards, labels, selection_labels};
 
 /// The rules of a pool whose GPUs are measured.
-pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
-    let watched = watched(cluster, pool)?;
+pub(super) fn pool_rules(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
+    let watched = alert_context(cluster, pool)?;
     let name = format!("gpuc-pool-{}", pool.name);
-    let recorded: Vec<_> = recordings(pool, watched.measures)
+    let recorded: Vec<_> = recording_rules(pool, watched.exporter)
         .iter()
         .map(|it| json!({"record": it.series.name, "expr": it.expression.text}))
         .collect();
-    let alerts = alerts::of_pool(&watched);
+    let alerts = alerts::pool_alerts(&watched);
     let mut groups = vec![json!({"name": format!("{name}.series"), "rules": recorded})];
     if !alerts.is_empty() {
         let alerts: Vec<_> = alerts.iter().map(rule).collect();
         groups.push(json!({"name": format!("{name}.alerts"), "rules": alerts}));
     }
     let of_pool = BTreeMap::from([(POOL_LABEL.to_owned(), pool.name.value.clone())]);
-    let offers = pool.offers.expect_resolved().iter();
+    let offers = pool.advertised.expect_resolved().iter();
     let offers = offers.flat_map(|offer| offer.origin.inputs().to_vec());
     let mut inputs = monitoring_span(cluster);
-    inputs.extend(origins::serving(pool));
+    inputs.extend(origins::serving_spans(pool));
     inputs.extend([
         pool.name.span,
         pool.nodes.expect_resolved().min_span,
@@ -52,21 +52,21 @@ pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
 }
 
 /// The rules of the cluster.
-pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
-    let alerts = alerts::of_cluster(cluster);
+pub(super) fn cluster_rules(cluster: &Checked<'_>) -> Option<Object> {
+    let alerts = alerts::cluster_alerts(cluster);
     if alerts.is_empty() {
         return None;
     }
     let alerts: Vec<_> = alerts.iter().map(rule).collect();
     let groups = vec![json!({"name": "gpuc-cluster.alerts", "rules": alerts})];
     let pools = cluster.pools.iter();
-    let offers = pools.flat_map(|pool| pool.offers.expect_resolved());
+    let offers = pools.flat_map(|pool| pool.advertised.expect_resolved());
     let offers = offers.flat_map(|offer| offer.origin.inputs().to_vec());
     let mut inputs = monitoring_span(cluster);
     inputs.extend(offers);
-    for pool in cluster.pools_claimed() {
+    for pool in cluster.dra_pools() {
         inputs.push(pool.name.span);
-        inputs.extend(origins::serving(pool));
+        inputs.extend(origins::serving_spans(pool));
     }
     let why = "alerts about nodes and quotas cover the whole cluster";
     let origin = Origin::rule(inputs, why);
@@ -80,56 +80,56 @@ pub(super) fn of_cluster(cluster: &Checked<'_>) -> Option<Object> {
 }
 
 /// The names of the alerts that exist, each once, in the order of the documentation.
-pub(super) fn names(cluster: &Checked<'_>) -> BTreeSet<AlertName> {
+pub(super) fn alert_names(cluster: &Checked<'_>) -> BTreeSet<AlertName> {
     cluster
         .pools
         .iter()
-        .filter_map(|pool| watched(cluster, pool))
-        .flat_map(|watched| alerts::of_pool(&watched))
-        .chain(alerts::of_cluster(cluster))
+        .filter_map(|pool| alert_context(cluster, pool))
+        .flat_map(|watched| alerts::pool_alerts(&watched))
+        .chain(alerts::cluster_alerts(cluster))
         .map(|alert| alert.name)
         .collect()
 }
 
 /// The series that all rules of a pool query, and those of the dashboards if enabled.
-pub(super) fn reads(cluster: &Checked<'_>, pool: &Pool) -> BTreeSet<&'static str> {
-    let Some(watched) = watched(cluster, pool) else {
+pub(super) fn queried_series(cluster: &Checked<'_>, pool: &Pool) -> BTreeSet<&'static str> {
+    let Some(watched) = alert_context(cluster, pool) else {
         return BTreeSet::new();
     };
-    let recorded = recordings(pool, watched.measures).into_iter();
+    let recorded = recording_rules(pool, watched.exporter).into_iter();
     let recorded = recorded.map(|recording| recording.expression);
-    let alerts = alerts::of_pool(&watched).into_iter();
+    let alerts = alerts::pool_alerts(&watched).into_iter();
     let mut reads: BTreeSet<_> = recorded
         .chain(alerts.map(|alert| alert.expression))
-        .flat_map(|it| it.reads)
+        .flat_map(|it| it.queried_series)
         .collect();
     if super::has_dashboards(cluster) {
-        reads.extend(dashboards::reads());
+        reads.extend(dashboards::queried_series());
     }
     reads
 }
 
-fn watched<'c>(cluster: &'c Checked<'_>, pool: &'c Pool) -> Option<Watched<'c>> {
+fn alert_context<'c>(cluster: &'c Checked<'_>, pool: &'c Pool) -> Option<PoolAlertContext<'c>> {
     let monitoring = cluster.config.monitoring.as_ref()?;
-    let measures: Measures = measures(cluster, pool)?;
-    Some(Watched {
+    let measures: GpuExporter = gpu_exporter(cluster, pool)?;
+    Some(PoolAlertContext {
         pool,
-        measures,
+        exporter: measures,
         limits: &monitoring.alerts,
     })
 }
 
 fn rule(alert: &Alert) -> Value {
-    let page = page(alert.name);
+    let page = alert_doc(alert.name);
     let mut labels = Map::new();
-    labels.insert("severity".to_owned(), json!(page.severity.word()));
+    labels.insert("severity".to_owned(), json!(page.severity.as_str()));
     if let Some(pool) = &alert.pool {
         labels.insert("pool".to_owned(), json!(pool));
     }
     json!({
-        "alert": alerts::word(alert.name),
+        "alert": alerts::alert_id(alert.name),
         "expr": alert.expression.text,
-        "for": alert.lasts,
+        "for": alert.duration,
         "labels": labels,
         "annotations": {
             "summary": alert.summary,

@@ -110,7 +110,7 @@ pub static NODE_REQUESTED: Series = Series {
 };
 
 /// The series about resources that the kubelet counts.
-pub static COUNTED: &[&Series] = &[&NODE_CAPACITY, &NODE_ALLOCATABLE, &NODE_REQUESTED];
+pub static KUBELET_COUNTED: &[&Series] = &[&NODE_CAPACITY, &NODE_ALLOCATABLE, &NODE_REQUESTED];
 
 /// Every recorded series, in recording order: later ones query earlier ones.
 pub static SERIES: &[&Series] = &[

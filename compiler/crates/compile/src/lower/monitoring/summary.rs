@@ -6,21 +6,21 @@ use gpuc_model::check::Checked;
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::Prometheus;
 
-use super::exporter::{Measures, measures};
+use super::exporter::{GpuExporter, gpu_exporter};
 use super::{alerts, has_dashboards, policies, rules};
 use crate::charts::kube_prometheus_stack;
 
 /// The sentences; none without `monitoring`.
-pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
+pub(in crate::lower) fn readme_sentences(cluster: &Checked<'_>) -> Vec<String> {
     let Some(monitoring) = &cluster.config.monitoring else {
         return Vec::new();
     };
-    let mut sentences = measured(cluster);
-    sentences.push(prometheus(&monitoring.prometheus.value));
-    sentences.push(policies::sentence(&monitoring.prometheus.value));
-    let alert_names = rules::names(cluster);
+    let mut sentences = exporter_sentences(cluster);
+    sentences.push(prometheus_sentence(&monitoring.prometheus.value));
+    sentences.push(policies::readme_sentence(&monitoring.prometheus.value));
+    let alert_names = rules::alert_names(cluster);
     if !alert_names.is_empty() {
-        let names: Vec<_> = alert_names.into_iter().map(alerts::word).collect();
+        let names: Vec<_> = alert_names.into_iter().map(alerts::alert_id).collect();
         sentences.push(format!(
             "The alerts are {}. Each describes the required action, as does gpuc explain NAME; monitoring.alerts sets \
              the thresholds.",
@@ -35,10 +35,10 @@ pub(in crate::lower) fn sentences(cluster: &Checked<'_>) -> Vec<String> {
     sentences
 }
 
-fn measured(cluster: &Checked<'_>) -> Vec<String> {
-    let measured_by = |wanted: Measures| {
+fn exporter_sentences(cluster: &Checked<'_>) -> Vec<String> {
+    let measured_by = |wanted: GpuExporter| {
         let pools = cluster.pools.iter();
-        let pools = pools.filter(move |pool| measures(cluster, pool) == Some(wanted));
+        let pools = pools.filter(move |pool| gpu_exporter(cluster, pool) == Some(wanted));
         pools.collect::<Vec<&Pool>>()
     };
     let names = |pools: &[&Pool]| {
@@ -47,9 +47,9 @@ fn measured(cluster: &Checked<'_>) -> Vec<String> {
     };
     let mut sentences = Vec::new();
     for (exporter, text) in [
-        (Measures::Dcgm, "dcgm-exporter"),
-        (Measures::Operator, "The GPU Operator's dcgm-exporter"),
-        (Measures::Runtime, "gpuc-runtime"),
+        (GpuExporter::Dcgm, "dcgm-exporter"),
+        (GpuExporter::Operator, "The GPU Operator's dcgm-exporter"),
+        (GpuExporter::Runtime, "gpuc-runtime"),
     ] {
         let pools = measured_by(exporter);
         if !pools.is_empty() {
@@ -57,7 +57,7 @@ fn measured(cluster: &Checked<'_>) -> Vec<String> {
         }
     }
     let is_mig = |pool: &&Pool| matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. });
-    let without_utilization: Vec<_> = measured_by(Measures::Runtime)
+    let without_utilization: Vec<_> = measured_by(GpuExporter::Runtime)
         .into_iter()
         .filter(is_mig)
         .collect();
@@ -71,7 +71,7 @@ fn measured(cluster: &Checked<'_>) -> Vec<String> {
     sentences
 }
 
-fn prometheus(prometheus: &Prometheus) -> String {
+fn prometheus_sentence(prometheus: &Prometheus) -> String {
     let namespace = kube_prometheus_stack::NAMESPACE;
     match prometheus {
         Prometheus::Existing(existing) => format!(

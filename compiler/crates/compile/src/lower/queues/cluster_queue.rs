@@ -2,7 +2,7 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
-use gpuc_model::{Grant, Group, Team, groups};
+use gpuc_model::{Grant, ResourceGroup, Team, resource_groups};
 use gpuc_schema::config::{Kueue, Preempting, QueueOrder, Reclaiming};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
@@ -14,18 +14,18 @@ use super::{API_VERSION, COMPONENT, flavor};
 pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     let settings = cluster.config.kueue.as_ref();
     let settings = settings.map(|it| it.value.clone()).unwrap_or_default();
-    let mut resource_groups: Vec<Value> = groups(offers(team))
+    let mut resource_groups: Vec<Value> = resource_groups(granted_resources(team))
         .iter()
         .map(|group| resource_group(cluster, team, group))
         .collect();
-    resource_groups.extend(anywhere(team));
+    resource_groups.extend(unpinned_quota(team));
     let names: Vec<_> = team.namespaces.iter().map(|it| &it.value).collect();
     let mut spec = json!({
         "cohortName": COHORT,
         "namespaceSelector": {"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "In", "values": names},
         ]},
-        "queueingStrategy": order(settings.order.value),
+        "queueingStrategy": queueing_strategy(settings.order.value),
         "preemption": preemption(&settings),
         "resourceGroups": resource_groups,
     });
@@ -42,7 +42,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
         "spec": spec,
     });
     let grants = team.grants().map(|grant| grant.span);
-    let anywhere = team.counted_anywhere().map(|(_, _, span)| span);
+    let anywhere = team.unpinned_resources().map(|(_, _, span)| span);
     let spaces = team.namespaces.iter().map(|it| it.span);
     let own = [
         settings.order.span,
@@ -54,13 +54,13 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     let inputs = inputs.chain(spaces).chain(own).chain(weight);
     let why = "the guaranteed amount of a team is its nominal quota; it borrows up to its limit";
     let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, why));
-    explain(team, &mut object);
+    attach_origins(team, &mut object);
     object
 }
 
 /// Attaches the origin of each quota.
-fn explain(team: &Team, object: &mut Object) {
-    for (g, group) in groups(offers(team)).iter().enumerate() {
+fn attach_origins(team: &Team, object: &mut Object) {
+    for (g, group) in resource_groups(granted_resources(team)).iter().enumerate() {
         for (f, pool) in group.pools.iter().enumerate() {
             for (r, resource) in group.resources.iter().enumerate() {
                 let mut grants = team.grants();
@@ -73,19 +73,19 @@ fn explain(team: &Team, object: &mut Object) {
                 let why = "the team's guaranteed amount of the pool; it borrows up to its limit";
                 let [g, f, r] = [g, f, r].map(|number| number.to_string());
                 let keys = ["spec", "resourceGroups", &g, "flavors", &f, "resources", &r];
-                object.node.because(&keys, Origin::rule(spans, why));
+                object.node.set_origin(&keys, Origin::rule(spans, why));
             }
         }
     }
 }
 
 /// The pools and resources of a team's grants.
-fn offers(team: &Team) -> impl Iterator<Item = (usize, &str)> {
+fn granted_resources(team: &Team) -> impl Iterator<Item = (usize, &str)> {
     let grants = team.grants();
     grants.map(|grant| (grant.pool, grant.resource.as_str()))
 }
 
-fn resource_group(cluster: &Checked<'_>, team: &Team, group: &Group) -> Value {
+fn resource_group(cluster: &Checked<'_>, team: &Team, group: &ResourceGroup) -> Value {
     let quota = |pool: usize, resource: &String| {
         let mut grants = team.grants();
         let grant = grants.find(|it| it.pool == pool && it.resource == *resource);
@@ -93,12 +93,12 @@ fn resource_group(cluster: &Checked<'_>, team: &Team, group: &Group) -> Value {
         let Some(grant) = grant else {
             return json!({"name": resource, "nominalQuota": 0, "borrowingLimit": 0});
         };
-        of_grant(grant)
+        grant_quota(grant)
     };
     let flavors = group.pools.iter().map(|pool| {
         let resources = group.resources.iter().map(|it| quota(*pool, it));
         json!({
-            "name": flavor::name(&cluster.pools[*pool]),
+            "name": flavor::flavor_name(&cluster.pools[*pool]),
             "resources": resources.collect::<Vec<_>>(),
         })
     });
@@ -108,7 +108,7 @@ fn resource_group(cluster: &Checked<'_>, team: &Team, group: &Group) -> Value {
     })
 }
 
-fn of_grant(grant: &Grant) -> Value {
+fn grant_quota(grant: &Grant) -> Value {
     let guaranteed = grant.guaranteed.value;
     let mut quota = json!({
         "name": grant.resource,
@@ -122,9 +122,9 @@ fn of_grant(grant: &Grant) -> Value {
 }
 
 /// The quota of CPU and memory, which teams neither lend nor borrow.
-fn anywhere(team: &Team) -> Option<Value> {
+fn unpinned_quota(team: &Team) -> Option<Value> {
     let (names, quotas): (Vec<_>, Vec<_>) = team
-        .counted_anywhere()
+        .unpinned_resources()
         .map(|(name, amount, _)| {
             let quota = json!({
                 "name": name,
@@ -135,11 +135,11 @@ fn anywhere(team: &Team) -> Option<Value> {
             (name, quota)
         })
         .unzip();
-    let flavors = json!([{"name": flavor::ANYWHERE, "resources": quotas}]);
+    let flavors = json!([{"name": flavor::UNPINNED, "resources": quotas}]);
     (!names.is_empty()).then(|| json!({"coveredResources": names, "flavors": flavors}))
 }
 
-fn order(order: QueueOrder) -> &'static str {
+fn queueing_strategy(order: QueueOrder) -> &'static str {
     match order {
         QueueOrder::BestEffortFifo => "BestEffortFIFO",
         QueueOrder::StrictFifo => "StrictFIFO",

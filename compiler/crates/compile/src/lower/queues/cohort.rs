@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
-use gpuc_model::{Team, groups};
+use gpuc_model::{Team, resource_groups};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ pub(super) const COHORT: &str = "teams";
 /// The cohort. It owns the capacity of the pools, at their maximum nodes, that is not guaranteed to any team: otherwise
 /// no team could borrow it.
 pub(super) fn object(cluster: &Checked<'_>) -> Object {
-    let rest = rest(cluster);
+    let rest = unguaranteed_capacity(cluster);
     let offers = rest.keys().map(|(pool, resource)| (*pool, *resource));
-    let resource_groups: Vec<Value> = groups(offers)
+    let resource_groups: Vec<Value> = resource_groups(offers)
         .iter()
         .map(|group| {
             let flavors = group.pools.iter().map(|pool| {
@@ -27,7 +27,7 @@ pub(super) fn object(cluster: &Checked<'_>) -> Object {
                     json!({"name": resource, "nominalQuota": free.unwrap_or(0)})
                 });
                 json!({
-                    "name": flavor::name(&cluster.pools[*pool]),
+                    "name": flavor::flavor_name(&cluster.pools[*pool]),
                     "resources": resources.collect::<Vec<_>>(),
                 })
             });
@@ -61,7 +61,7 @@ pub(super) fn object(cluster: &Checked<'_>) -> Object {
 }
 
 /// The capacity of each pool at its maximum nodes that is not guaranteed, for every resource that a team may use.
-fn rest<'c>(cluster: &'c Checked<'_>) -> BTreeMap<(usize, &'c str), u64> {
+fn unguaranteed_capacity<'c>(cluster: &'c Checked<'_>) -> BTreeMap<(usize, &'c str), u64> {
     let mut rest: BTreeMap<(usize, &str), u64> = BTreeMap::new();
     for grant in cluster.teams.iter().flat_map(Team::grants) {
         let nodes = cluster.pools[grant.pool].nodes.expect_resolved();

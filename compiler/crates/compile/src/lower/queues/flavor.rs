@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::{API_VERSION, COMPONENT};
 
 /// The flavor of CPU and memory, which are counted on all nodes.
-pub(crate) const ANYWHERE: &str = "anywhere";
+pub(crate) const UNPINNED: &str = "anywhere";
 
 /// The name of a pool's flavor; the prefix distinguishes it from [`ANYWHERE`].
-pub(super) fn name(pool: &Pool) -> String {
+pub(super) fn flavor_name(pool: &Pool) -> String {
     format!("pool-{}", pool.name.value)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn name(pool: &Pool) -> String {
 /// need not write them.
 ///
 /// The labels are those that nodes have from the start: an autoscaler knows them before there is a node.
-pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Object {
+pub(super) fn pool_flavor(cluster: &Checked<'_>, pool: &Pool) -> Object {
     let labels = pool.selector.iter();
     let labels: serde_json::Map<String, Value> = labels
         .map(|label| (label.key.clone(), json!(label.value)))
@@ -34,21 +34,21 @@ pub(super) fn of_pool(cluster: &Checked<'_>, pool: &Pool) -> Object {
         spec["nodeTaints"] = tolerations.iter().map(taint).collect();
         spec["tolerations"] = json!(tolerations);
     }
-    let mut inputs = gpuc_model::derive::origins::placement(pool);
-    if let Some(listed) = super::topology::place(cluster, pool) {
-        spec["topologyName"] = json!(super::topology::NAME);
+    let mut inputs = gpuc_model::derive::origins::placement_spans(pool);
+    if let Some(listed) = super::topology::topology_span(cluster, pool) {
+        spec["topologyName"] = json!(super::topology::TOPOLOGY_NAME);
         inputs.push(listed);
     }
     let why = "Kueue admits jobs to this pool by its labels and taints";
-    made(&name(pool), &spec, Origin::rule(inputs, why))
+    flavor_object(&flavor_name(pool), &spec, Origin::rule(inputs, why))
 }
 
 /// The flavor of resources that are counted on all nodes.
-pub(super) fn anywhere(origin: Origin) -> Object {
-    made(ANYWHERE, &json!({}), origin)
+pub(super) fn unpinned_flavor(origin: Origin) -> Object {
+    flavor_object(UNPINNED, &json!({}), origin)
 }
 
-fn made(name: &str, spec: &Value, origin: Origin) -> Object {
+fn flavor_object(name: &str, spec: &Value, origin: Origin) -> Object {
     let object = json!({
         "apiVersion": API_VERSION,
         "kind": "ResourceFlavor",

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
-use gpuc_model::{QUEUE, Team};
+use gpuc_model::{DEFAULT_QUEUE, Team};
 use gpuc_syntax::node::Origin;
 
 /// The API that has queues, at the version that Kueue stores.
@@ -32,8 +32,10 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let grants = cluster.teams.iter().flat_map(Team::grants);
     let pools: BTreeSet<usize> = grants.map(|grant| grant.pool).collect();
     let pools = pools.into_iter().map(|index| &cluster.pools[index]);
-    let mut objects: Vec<Object> = pools.map(|pool| flavor::of_pool(cluster, pool)).collect();
-    objects.extend(anywhere(cluster));
+    let mut objects: Vec<Object> = pools
+        .map(|pool| flavor::pool_flavor(cluster, pool))
+        .collect();
+    objects.extend(unpinned_flavor(cluster));
     objects.extend(topology::object(cluster));
     objects.push(cohort::object(cluster));
     for team in &cluster.teams {
@@ -41,17 +43,17 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
         let spaces = team.namespaces.iter();
         objects.extend(spaces.map(|space| local_queue(&space.value, &team.name.value, space.span)));
     }
-    objects.extend(priorities(cluster));
+    objects.extend(priority_classes(cluster));
     objects
 }
 
 /// The flavor of CPU and memory, if teams have a quota of them.
-fn anywhere(cluster: &Checked<'_>) -> Option<Object> {
-    let counted = cluster.teams.iter().flat_map(Team::counted_anywhere);
+fn unpinned_flavor(cluster: &Checked<'_>) -> Option<Object> {
+    let counted = cluster.teams.iter().flat_map(Team::unpinned_resources);
     let mut inputs = counted.map(|(_, _, span)| span).peekable();
     inputs.peek()?;
     let why = "CPU and memory of a team are counted on all nodes";
-    Some(flavor::anywhere(Origin::rule(inputs, why)))
+    Some(flavor::unpinned_flavor(Origin::rule(inputs, why)))
 }
 
 /// The LocalQueue of a namespace. Its name makes it the default for jobs that name no queue.
@@ -63,7 +65,7 @@ fn local_queue(namespace: &str, team: &str, span: gpuc_syntax::source::Span) -> 
         "apiVersion": API_VERSION,
         "kind": "LocalQueue",
         "metadata": {
-            "name": QUEUE,
+            "name": DEFAULT_QUEUE,
             "namespace": namespace,
             "labels": {"app.kubernetes.io/managed-by": "gpuc"},
         },
@@ -75,7 +77,7 @@ fn local_queue(namespace: &str, team: &str, span: gpuc_syntax::source::Span) -> 
 }
 
 /// WorkloadPriorityClasses with the names of the PriorityClasses. A job without one uses its pods' priority.
-fn priorities(cluster: &Checked<'_>) -> impl Iterator<Item = Object> {
+fn priority_classes(cluster: &Checked<'_>) -> impl Iterator<Item = Object> {
     cluster.config.priorities.iter().map(|priority| {
         let mut object = json!({
             "apiVersion": API_VERSION,

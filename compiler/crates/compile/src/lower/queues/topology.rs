@@ -10,10 +10,10 @@ use serde_json::json;
 use super::{API_VERSION, COMPONENT};
 
 /// The one topology of a cluster.
-pub(super) const NAME: &str = "network";
+pub(super) const TOPOLOGY_NAME: &str = "network";
 
 /// The span that enables topology-aware scheduling for a pool.
-pub(super) fn place(cluster: &Checked<'_>, pool: &Pool) -> Option<Span> {
+pub(super) fn topology_span(cluster: &Checked<'_>, pool: &Pool) -> Option<Span> {
     let topology = cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let mut pools = topology.pools.iter();
     let listed = pools.find(|name| name.value == pool.name.value)?;
@@ -31,7 +31,7 @@ pub(super) fn object(cluster: &Checked<'_>) -> Option<Object> {
     let object = json!({
         "apiVersion": API_VERSION,
         "kind": "Topology",
-        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "gpuc"}},
+        "metadata": {"name": TOPOLOGY_NAME, "labels": {"app.kubernetes.io/managed-by": "gpuc"}},
         "spec": {"levels": levels},
     });
     let listed = topology.levels.iter().map(|level| level.span);

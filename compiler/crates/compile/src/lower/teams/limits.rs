@@ -29,7 +29,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
     };
     let mut inputs: Vec<Span> = spans(team, index).into();
     inputs.extend(limits.map(|it| it.span));
-    let quotas = team.quota_of(index).into_iter();
+    let quotas = team.namespace_quota(index).into_iter();
     inputs.extend(quotas.flat_map(|it| it.cpu.iter().chain(&it.memory).map(|it| it.span)));
     let mut item = json!({"type": "Container"});
     for (key, amounts) in [
@@ -37,11 +37,11 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         ("defaultRequest", &team.default_request),
         ("max", &max),
     ] {
-        let mut amounts = resource_map(amounts);
+        let mut amounts = resource_amounts(amounts);
         let gpus = team.gpus_per_container();
-        if let Some(gpus) = gpus.filter(|_| cluster.ranges_hold_gpus()) {
+        if let Some(gpus) = gpus.filter(|_| cluster.can_limit_range_gpus()) {
             let count = if key == "max" { gpus.value } else { 0 };
-            let names = cluster.resources_of(team).into_iter();
+            let names = cluster.requestable_resources(team).into_iter();
             amounts.extend(names.map(|name| (name.to_owned(), json!(count.to_string()))));
         }
         if !amounts.is_empty() {
@@ -61,9 +61,10 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
     Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
 }
 
-fn resource_map(amounts: &Amounts) -> Map<String, Value> {
-    let both = [("cpu", &amounts.cpu), ("memory", &amounts.memory)];
-    both.into_iter()
+fn resource_amounts(amounts: &Amounts) -> Map<String, Value> {
+    let cpu_and_memory = [("cpu", &amounts.cpu), ("memory", &amounts.memory)];
+    cpu_and_memory
+        .into_iter()
         .filter_map(|(key, amount)| Some((key.to_owned(), json!(amount.as_ref()?.text))))
         .collect()
 }

@@ -22,7 +22,7 @@ const VIEW: &str = "gpuc-team-view";
 const SUBMIT: &str = "gpuc-team-submit";
 
 /// The built-in kinds that members create and delete. `view` covers all of them.
-const BUILT_IN: [(&str, &[&str]); 2] = [
+const BUILT_IN_KINDS: [(&str, &[&str]); 2] = [
     (
         "",
         &["configmaps", "persistentvolumeclaims", "pods", "services"],
@@ -34,7 +34,7 @@ const BUILT_IN: [(&str, &[&str]); 2] = [
 ///
 /// Source: `names.plural` in the charts' definitions: kubernetes-sigs/jobset@v0.12.0, kubernetes-sigs/lws@v0.10.0,
 /// kubeflow/trainer@v2.3.0, kubernetes-sigs/kueue@v0.19.2.
-const OF_CHARTS: [(&str, &[&str], &[&str]); 4] = [
+const CHART_KINDS: [(&str, &[&str], &[&str]); 4] = [
     ("jobset.x-k8s.io", &["jobsets"], &[]),
     ("kueue.x-k8s.io", &[], &["localqueues", "workloads"]),
     ("leaderworkerset.x-k8s.io", &["leaderworkersets"], &[]),
@@ -46,7 +46,7 @@ const OF_CHARTS: [(&str, &[&str], &[&str]); 4] = [
 ];
 
 /// The kinds that members create and delete where GPUs are allocated through DRA.
-const CLAIMS: (&str, &[&str]) = (
+const CLAIM_KINDS: (&str, &[&str]) = (
     "resource.k8s.io",
     &["resourceclaims", "resourceclaimtemplates"],
 );
@@ -85,17 +85,20 @@ type Kinds = Vec<(&'static str, Vec<&'static str>)>;
 /// The kinds that members view in addition to Kubernetes' `view`, and those that they create and delete.
 fn kinds(cluster: &Checked<'_>, releases: &[Release]) -> (Kinds, Kinds) {
     let (mut viewed, mut submitted) = (Kinds::new(), Kinds::new());
-    submitted.extend(BUILT_IN.map(|(group, kinds)| (group, kinds.to_vec())));
-    for (group, own, other) in OF_CHARTS {
-        if releases.iter().any(|it| it.chart.groups.contains(&group)) {
+    submitted.extend(BUILT_IN_KINDS.map(|(group, kinds)| (group, kinds.to_vec())));
+    for (group, own, other) in CHART_KINDS {
+        if releases
+            .iter()
+            .any(|it| it.chart.api_groups.contains(&group))
+        {
             viewed.push((group, [own, other].concat()));
             if !own.is_empty() {
                 submitted.push((group, own.to_vec()));
             }
         }
     }
-    if cluster.pools_claimed().next().is_some() {
-        let (group, kinds) = CLAIMS;
+    if cluster.dra_pools().next().is_some() {
+        let (group, kinds) = CLAIM_KINDS;
         viewed.push((group, kinds.to_vec()));
         submitted.push((group, kinds.to_vec()));
     }

@@ -16,7 +16,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::{Object, Release};
 use gpuc_model::{TEAM_LABEL, Team};
 
-pub(super) use summary::{promises, summaries};
+pub(super) use summary::{quota_totals, summaries};
 
 /// The folder of the manifests.
 const COMPONENT: &str = "teams";

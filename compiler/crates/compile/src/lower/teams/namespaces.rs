@@ -48,8 +48,11 @@ mod tests {
 
     #[test]
     fn namespaces_of_charts_are_reserved() {
-        let own = |name: &&str| *name != KUBE_SYSTEM && !name.starts_with("gpuc-");
-        let charts = CHARTS.iter().map(|chart| chart.namespace).filter(own);
+        let is_own_namespace = |name: &&str| *name != KUBE_SYSTEM && !name.starts_with("gpuc-");
+        let charts = CHARTS
+            .iter()
+            .map(|chart| chart.namespace)
+            .filter(is_own_namespace);
         let named = CHART_NAMESPACES.iter().copied();
         assert_eq!(charts.collect::<BTreeSet<_>>(), named.collect());
         assert!(RUNTIME_NAMESPACE.starts_with("gpuc-"));

@@ -31,13 +31,13 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         return None;
     }
     let names: Vec<_> = team.namespaces.iter().map(|it| it.as_str()).collect();
-    let own = json!({"namespaceSelector": {"matchExpressions": [
+    let own_namespaces = json!({"namespaceSelector": {"matchExpressions": [
         {"key": NAMESPACE_NAME, "operator": "In", "values": names},
     ]}});
-    let mut ingress = vec![json!({"from": [own.clone()]})];
+    let mut ingress = vec![json!({"from": [own_namespaces.clone()]})];
     let monitoring = cluster.config.monitoring.as_ref();
     if monitoring.is_some() {
-        ingress.push(json!({"from": [monitoring::prometheus(cluster)]}));
+        ingress.push(json!({"from": [monitoring::prometheus_peer(cluster)]}));
     }
     let dns = json!({
         "to": [
@@ -58,7 +58,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
             "podSelector": {},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": ingress,
-            "egress": [{"to": [own]}, dns],
+            "egress": [{"to": [own_namespaces]}, dns],
         },
     });
     let inputs = spans(team, index).into_iter().chain([network.span]);

@@ -26,7 +26,7 @@ const DRIVER_CLASSES: [&str; 3] = ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu
 
 /// The ResourceQuota of a namespace; `None` if nothing is limited.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
-    let quota = team.quota_of(index)?;
+    let quota = team.namespace_quota(index)?;
     let is_namespace_quota = team.has_namespace_quota(index);
     // Kueue counts all requests of a team.
     let counted_by_queue = cluster.has_queues() && !is_namespace_quota;
@@ -81,7 +81,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
     for (key, spans) in origins {
         let why = "the team's quota of this resource, summed over all pools";
         let origin = Origin::rule(spans, why);
-        object.node.because(&["spec", "hard", &key], origin);
+        object.node.set_origin(&["spec", "hard", &key], origin);
     }
     Some(object)
 }
@@ -93,14 +93,14 @@ fn limits(
     namespace: Option<usize>,
 ) -> BTreeMap<String, (u64, Vec<Span>)> {
     let resources = cluster.pools.iter().flat_map(|pool| {
-        let resources = pool.offers.expect_resolved().iter();
+        let resources = pool.advertised.expect_resolved().iter();
         let resources = resources.map(|offer| format!("requests.{}", offer.resource));
-        resources.chain(pool.classes.iter().map(DeviceClass::quota))
+        resources.chain(pool.classes.iter().map(DeviceClass::quota_resource))
     });
     // The driver's own DeviceClasses allocate GPUs of any pool.
-    let claims = cluster.pools_claimed().next();
+    let claims = cluster.dra_pools().next();
     let driver_classes = claims.into_iter().flat_map(|_| DRIVER_CLASSES);
-    let resources = resources.chain(driver_classes.map(DeviceClass::quota_of));
+    let resources = resources.chain(driver_classes.map(DeviceClass::quota_resource_named));
     let mut limits: BTreeMap<_, _> = resources.map(|name| (name, (0, Vec::new()))).collect();
     for grant in team.grants().filter(|it| it.namespace == namespace) {
         let (count, spans) = limits.entry(grant.quota_name.clone()).or_default();

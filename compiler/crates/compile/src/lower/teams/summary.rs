@@ -3,8 +3,8 @@
 use gpuc_schema::config::{Member, Role};
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{PromiseSummary, PromisedSummary, TeamSummary};
-use gpuc_model::{Grant, Promise, Team};
+use gpuc_model::plan::{QuotaTotalSummary, TeamQuotaSummary, TeamSummary};
+use gpuc_model::{Grant, QuotaTotal, Team};
 
 /// The teams.
 pub(in crate::lower) fn summaries(cluster: &Checked<'_>) -> Vec<TeamSummary> {
@@ -28,18 +28,20 @@ fn member(member: &Member) -> String {
 }
 
 /// The quotas of the teams by pool and resource, each with a sum.
-pub(in crate::lower) fn promises(cluster: &Checked<'_>) -> Vec<PromiseSummary> {
-    let summary = |promise: Promise<'_>| {
+pub(in crate::lower) fn quota_totals(cluster: &Checked<'_>) -> Vec<QuotaTotalSummary> {
+    let summary = |promise: QuotaTotal<'_>| {
         let grants = promise.grants.iter();
-        let mut teams: Vec<_> = grants.map(|(team, grant)| promised(team, grant)).collect();
+        let mut teams: Vec<_> = grants
+            .map(|(team, grant)| team_quota(team, grant))
+            .collect();
         if teams.len() > 1 {
-            teams.push(PromisedSummary {
+            teams.push(TeamQuotaSummary {
                 name: "total".to_owned(),
                 guaranteed: promise.guaranteed(),
                 limit: promise.limit(),
             });
         }
-        PromiseSummary {
+        QuotaTotalSummary {
             pool: cluster.pools[promise.pool].name.value.clone(),
             resource: promise.resource.to_owned(),
             min: *promise.total.start(),
@@ -47,17 +49,17 @@ pub(in crate::lower) fn promises(cluster: &Checked<'_>) -> Vec<PromiseSummary> {
             teams,
         }
     };
-    cluster.promises().into_iter().map(summary).collect()
+    cluster.quota_totals().into_iter().map(summary).collect()
 }
 
-fn promised(team: &Team, grant: &Grant) -> PromisedSummary {
+fn team_quota(team: &Team, grant: &Grant) -> TeamQuotaSummary {
     let name = match grant.namespace {
         Some(index) if team.namespaces.len() > 1 => {
             format!("{} in {}", team.name, team.namespaces[index])
         }
         _ => team.name.value.clone(),
     };
-    PromisedSummary {
+    TeamQuotaSummary {
         name,
         guaranteed: u64::from(grant.guaranteed.value),
         limit: u64::from(grant.limit.value),

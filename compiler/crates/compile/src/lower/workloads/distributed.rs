@@ -4,8 +4,8 @@ use gpuc_model::plan::Object;
 use gpuc_schema::config::{JobSet, PytorchJob};
 use serde_json::{Value, json};
 
-use super::pod::{self, Role};
-use super::{COMPONENT, Work, slim};
+use super::pod::{self, PodRole};
+use super::{COMPONENT, WorkloadContext, without_empty_fields};
 
 /// The rendezvous port of the pod with rank 0: the default of `torchrun` and of Kubeflow.
 const RENDEZVOUS: u16 = 29400;
@@ -18,7 +18,7 @@ const GROUP: &str = "node";
 /// Their DNS names are `<jobset>-<group>-<job>-<pod>`, below a Service with the name of the `JobSet`:
 /// <https://jobset.sigs.k8s.io/docs/concepts/>, 2026-11-21 (from memory). `torchrun` reads each of its options from an
 /// environment variable with the prefix `PET_`: pytorch/pytorch `torch/distributed/run.py` (from memory).
-pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
+pub(super) fn job_set(work: &WorkloadContext<'_>, job: &JobSet) -> Object {
     let name = work.name();
     let variable = |name: &str, value: String| json!({"name": name, "value": value});
     let rank = json!({"name": "PET_NODE_RANK", "valueFrom": {"fieldRef":
@@ -30,10 +30,10 @@ pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
         variable("PET_MASTER_ADDR", format!("{name}-{GROUP}-0-0.{name}")),
         variable("PET_MASTER_PORT", RENDEZVOUS.to_string()),
     ];
-    let role = Role {
-        restart: Some("Never"),
+    let role = PodRole {
+        restart_policy: Some("Never"),
         env: &env,
-        ..Role::MAIN
+        ..PodRole::MAIN
     };
     let group = json!({
         "name": GROUP,
@@ -43,14 +43,14 @@ pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
             "completions": job.nodes.value,
             "completionMode": "Indexed",
             "backoffLimit": 0,
-            "template": pod::template(work, &job.pods(), role),
+            "template": pod::pod_template(work, &job.pods(), role),
         }},
     });
     let object = json!({
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
-        "metadata": work.queued(name),
-        "spec": slim(json!({
+        "metadata": work.queued_metadata(name),
+        "spec": without_empty_fields(json!({
             "failurePolicy": {"maxRestarts": job.restarts.value},
             "network": {"enableDNSHostnames": true, "publishNotReadyAddresses": true},
             "ttlSecondsAfterFinished": job.ttl_seconds.map(|it| it.value),
@@ -62,12 +62,12 @@ pub(super) fn job_set(work: &Work<'_>, job: &JobSet) -> Object {
 
 /// A PyTorchJob of the Training Operator v1: a master and workers with the same template. The operator sets the
 /// rendezvous variables, and requires the container name `pytorch`.
-pub(super) fn pytorch_job(work: &Work<'_>, job: &PytorchJob) -> Object {
-    let role = Role {
+pub(super) fn pytorch_job(work: &WorkloadContext<'_>, job: &PytorchJob) -> Object {
+    let role = PodRole {
         container: "pytorch",
-        ..Role::MAIN
+        ..PodRole::MAIN
     };
-    let template = pod::template(work, &job.pods(), role);
+    let template = pod::pod_template(work, &job.pods(), role);
     let replicas = |count: u32| -> Value {
         json!({"replicas": count, "restartPolicy": "OnFailure", "template": template})
     };
@@ -78,10 +78,10 @@ pub(super) fn pytorch_job(work: &Work<'_>, job: &PytorchJob) -> Object {
     let object = json!({
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
-        "metadata": work.queued(work.name()),
+        "metadata": work.queued_metadata(work.name()),
         "spec": {
             "nprocPerNode": job.gpus_per_node.to_string(),
-            "runPolicy": slim(json!({
+            "runPolicy": without_empty_fields(json!({
                 "cleanPodPolicy": "None",
                 "backoffLimit": job.retries.map(|it| it.value),
                 "activeDeadlineSeconds": job.deadline_seconds.map(|it| it.value),

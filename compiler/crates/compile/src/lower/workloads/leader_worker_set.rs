@@ -4,8 +4,8 @@ use gpuc_model::plan::Object;
 use gpuc_schema::config::LeaderWorkerSet;
 use serde_json::{Value, json};
 
-use super::pod::{self, Role};
-use super::{COMPONENT, Work, service};
+use super::pod::{self, PodRole};
+use super::{COMPONENT, WorkloadContext, service};
 
 /// The labels of each pod of a set.
 ///
@@ -15,22 +15,22 @@ const NAME: &str = "leaderworkerset.sigs.k8s.io/name";
 const INDEX: &str = "leaderworkerset.sigs.k8s.io/worker-index";
 
 /// The LeaderWorkerSet, and the Service of its leaders.
-pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
-    let leader = Role {
+pub(super) fn objects(work: &WorkloadContext<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
+    let leader = PodRole {
         command: set.leader.as_ref(),
-        serves: true,
-        ..Role::MAIN
+        serves_requests: true,
+        ..PodRole::MAIN
     };
     let pods = set.pods();
     let template = |role| {
-        let mut template = pod::template(work, &pods, role);
+        let mut template = pod::pod_template(work, &pods, role);
         group(work, set, &mut template);
         template
     };
     let object = json!({
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
-        "metadata": work.queued(work.name()),
+        "metadata": work.queued_metadata(work.name()),
         "spec": {
             "replicas": set.replicas.value,
             "leaderWorkerTemplate": {
@@ -38,7 +38,7 @@ pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
                 // A group cannot serve without one of its pods: the ranks are assigned at the start.
                 "restartPolicy": "RecreateGroupOnPodRestart",
                 "leaderTemplate": template(leader),
-                "workerTemplate": template(Role::MAIN),
+                "workerTemplate": template(PodRole::MAIN),
             },
         },
     });
@@ -60,9 +60,9 @@ pub(super) fn objects(work: &Work<'_>, set: &LeaderWorkerSet) -> Vec<Object> {
 ///
 /// Source: kueue `site/content/en/docs/concepts/topology_aware_scheduling.md`, `kueue.x-k8s.io/podset-group-name`, and
 /// `pkg/controller/jobs/raycluster` webhook tests: "can only define groups of exactly 2 pod sets", 2026-11-22.
-fn group(work: &Work<'_>, set: &LeaderWorkerSet, template: &mut Value) {
+fn group(work: &WorkloadContext<'_>, set: &LeaderWorkerSet, template: &mut Value) {
     let annotations = &mut template["metadata"]["annotations"];
-    let uses_topology = annotations.get(pod::TOPOLOGY).is_some();
+    let uses_topology = annotations.get(pod::PREFERRED_TOPOLOGY).is_some();
     if set.nodes.value > 1 && uses_topology {
         annotations["kueue.x-k8s.io/podset-group-name"] = json!(work.name());
     }

@@ -2,7 +2,7 @@
 
 mod batch;
 mod distributed;
-mod fabric;
+mod interconnect;
 mod leader_worker_set;
 mod patch;
 mod pod;
@@ -13,7 +13,7 @@ mod volumes;
 use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
 use gpuc_model::plan::{Object, WorkloadSummary};
-use gpuc_model::{GpuAsk, Pool, QUEUE, QUEUE_LABEL, WORKLOAD_LABEL, scheduling};
+use gpuc_model::{DEFAULT_QUEUE, PodGpuRequest, Pool, QUEUE_LABEL, WORKLOAD_LABEL, scheduling};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Queueing, Task, Workload};
 use gpuc_syntax::node::{Node, Origin};
@@ -30,26 +30,26 @@ pub(crate) const COMPONENT: &str = "workloads";
 pub(crate) const RUNTIMES: &str = "training-runtimes";
 
 /// A workload and its pools.
-pub(super) struct Work<'c> {
+pub(super) struct WorkloadContext<'c> {
     cluster: &'c Checked<'c>,
     workload: &'c Spanned<Workload>,
     task: Task<'c>,
     /// The pools that it can run on.
     pools: Vec<&'c Pool>,
-    ask: Option<GpuAsk<'c>>,
+    gpu_request: Option<PodGpuRequest<'c>>,
 }
 
 /// The objects of all workloads, with the user's patches.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let workloads = cluster.config.workloads.iter();
     workloads
-        .flat_map(|workload| patched(cluster, workload))
+        .flat_map(|workload| patched_objects(cluster, workload))
         .collect()
 }
 
 /// The objects of one workload, with the user's patches.
-pub(crate) fn patched(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
-    let mut objects = made(cluster, workload);
+pub(crate) fn patched_objects(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
+    let mut objects = unpatched_objects(cluster, workload);
     for object in &mut objects {
         patch::apply(workload, object);
     }
@@ -57,19 +57,22 @@ pub(crate) fn patched(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Ve
 }
 
 /// The objects of one workload, before patches.
-pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<Object> {
+pub(crate) fn unpatched_objects(
+    cluster: &Checked<'_>,
+    workload: &Spanned<Workload>,
+) -> Vec<Object> {
     let Some(task) = workload.task() else {
         unreachable!("GPUC2180 rejects workloads without exactly one kind");
     };
-    let work = Work {
+    let work = WorkloadContext {
         cluster,
         workload,
         task,
-        pools: pools(cluster, workload, task),
-        ask: GpuAsk::of(task),
+        pools: allowed_pools(cluster, workload, task),
+        gpu_request: PodGpuRequest::for_task(task),
     };
     let mut objects = match task {
-        Task::CudaTest(it) => return batch::tests(&work, it),
+        Task::CudaTest(it) => return batch::cuda_tests(&work, it),
         Task::Job(it) => vec![batch::job(&work, it)],
         Task::CronJob(it) => vec![batch::cron_job(&work, it)],
         Task::Deployment(it) => service::deployment(&work, it),
@@ -79,14 +82,18 @@ pub(crate) fn made(cluster: &Checked<'_>, workload: &Spanned<Workload>) -> Vec<O
         Task::JobSet(it) => vec![distributed::job_set(&work, it)],
         Task::LeaderWorkerSet(it) => leader_worker_set::objects(&work, it),
     };
-    objects.extend(pod::claims(&work));
-    objects.extend(volumes::claims(&work));
+    objects.extend(pod::claim_objects(&work));
+    objects.extend(volumes::volume_claims(&work));
     objects
 }
 
 /// The pools to which a workload's pods are restricted.
-fn pools<'c>(cluster: &'c Checked<'_>, workload: &Workload, task: Task<'_>) -> Vec<&'c Pool> {
-    let mut pools = scheduling::holding(cluster, workload);
+fn allowed_pools<'c>(
+    cluster: &'c Checked<'_>,
+    workload: &Workload,
+    task: Task<'_>,
+) -> Vec<&'c Pool> {
+    let mut pools = scheduling::fitting_pools(cluster, workload);
     // A pod has one runtime class.
     let class = |pool: &Pool| test_pod_class(cluster, pool);
     let first = pools.first().and_then(|pool| class(pool));
@@ -100,16 +107,16 @@ pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
     let workloads = cluster.config.workloads.iter();
     let summary = |workload: &Spanned<Workload>| {
         let (kind, _, task) = *workload.tasks().first()?;
-        let pools = pools(cluster, workload, task);
+        let pools = allowed_pools(cluster, workload, task);
         let is_test = matches!(task, Task::CudaTest(_));
-        let ask = GpuAsk::of(task);
-        let mut asks: Vec<String> = Vec::new();
+        let ask = PodGpuRequest::for_task(task);
+        let mut requests: Vec<String> = Vec::new();
         for pool in pools.iter().filter(|_| ask.is_some()) {
-            let class = ask?.class(pool).map(|class| class.name.clone());
-            let name = class.or_else(|| Some(ask?.devices(pool, is_test)?.resource))?;
-            let asked = format!("{name}: {}", ask?.count);
-            if !asks.contains(&asked) {
-                asks.push(asked);
+            let class = ask?.device_class(pool).map(|class| class.name.clone());
+            let name = class.or_else(|| Some(ask?.device_request(pool, is_test)?.resource))?;
+            let request = format!("{name}: {}", ask?.count);
+            if !requests.contains(&request) {
+                requests.push(request);
             }
         }
         let team = workload.team.as_ref();
@@ -118,7 +125,7 @@ pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
             team: team.map_or_else(String::new, |team| team.value.clone()),
             namespace: cluster.namespace_of(workload).to_owned(),
             kind: kind.to_owned(),
-            asks,
+            asks: requests,
             pools: pools.iter().map(|pool| pool.name.value.clone()).collect(),
         })
     };
@@ -130,9 +137,10 @@ pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
     let mut found: Vec<(String, bool, Vec<gpuc_schema::Span>)> = Vec::new();
     for workload in &cluster.config.workloads {
         let name = cluster.namespace_of(workload).to_owned();
-        let uses_fabric = workload.task().is_some_and(fabric::is_used);
-        let pools = scheduling::holding(cluster, workload);
-        let is_privileged = uses_fabric && pools.iter().any(|pool| pool.fabric_is_privileged());
+        let uses_fabric = workload.task().is_some_and(interconnect::uses_interconnect);
+        let pools = scheduling::fitting_pools(cluster, workload);
+        let is_privileged =
+            uses_fabric && pools.iter().any(|pool| pool.is_interconnect_privileged());
         match found.iter_mut().find(|(other, ..)| *other == name) {
             Some((_, privileged, spans)) => {
                 *privileged |= is_privileged;
@@ -147,7 +155,7 @@ pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
         .collect()
 }
 
-impl<'c> Work<'c> {
+impl<'c> WorkloadContext<'c> {
     fn name(&self) -> &'c str {
         &self.workload.value.name
     }
@@ -162,10 +170,10 @@ impl<'c> Work<'c> {
     }
 
     /// The metadata of the object that Kueue admits.
-    fn queued(&self, name: &str) -> Value {
+    fn queued_metadata(&self, name: &str) -> Value {
         let mut metadata = self.metadata(name);
         if self.cluster.config.queueing.value == Queueing::Kueue && self.workload.team.is_some() {
-            metadata["labels"][QUEUE_LABEL] = json!(QUEUE);
+            metadata["labels"][QUEUE_LABEL] = json!(DEFAULT_QUEUE);
         }
         metadata
     }
@@ -186,10 +194,10 @@ impl<'c> Work<'c> {
     fn object(&self, component: &str, object: &Value) -> Object {
         let team = self.workload.team.iter().map(|team| team.span);
         let pools = self.pools.iter().flat_map(|pool| {
-            let placement = origins::placement(pool);
-            placement.into_iter().chain(origins::serving(pool))
+            let placement = origins::placement_spans(pool);
+            placement.into_iter().chain(origins::serving_spans(pool))
         });
-        let fabric = (self.pools.iter().flat_map(|pool| &pool.fabric))
+        let fabric = (self.pools.iter().flat_map(|pool| &pool.interconnect))
             .flat_map(|advertised| advertised.origin.inputs().iter().copied());
         let gpudirect = (self.pools.iter())
             .filter_map(|pool| Some(pool.settings.network.gpudirect.as_ref()?.span));
@@ -202,7 +210,7 @@ impl<'c> Work<'c> {
 }
 
 /// Removes null and empty fields at the top level.
-fn slim(mut value: Value) -> Value {
+fn without_empty_fields(mut value: Value) -> Value {
     if let Value::Object(fields) = &mut value {
         fields.retain(|_, value| {
             let empty = value.as_array().is_some_and(Vec::is_empty)

@@ -9,21 +9,21 @@ use super::is_pod_spec;
 /// The merge keys of list items, in order of preference.
 ///
 /// Source: the `x-kubernetes-patch-merge-key`s of Kubernetes' definitions (from memory).
-const KEYS: &[&str] = &["mountPath", "containerPort", "name"];
+const MERGE_KEYS: &[&str] = &["mountPath", "containerPort", "name"];
 
 /// Applies `podPatch` to every pod template of an object, and `patch` to the workload's main object.
 pub(super) fn apply(workload: &Workload, object: &mut Object) {
     if !workload.pod_patch.value.is_empty() {
-        let patch = Node::passed(&workload.pod_patch);
+        let patch = Node::from_fragment(&workload.pod_patch);
         for spec in pod_specs_mut(&mut object.node) {
             let whole = std::mem::replace(spec, Node::from_json(serde_json::Value::Null));
-            *spec = merge(whole, &patch);
+            *spec = merge_patch(whole, &patch);
         }
     }
-    if !workload.patch.value.is_empty() && is_main(&object.identity.kind) {
+    if !workload.patch.value.is_empty() && is_main_kind(&object.identity.kind) {
         let whole = std::mem::replace(&mut object.node, Node::from_json(serde_json::Value::Null));
-        let patch = Node::passed(&workload.patch);
-        object.node = merge(whole, &patch);
+        let patch = Node::from_fragment(&workload.patch);
+        object.node = merge_patch(whole, &patch);
         if object.identity.kind == "Deployment" {
             drop_rolling_update(&mut object.node, &patch);
         }
@@ -64,7 +64,7 @@ fn value_mut<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
 }
 
 /// Whether an object of this kind is the main object of a workload.
-pub(crate) fn is_main(kind: &str) -> bool {
+pub(crate) fn is_main_kind(kind: &str) -> bool {
     matches!(
         kind,
         "Job"
@@ -80,15 +80,15 @@ pub(crate) fn is_main(kind: &str) -> bool {
 
 /// Merges a patch: mappings merge, lists of named items merge by name, `null` removes a key, and everything else is
 /// replaced. Each node keeps its origin.
-fn merge(ours: Node, theirs: &Node) -> Node {
+fn merge_patch(ours: Node, theirs: &Node) -> Node {
     match (ours.value, &theirs.value) {
         (Value::Mapping(below), Value::Mapping(above)) => Node {
-            value: Value::Mapping(mappings(below, above)),
+            value: Value::Mapping(merge_mappings(below, above)),
             origin: ours.origin,
         },
-        (Value::Sequence(below), Value::Sequence(above)) => match key_of(&below, above) {
+        (Value::Sequence(below), Value::Sequence(above)) => match common_merge_key(&below, above) {
             Some(key) => Node {
-                value: Value::Sequence(sequences(below, above, key)),
+                value: Value::Sequence(merge_sequences(below, above, key)),
                 origin: ours.origin,
             },
             None => theirs.clone(),
@@ -97,7 +97,7 @@ fn merge(ours: Node, theirs: &Node) -> Node {
     }
 }
 
-fn mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
+fn merge_mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
     for entry in above {
         let place = below.iter().position(|ours| ours.key == entry.key);
         if is_null(&entry.value) {
@@ -109,7 +109,7 @@ fn mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
         match place {
             Some(place) => {
                 let ours = below.remove(place);
-                let value = merge(ours.value, &entry.value);
+                let value = merge_patch(ours.value, &entry.value);
                 let entry = Entry {
                     value,
                     ..entry.clone()
@@ -122,16 +122,16 @@ fn mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
     below
 }
 
-fn sequences(mut below: Vec<Node>, above: &[Node], key: &str) -> Vec<Node> {
+fn merge_sequences(mut below: Vec<Node>, above: &[Node], key: &str) -> Vec<Node> {
     for item in above {
-        let same = |ours: &Node| {
+        let has_same_key = |ours: &Node| {
             let (ours, theirs) = (ours.get(key), item.get(key));
             ours.map(|it| serde_json::json!(it)) == theirs.map(|it| serde_json::json!(it))
         };
-        match below.iter().position(same) {
+        match below.iter().position(has_same_key) {
             Some(place) => {
                 let ours = below.remove(place);
-                below.insert(place, merge(ours, item));
+                below.insert(place, merge_patch(ours, item));
             }
             None => below.push(item.clone()),
         }
@@ -140,12 +140,12 @@ fn sequences(mut below: Vec<Node>, above: &[Node], key: &str) -> Vec<Node> {
 }
 
 /// The key that every item of both lists has.
-fn key_of(below: &[Node], above: &[Node]) -> Option<&'static str> {
-    let has = |key: &&&str| {
+fn common_merge_key(below: &[Node], above: &[Node]) -> Option<&'static str> {
+    let is_in_every_item = |key: &&&str| {
         let mut items = below.iter().chain(above);
         items.all(|item| item.get(key).is_some())
     };
-    KEYS.iter().find(has).copied()
+    MERGE_KEYS.iter().find(is_in_every_item).copied()
 }
 
 fn is_null(node: &Node) -> bool {
@@ -201,7 +201,7 @@ mod tests {
 
     #[track_caller]
     fn check(below: &Json, above: &Json, merged: &Json) {
-        assert_eq!(json!(merge(node(below), &node(above))), *merged);
+        assert_eq!(json!(merge_patch(node(below), &node(above))), *merged);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             ),
         ] {
             let patch = node(&json!({"spec": {"strategy": patch}}));
-            let mut merged = merge(ours.clone(), &patch);
+            let mut merged = merge_patch(ours.clone(), &patch);
             drop_rolling_update(&mut merged, &patch);
             assert_eq!(json!(merged), json!({"spec": {"strategy": after}}));
         }

@@ -10,74 +10,84 @@ use gpuc_schema::config::{
 };
 use serde_json::{Map, Value, json};
 
-use super::fabric::{self, Needs};
-use super::{Work, slim, volumes};
-use crate::charts::{affinity, tolerations};
+use super::interconnect::{self, InterconnectNeeds};
+use super::{WorkloadContext, volumes, without_empty_fields};
+use crate::charts::{node_affinity, union_of_tolerations};
 use crate::lower::{claims, test_pod_class};
 
 /// The settings of a kind for its pods, in addition to those of the user.
 #[derive(Clone, Copy)]
-pub(super) struct Role<'r> {
+pub(super) struct PodRole<'r> {
     /// The name of the container.
     pub(super) container: &'static str,
     /// The restart policy; `None` if the controller of the pods sets it.
-    pub(super) restart: Option<&'static str>,
+    pub(super) restart_policy: Option<&'static str>,
     /// The command and arguments that override those of the pods.
     pub(super) command: Option<&'r Leader>,
     /// Environment variables that gpuc sets.
     pub(super) env: &'r [Value],
     /// Whether it has the ports and probes of a service.
-    pub(super) serves: bool,
+    pub(super) serves_requests: bool,
 }
 
-impl Role<'_> {
+impl PodRole<'_> {
     /// A container with the name `main` and no other settings.
     pub(super) const MAIN: Self = Self {
         container: "main",
-        restart: None,
+        restart_policy: None,
         command: None,
         env: &[],
-        serves: false,
+        serves_requests: false,
     };
 }
 
 /// A pod's template on the pools of a workload.
-pub(super) fn template(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>) -> Value {
-    let needs = needs(work, &work.pools);
-    let spec = spec(work, pods, role, &work.pools, &needs);
-    let mut metadata = metadata(work);
-    for (key, value) in &needs.parts.annotations {
+pub(super) fn pod_template(
+    work: &WorkloadContext<'_>,
+    pods: &Pods<'_>,
+    role: PodRole<'_>,
+) -> Value {
+    let needs = combined_needs(work, &work.pools);
+    let spec = pod_spec(work, pods, role, &work.pools, &needs);
+    let mut metadata = pod_metadata(work);
+    for (key, value) in &needs.additions.annotations {
         metadata["annotations"][key] = value.clone();
     }
     json!({"metadata": metadata, "spec": spec})
 }
 
 /// The metadata of its pods.
-pub(super) fn metadata(work: &Work<'_>) -> Value {
+pub(super) fn pod_metadata(work: &WorkloadContext<'_>) -> Value {
     let mut metadata = json!({"labels": work.labels()});
-    if let Some(annotations) = topology(work) {
+    if let Some(annotations) = topology_annotations(work) {
         metadata["annotations"] = annotations;
     }
     metadata
 }
 
 /// The annotation for Kueue's topology-aware scheduling.
-pub(super) const TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
+pub(super) const PREFERRED_TOPOLOGY: &str = "kueue.x-k8s.io/podset-preferred-topology";
 
 /// The annotations for pools with topology-aware scheduling: Kueue places the pods as close together as possible.
 ///
 /// Source: <https://kueue.sigs.k8s.io/docs/tasks/run/topology_aware_scheduling/>, 2026-11-21.
-fn topology(work: &Work<'_>) -> Option<Value> {
+fn topology_annotations(work: &WorkloadContext<'_>) -> Option<Value> {
     let topology = work.cluster.config.kueue.as_ref()?.topology.as_ref()?;
     let mut pools = work.pools.iter();
     pools.find(|pool| topology.pools.contains(&pool.name))?;
     let levels = topology_levels(work.cluster, topology);
-    Some(json!({TOPOLOGY: levels.first()}))
+    Some(json!({PREFERRED_TOPOLOGY: levels.first()}))
 }
 
-fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool], needs: &Needs) -> Value {
-    let parts = &needs.parts;
-    let mut volumes = volumes::mounted(work, pods);
+fn pod_spec(
+    work: &WorkloadContext<'_>,
+    pods: &Pods<'_>,
+    role: PodRole<'_>,
+    pools: &[&Pool],
+    needs: &InterconnectNeeds,
+) -> Value {
+    let parts = &needs.additions;
+    let mut volumes = volumes::pod_volumes(work, pods);
     volumes.volumes.extend(parts.volumes.iter().cloned());
     volumes.mounts.extend(parts.mounts.iter().cloned());
     let mut container = json!({
@@ -94,12 +104,12 @@ fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool], needs
         "securityContext": container_security(needs),
         "volumeMounts": volumes.mounts,
     });
-    if role.serves {
-        serve(work.task, &mut container);
+    if role.serves_requests {
+        add_port_and_probes(work.task, &mut container);
     }
-    let mut spec = placed(work, pools);
+    let mut spec = placement_fields(work, pools);
     let more = json!({
-        "restartPolicy": role.restart,
+        "restartPolicy": role.restart_policy,
         "serviceAccountName": pods.service_account.map(|name| &name.value),
         "automountServiceAccountToken": pods.service_account.is_none().then_some(false),
         "terminationGracePeriodSeconds": pods.grace_seconds.map(|it| it.value),
@@ -107,17 +117,17 @@ fn spec(work: &Work<'_>, pods: &Pods<'_>, role: Role<'_>, pools: &[&Pool], needs
             .map(|name| json!({"name": name.value})).collect::<Vec<_>>(),
         "securityContext": pod_security(work, pods),
         "initContainers": parts.sidecars,
-        "containers": [slim(container)],
+        "containers": [without_empty_fields(container)],
         "volumes": volumes.volumes,
     });
-    if let (Value::Object(spec), Value::Object(more)) = (&mut spec, slim(more)) {
+    if let (Value::Object(spec), Value::Object(more)) = (&mut spec, without_empty_fields(more)) {
         spec.extend(more);
     }
     spec
 }
 
 /// The fields of a pod's spec that follow from its pools: node selector, affinity, tolerations, ResourceClaims.
-pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
+pub(super) fn placement_fields(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Value {
     let mut all_affinity = json!({});
     let mut selector = Map::new();
     match pools {
@@ -125,9 +135,9 @@ pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
             let labels = only.selector.iter();
             selector.extend(labels.map(|label| (label.key.clone(), json!(label.value))));
         }
-        several => all_affinity = affinity(several.iter().copied()),
+        several => all_affinity = node_affinity(several.iter().copied()),
     }
-    if fabric::is_used(work.task) {
+    if interconnect::uses_interconnect(work.task) {
         // Networks between zones are slower, and clouds charge for the traffic.
         all_affinity["podAffinity"] = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{
             "weight": 100,
@@ -137,8 +147,8 @@ pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
             },
         }]});
     }
-    let spread = matches!(work.task, Task::Deployment(_) | Task::StatefulSet(_))
-        && work.task.most_pods() > 1;
+    let spread =
+        matches!(work.task, Task::Deployment(_) | Task::StatefulSet(_)) && work.task.max_pods() > 1;
     let spread = spread.then(|| {
         json!([{
             "maxSkew": 1,
@@ -150,43 +160,44 @@ pub(super) fn placed(work: &Work<'_>, pools: &[&Pool]) -> Value {
     let class = pools
         .first()
         .and_then(|pool| test_pod_class(work.cluster, pool));
-    slim(json!({
-        "runtimeClassName": class.filter(|_| work.ask.is_some()),
+    without_empty_fields(json!({
+        "runtimeClassName": class.filter(|_| work.gpu_request.is_some()),
         "priorityClassName": work.workload.value.priority.as_ref().map(|name| &name.value),
         "nodeSelector": selector,
         "affinity": all_affinity,
         "topologySpreadConstraints": spread,
-        "tolerations": tolerations(pools.iter().copied()),
-        "resourceClaims": claim(work, pools).map(|(name, kind)| json!([{"name": CLAIM, kind: name}])),
+        "tolerations": union_of_tolerations(pools.iter().copied()),
+        "resourceClaims": pod_claim(work, pools).map(|(name, kind)| json!([{"name": POD_CLAIM_NAME, kind: name}])),
     }))
 }
 
 /// The name of the ResourceClaim in a pod.
-const CLAIM: &str = "gpus";
+const POD_CLAIM_NAME: &str = "gpus";
 
 /// The ResourceClaim or template of a workload's pods, and the key that refers to it; `None` if a device plugin
 /// allocates the GPUs.
-fn claim(work: &Work<'_>, pools: &[&Pool]) -> Option<(String, &'static str)> {
+fn pod_claim(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Option<(String, &'static str)> {
     let pool = pools.first()?;
-    work.ask?.class(pool)?;
+    work.gpu_request?.device_class(pool)?;
     let shared = matches!(pool.sharing.expect_resolved(), Sharing::Mps { .. });
     let kind = if shared {
         "resourceClaimName"
     } else {
         "resourceClaimTemplateName"
     };
-    Some((work.cluster.claim_of(work.workload, pool), kind))
+    Some((work.cluster.claim_name(work.workload, pool), kind))
 }
 
 /// The ResourceClaims, or their templates, of a workload's pods.
-pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
-    let Some(ask) = work.ask else {
+pub(super) fn claim_objects(work: &WorkloadContext<'_>) -> Vec<Object> {
+    let Some(ask) = work.gpu_request else {
         return Vec::new();
     };
     let claimed = work.pools.iter().filter_map(|pool| {
-        let class = ask.class(pool)?;
-        let name = work.cluster.claim_of(work.workload, pool);
-        let mut claim = claims::claim(&name, Some(work.namespace()), pool, class, ask.count);
+        let class = ask.device_class(pool)?;
+        let name = work.cluster.claim_name(work.workload, pool);
+        let mut claim =
+            claims::resource_claim(&name, Some(work.namespace()), pool, class, ask.count);
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))
     });
@@ -194,7 +205,12 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
 }
 
 /// The resources of the container: the limits equal the requests.
-pub(super) fn resources(work: &Work<'_>, pods: &Pods<'_>, pools: &[&Pool], needs: &Needs) -> Value {
+pub(super) fn resources(
+    work: &WorkloadContext<'_>,
+    pods: &Pods<'_>,
+    pools: &[&Pool],
+    needs: &InterconnectNeeds,
+) -> Value {
     let mut amounts = Map::new();
     let mut set = |key: &str, amount: Option<&Spanned<Quantity>>| {
         if let Some(amount) = amount {
@@ -203,37 +219,37 @@ pub(super) fn resources(work: &Work<'_>, pods: &Pods<'_>, pools: &[&Pool], needs
     };
     set("cpu", pods.cpu);
     set("memory", pods.memory);
-    amounts.extend(devices(work, pools));
+    amounts.extend(device_resources(work, pools));
     amounts.extend(needs.resources.clone());
     if let Some(huge_pages) = needs.huge_pages.as_ref().filter(|_| pods.memory.is_some()) {
         amounts.insert("hugepages-2Mi".to_owned(), json!(huge_pages));
     }
-    let claims = claim(work, pools).map(|_| json!([{"name": CLAIM}]));
-    slim(json!({"requests": amounts, "limits": amounts, "claims": claims}))
+    let claims = pod_claim(work, pools).map(|_| json!([{"name": POD_CLAIM_NAME}]));
+    without_empty_fields(json!({"requests": amounts, "limits": amounts, "claims": claims}))
 }
 
 /// The GPUs, MIG devices or replicas that a device plugin allocates.
-pub(super) fn devices(work: &Work<'_>, pools: &[&Pool]) -> Map<String, Value> {
+pub(super) fn device_resources(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Map<String, Value> {
     let is_test = matches!(work.task, Task::CudaTest(_));
-    let devices = pools.first().zip(work.ask).and_then(|(pool, ask)| {
-        let claimed = ask.class(pool).is_some();
-        ask.devices(pool, is_test).filter(|_| !claimed)
+    let devices = pools.first().zip(work.gpu_request).and_then(|(pool, ask)| {
+        let claimed = ask.device_class(pool).is_some();
+        ask.device_request(pool, is_test).filter(|_| !claimed)
     });
     (devices.into_iter())
         .map(|devices| (devices.resource, json!(devices.count.to_string())))
         .collect()
 }
 
-fn needs(work: &Work<'_>, pools: &[&Pool]) -> Needs {
+fn combined_needs(work: &WorkloadContext<'_>, pools: &[&Pool]) -> InterconnectNeeds {
     let needs = pools
         .first()
-        .zip(work.ask)
-        .map(|(pool, ask)| fabric::needs(work.cluster, work.task, ask, pool));
+        .zip(work.gpu_request)
+        .map(|(pool, ask)| interconnect::interconnect_needs(work.cluster, work.task, ask, pool));
     needs.unwrap_or_default()
 }
 
 /// The environment variables: gpuc's, overridden by the user's.
-fn env(pods: &Pods<'_>, role: Role<'_>, needs: &Needs) -> Vec<Value> {
+fn env(pods: &Pods<'_>, role: PodRole<'_>, needs: &InterconnectNeeds) -> Vec<Value> {
     let mut all: BTreeMap<&str, Value> = BTreeMap::new();
     let fabric = needs.env.iter();
     all.extend(fabric.map(|(name, value)| (*name, json!({"name": name, "value": value}))));
@@ -262,7 +278,7 @@ fn env(pods: &Pods<'_>, role: Role<'_>, needs: &Needs) -> Vec<Value> {
 
 /// The security context of the container: no privilege escalation, and only the capabilities that the interconnect
 /// requires. CUDA programs need none.
-fn container_security(needs: &Needs) -> Value {
+fn container_security(needs: &InterconnectNeeds) -> Value {
     let mut capabilities = json!({"drop": ["ALL"]});
     if !needs.capabilities.is_empty() {
         capabilities["add"] = json!(needs.capabilities);
@@ -271,7 +287,7 @@ fn container_security(needs: &Needs) -> Value {
 }
 
 /// The user of the pod. Images of frameworks run as root; the pod forbids that if the team's namespaces do.
-fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
+fn pod_security(work: &WorkloadContext<'_>, pods: &Pods<'_>) -> Value {
     let team = work.workload.value.team.as_ref();
     let team = team.and_then(|name| work.cluster.team(name));
     let strict =
@@ -279,7 +295,7 @@ fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
     let group = pods
         .run_as
         .map(|it| it.group.as_ref().unwrap_or(&it.user).value);
-    slim(json!({
+    without_empty_fields(json!({
         "seccompProfile": {"type": "RuntimeDefault"},
         "runAsNonRoot": (strict || pods.run_as.is_some()).then_some(true),
         "runAsUser": pods.run_as.map(|it| it.user.value),
@@ -289,9 +305,9 @@ fn pod_security(work: &Work<'_>, pods: &Pods<'_>) -> Value {
 }
 
 /// Sets the port and the probes of a container that serves requests.
-fn serve(task: Task<'_>, container: &mut Value) {
+fn add_port_and_probes(task: Task<'_>, container: &mut Value) {
     if let Some(service) = task.service() {
-        container["ports"] = json!([{"name": PORT, "containerPort": service.target()}]);
+        container["ports"] = json!([{"name": PORT, "containerPort": service.target_port()}]);
     }
     let Some(probes) = task.probes() else {
         return;
@@ -317,7 +333,7 @@ fn probe(probe: &Probe) -> Value {
         Some(path) => ("httpGet", json!({"port": port, "path": path.value})),
         None => ("tcpSocket", json!({"port": port})),
     };
-    slim(json!({
+    without_empty_fields(json!({
         kind: action,
         "periodSeconds": probe.period_seconds.map(|it| it.value),
         "timeoutSeconds": probe.timeout_seconds.map(|it| it.value),

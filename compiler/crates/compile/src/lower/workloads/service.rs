@@ -6,62 +6,75 @@ use gpuc_schema::config::{
 };
 use serde_json::{Value, json};
 
-use super::pod::{self, PORT, Role};
-use super::{COMPONENT, Work, slim, volumes};
+use super::pod::{self, PORT, PodRole};
+use super::{COMPONENT, WorkloadContext, volumes, without_empty_fields};
 
 /// The default target CPU utilization of autoscalers, in percent.
 const CPU_PERCENT: u32 = 80;
 
 /// A Deployment and what belongs to it.
-pub(super) fn deployment(work: &Work<'_>, it: &Deployment) -> Vec<Object> {
-    let role = Role {
-        serves: true,
-        ..Role::MAIN
+pub(super) fn deployment(work: &WorkloadContext<'_>, deployment: &Deployment) -> Vec<Object> {
+    let role = PodRole {
+        serves_requests: true,
+        ..PodRole::MAIN
     };
     // With an autoscaler, every sync would reset its replica count.
-    let replicas = it.autoscaling.is_none().then_some(it.replicas.value);
+    let replicas = deployment
+        .autoscaling
+        .is_none()
+        .then_some(deployment.replicas.value);
     // A surge pod stays pending if all GPUs are in use.
     let strategy = work
-        .ask
+        .gpu_request
         .map(|_| json!({"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}));
     let object = json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": work.queued(work.name()),
-        "spec": slim(json!({
+        "metadata": work.queued_metadata(work.name()),
+        "spec": without_empty_fields(json!({
             "replicas": replicas,
             "selector": {"matchLabels": work.selector()},
             "strategy": strategy,
-            "template": pod::template(work, &it.pods(), role),
+            "template": pod::pod_template(work, &deployment.pods(), role),
         })),
     });
     let mut objects = vec![work.object(COMPONENT, &object)];
-    let service = it.service.as_ref();
+    let service = deployment.service.as_ref();
     objects.extend(service.map(|it| {
         crate::lower::workloads::service::service(work, work.name(), it, &work.selector())
     }));
-    objects.extend(it.autoscaling.as_ref().map(|it| autoscaler(work, it)));
-    objects.extend(it.disruption_budget.as_ref().map(|it| budget(work, it)));
+    objects.extend(
+        deployment
+            .autoscaling
+            .as_ref()
+            .map(|it| autoscaler(work, it)),
+    );
+    objects.extend(
+        deployment
+            .disruption_budget
+            .as_ref()
+            .map(|it| disruption_budget(work, it)),
+    );
     objects
 }
 
 /// A `StatefulSet` and what belongs to it.
-pub(super) fn stateful_set(work: &Work<'_>, it: &StatefulSet) -> Vec<Object> {
-    let role = Role {
-        serves: true,
-        ..Role::MAIN
+pub(super) fn stateful_set(work: &WorkloadContext<'_>, set: &StatefulSet) -> Vec<Object> {
+    let role = PodRole {
+        serves_requests: true,
+        ..PodRole::MAIN
     };
     let names = format!("{}-pods", work.name());
     let object = json!({
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": work.queued(work.name()),
-        "spec": slim(json!({
-            "replicas": it.replicas.value,
+        "metadata": work.queued_metadata(work.name()),
+        "spec": without_empty_fields(json!({
+            "replicas": set.replicas.value,
             "serviceName": names,
             "selector": {"matchLabels": work.selector()},
-            "template": pod::template(work, &it.pods(), role),
-            "volumeClaimTemplates": volumes::templates(work),
+            "template": pod::pod_template(work, &set.pods(), role),
+            "volumeClaimTemplates": volumes::claim_templates(work),
         })),
     });
     let headless = json!({
@@ -74,17 +87,26 @@ pub(super) fn stateful_set(work: &Work<'_>, it: &StatefulSet) -> Vec<Object> {
         work.object(COMPONENT, &object),
         work.object(COMPONENT, &headless),
     ];
-    let service = it.service.as_ref();
+    let service = set.service.as_ref();
     objects.extend(service.map(|it| {
         crate::lower::workloads::service::service(work, work.name(), it, &work.selector())
     }));
-    objects.extend(it.disruption_budget.as_ref().map(|it| budget(work, it)));
+    objects.extend(
+        set.disruption_budget
+            .as_ref()
+            .map(|it| disruption_budget(work, it)),
+    );
     objects
 }
 
 /// The service of this name of pods with these labels.
-pub(super) fn service(work: &Work<'_>, name: &str, it: &Service, selector: &Value) -> Object {
-    let kind = match it.kind.value {
+pub(super) fn service(
+    work: &WorkloadContext<'_>,
+    name: &str,
+    service: &Service,
+    selector: &Value,
+) -> Object {
+    let kind = match service.kind.value {
         ServiceType::ClusterIP => "ClusterIP",
         ServiceType::NodePort => "NodePort",
         ServiceType::LoadBalancer => "LoadBalancer",
@@ -96,13 +118,13 @@ pub(super) fn service(work: &Work<'_>, name: &str, it: &Service, selector: &Valu
         "spec": {
             "type": kind,
             "selector": selector,
-            "ports": [{"name": PORT, "port": it.port.value, "targetPort": PORT}],
+            "ports": [{"name": PORT, "port": service.port.value, "targetPort": PORT}],
         },
     });
     work.object(COMPONENT, &object)
 }
 
-fn autoscaler(work: &Work<'_>, scaling: &Scaling) -> Object {
+fn autoscaler(work: &WorkloadContext<'_>, scaling: &Scaling) -> Object {
     let busy = scaling.cpu_percent.map(|it| it.value);
     let busy = busy.or(scaling.metric.is_none().then_some(CPU_PERCENT));
     let busy = busy.map(|percent| {
@@ -128,7 +150,7 @@ fn autoscaler(work: &Work<'_>, scaling: &Scaling) -> Object {
     work.object(COMPONENT, &object)
 }
 
-fn budget(work: &Work<'_>, budget: &DisruptionBudget) -> Object {
+fn disruption_budget(work: &WorkloadContext<'_>, budget: &DisruptionBudget) -> Object {
     let (key, count) = match budget {
         DisruptionBudget::MaxUnavailable(count) => ("maxUnavailable", &count.value),
         DisruptionBudget::MinAvailable(count) => ("minAvailable", &count.value),

@@ -8,8 +8,8 @@ use gpuc_schema::config::TrainJob;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::pod::{self, Role};
-use super::{COMPONENT, RUNTIMES, Work, slim};
+use super::pod::{self, PodRole};
+use super::{COMPONENT, RUNTIMES, WorkloadContext, without_empty_fields};
 
 const API_VERSION: &str = "trainer.kubeflow.org/v1alpha1";
 
@@ -19,22 +19,22 @@ const NODE: &str = "node";
 /// The label that identifies the training pods. Without it, the Trainer does not configure `torchrun`.
 ///
 /// Source: kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/files/runtimes.
-const STEP: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
+const ANCESTOR_STEP_LABEL: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
 
 /// The number of bytes of the digest in the name of a runtime.
-const BYTES: usize = 4;
+const DIGEST_BYTES: usize = 4;
 
 /// The runtime, and the job that refers to it.
-pub(super) fn objects(work: &Work<'_>, job: &TrainJob) -> Vec<Object> {
-    let role = Role {
+pub(super) fn objects(work: &WorkloadContext<'_>, job: &TrainJob) -> Vec<Object> {
+    let role = PodRole {
         container: NODE,
-        restart: Some("Never"),
-        ..Role::MAIN
+        restart_policy: Some("Never"),
+        ..PodRole::MAIN
     };
-    let job_spec = slim(json!({
+    let job_spec = without_empty_fields(json!({
         "completionMode": "Indexed",
         "backoffLimit": 0,
-        "template": pod::template(work, &job.pods(), role),
+        "template": pod::pod_template(work, &job.pods(), role),
     }));
     let spec = json!({
         "mlPolicy": {"numNodes": job.nodes.value, "torch": {}},
@@ -42,11 +42,11 @@ pub(super) fn objects(work: &Work<'_>, job: &TrainJob) -> Vec<Object> {
             "failurePolicy": {"maxRestarts": job.restarts.value},
             "replicatedJobs": [{
                 "name": NODE,
-                "template": {"metadata": {"labels": {STEP: "trainer"}}, "spec": job_spec},
+                "template": {"metadata": {"labels": {ANCESTOR_STEP_LABEL: "trainer"}}, "spec": job_spec},
             }],
         }},
     });
-    let name = name(work, &spec);
+    let name = runtime_name(work, &spec);
     let runtime = json!({
         "apiVersion": API_VERSION,
         "kind": "TrainingRuntime",
@@ -56,8 +56,8 @@ pub(super) fn objects(work: &Work<'_>, job: &TrainJob) -> Vec<Object> {
     let train_job = json!({
         "apiVersion": API_VERSION,
         "kind": "TrainJob",
-        "metadata": work.queued(work.name()),
-        "spec": slim(json!({
+        "metadata": work.queued_metadata(work.name()),
+        "spec": without_empty_fields(json!({
             "runtimeRef": {
                 "apiGroup": "trainer.kubeflow.org",
                 "kind": "TrainingRuntime",
@@ -81,10 +81,10 @@ pub(super) fn objects(work: &Work<'_>, job: &TrainJob) -> Vec<Object> {
 ///
 /// Source: kubeflow/trainer@v2.3.0 `manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml`, `runtimeRef`: "field is
 /// immutable".
-fn name(work: &Work<'_>, spec: &Value) -> String {
+fn runtime_name(work: &WorkloadContext<'_>, spec: &Value) -> String {
     let patch = json!(work.workload.value.pod_patch);
     let digest = Sha256::digest(json!([spec, patch]).to_string());
-    let suffix: Vec<_> = (digest.iter().take(BYTES))
+    let suffix: Vec<_> = (digest.iter().take(DIGEST_BYTES))
         .map(|byte| format!("{byte:02x}"))
         .collect();
     format!("{}-{}", work.name(), suffix.concat())

@@ -5,43 +5,43 @@ use gpuc_model::plan::Object;
 use gpuc_schema::config::{NamedVolume, Pods, Task, VolumeClaim, VolumeFrom, Volumes};
 use serde_json::{Value, json};
 
-use super::{COMPONENT, Work, slim};
+use super::{COMPONENT, WorkloadContext, without_empty_fields};
 
 /// The mount path of shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The volumes of a pod and the mounts of its container.
-pub(super) struct Mounted {
+pub(super) struct PodVolumes {
     pub(super) volumes: Vec<Value>,
     pub(super) mounts: Vec<Value>,
 }
 
 /// The volumes of a workload's pods, with their mounts.
-pub(super) fn mounted(work: &Work<'_>, pods: &Pods<'_>) -> Mounted {
+pub(super) fn pod_volumes(work: &WorkloadContext<'_>, pods: &Pods<'_>) -> PodVolumes {
     let (mut volumes, mut mounts) = (Vec::new(), Vec::new());
     if let Some(empty_dir) = shared_memory(work, pods) {
         volumes.push(json!({"name": "shm", "emptyDir": empty_dir}));
         mounts.push(json!({"name": "shm", "mountPath": SHARED_MEMORY}));
     }
     for volume in pods.volumes {
-        volumes.extend(source(work, volume));
+        volumes.extend(volume_source(work, volume));
         let mut mount = json!({"name": volume.name.value, "mountPath": volume.mount_path.value});
         if volume.read_only.value {
             mount["readOnly"] = json!(true);
         }
         mounts.push(mount);
     }
-    Mounted { volumes, mounts }
+    PodVolumes { volumes, mounts }
 }
 
 /// The shared memory of a container, if it needs more than the default of 64 MiB: frameworks use it to exchange data
 /// between the processes of several GPUs. It counts as the pod's memory.
-fn shared_memory(work: &Work<'_>, pods: &Pods<'_>) -> Option<Value> {
+fn shared_memory(work: &WorkloadContext<'_>, pods: &Pods<'_>) -> Option<Value> {
     match pods.shared_memory {
         Some(size) if size.thousandths() == Some(0) => None,
         Some(size) => Some(json!({"medium": "Memory", "sizeLimit": size.value.0})),
         None => {
-            let has_many_gpus = work.ask.is_some_and(|ask| ask.count > 1);
+            let has_many_gpus = work.gpu_request.is_some_and(|ask| ask.count > 1);
             let is_needed = has_many_gpus || work.task.nodes().is_some();
             is_needed.then(|| json!({"medium": "Memory"}))
         }
@@ -49,7 +49,7 @@ fn shared_memory(work: &Work<'_>, pods: &Pods<'_>) -> Option<Value> {
 }
 
 /// The volume of a pod; `None` if each pod of a `StatefulSet` gets its own.
-fn source(work: &Work<'_>, volume: &NamedVolume) -> Option<Value> {
+fn volume_source(work: &WorkloadContext<'_>, volume: &NamedVolume) -> Option<Value> {
     let name = &volume.name.value;
     let claimed = |claim: &str| {
         let source = json!({"claimName": claim});
@@ -65,17 +65,17 @@ fn source(work: &Work<'_>, volume: &NamedVolume) -> Option<Value> {
         }
         VolumeFrom::Scratch(scratch) => {
             let size = scratch.size_gib.as_ref().map(|size| format!("{size}Gi"));
-            json!({"name": name, "emptyDir": slim(json!({"sizeLimit": size}))})
+            json!({"name": name, "emptyDir": without_empty_fields(json!({"sizeLimit": size}))})
         }
     })
 }
 
-fn claim_name(work: &Work<'_>, volume: &NamedVolume) -> String {
+fn claim_name(work: &WorkloadContext<'_>, volume: &NamedVolume) -> String {
     format!("{}-{}", work.name(), volume.name)
 }
 
 /// The PersistentVolumeClaims of a workload.
-pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
+pub(super) fn volume_claims(work: &WorkloadContext<'_>) -> Vec<Object> {
     let pods = work
         .task
         .pods()
@@ -97,7 +97,7 @@ pub(super) fn claims(work: &Work<'_>) -> Vec<Object> {
 }
 
 /// The claim templates of a StatefulSet.
-pub(super) fn templates(work: &Work<'_>) -> Vec<Value> {
+pub(super) fn claim_templates(work: &WorkloadContext<'_>) -> Vec<Value> {
     let pods = work.task.pods();
     let volumes = pods.map_or(&[][..], |pods| pods.volumes).iter();
     let templates = volumes.filter_map(|volume| {
@@ -115,12 +115,12 @@ pub(super) fn templates(work: &Work<'_>) -> Vec<Value> {
 }
 
 fn claim_spec(cluster: &Cluster, claim: &VolumeClaim) -> Value {
-    let mode = if is_files(cluster, claim) {
+    let mode = if is_shared_file_system(cluster, claim) {
         "ReadWriteMany"
     } else {
         "ReadWriteOnce"
     };
-    slim(json!({
+    without_empty_fields(json!({
         "accessModes": [mode],
         "storageClassName": claim.class.as_ref().map(|class| &class.value),
         "resources": {"requests": {"storage": format!("{}Gi", claim.size_gib)}},
@@ -128,7 +128,7 @@ fn claim_spec(cluster: &Cluster, claim: &VolumeClaim) -> Value {
 }
 
 /// Whether a claim's storage class is one in `storage` that many nodes can mount at once.
-fn is_files(cluster: &Cluster, claim: &VolumeClaim) -> bool {
+fn is_shared_file_system(cluster: &Cluster, claim: &VolumeClaim) -> bool {
     let classes = cluster.config.storage.iter().flat_map(|it| &it.classes);
     let name = claim.class.as_ref();
     classes
@@ -140,7 +140,7 @@ fn is_files(cluster: &Cluster, claim: &VolumeClaim) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::charts::testing::checked_file;
+    use crate::charts::testing::with_checked_file;
 
     /// The volumes and mounts of a job with these keys.
     fn volumes_and_mounts(keys: &str) -> (Value, Value) {
@@ -151,7 +151,7 @@ mod tests {
              nodePools: [{{name: gpu, gpu: {{model: L4, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}], \
              workloads: [{{name: train, job: {{image: 'r.example.com/train:1.0.0', {keys}}}}}]}}"
         );
-        checked_file(&text, |cluster| {
+        with_checked_file(&text, |cluster| {
             let objects = crate::lower::workloads::objects(&cluster);
             let job = objects.iter().find(|it| it.identity.kind == "Job");
             let job = serde_json::to_value(&job.expect("a job").node).expect("JSON");

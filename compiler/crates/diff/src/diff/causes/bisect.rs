@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// For each difference, the numbers of the edits that may have caused it. The actual causes are always included, and a
 /// single cause is exact. `None` if too many trials are invalid inputs.
-pub(super) fn causes(
+pub(super) fn candidate_causes(
     edits: usize,
     differences: usize,
     differ: impl Fn(&dyn Fn(usize) -> bool) -> Option<Vec<bool>> + Sync,
@@ -19,7 +19,7 @@ pub(super) fn causes(
     let halves: Vec<(u32, bool)> = (0..bits)
         .flat_map(|bit| [(bit, false), (bit, true)])
         .collect();
-    let half = |(bit, with): &(u32, bool)| differ(&|number| has(number, *bit) == *with);
+    let half = |(bit, with): &(u32, bool)| differ(&|number| has_bit(number, *bit) == *with);
     let tried: Vec<Option<Vec<bool>>> = halves.par_iter().map(half).collect();
     let invalid = tried.iter().filter(|it| it.is_none()).count();
     if invalid > halves.len() / 4 {
@@ -38,14 +38,18 @@ pub(super) fn causes(
             }
         };
         let known: Vec<(u32, bool)> = (0..bits).filter_map(|bit| known(&bit)).collect();
-        let fits = |number: &usize| known.iter().all(|(bit, with)| has(*number, *bit) == *with);
+        let fits = |number: &usize| {
+            known
+                .iter()
+                .all(|(bit, with)| has_bit(*number, *bit) == *with)
+        };
         (0..edits).filter(fits).collect()
     };
     Some((0..differences).map(of).collect())
 }
 
 /// Whether the number of an edit has a bit.
-fn has(edit: usize, bit: u32) -> bool {
+fn has_bit(edit: usize, bit: u32) -> bool {
     let number = edit ^ (edit >> 1);
     number >> bit & 1 == 1
 }
@@ -68,7 +72,7 @@ mod tests {
             let makers: Vec<BTreeSet<usize>> =
                 makers.iter().map(|of| of.iter().map(|it| it % edits).collect()).collect();
             let trials = AtomicUsize::new(0);
-            let found = causes(edits, makers.len(), |is_tried| {
+            let found = candidate_causes(edits, makers.len(), |is_tried| {
                 trials.fetch_add(1, Ordering::Relaxed);
                 Some(makers.iter().map(|of| of.iter().any(|it| is_tried(*it))).collect())
             });
@@ -86,6 +90,6 @@ mod tests {
 
     #[test]
     fn invalid_trials_yield_no_causes() {
-        assert_eq!(causes(20, 1, |_| None), None);
+        assert_eq!(candidate_causes(20, 1, |_| None), None);
     }
 }

@@ -6,7 +6,7 @@
 //! instead.
 
 mod bisect;
-mod places;
+mod edit_locations;
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ use gpuc_compile::compile::{Compilation, Options, compile};
 use rayon::prelude::*;
 
 use super::changes::Delta;
-use super::edits::{Edit, with};
-use super::entities::{Key, Parts};
-use places::Places;
+use super::edits::{Edit, apply_edits};
+use super::entities::{Entities, EntityKey};
+use edit_locations::EditLocations;
 
 /// Up to this number of edits, each edit is tried separately. For more edits, halves are tried.
-const FEW: usize = 12;
+const MAX_EDITS_TRIED_ALONE: usize = 12;
 
 /// Up to this number of edits, each edit is tried separately if halves are invalid inputs. Beyond it, differences are
 /// attributed by input locations.
-const MOST_TRIED: usize = 64;
+const MAX_EDITS_TRIED: usize = 64;
 
 /// Two states of one cluster.
-pub struct Sides<'a> {
+pub struct ClusterSides<'a> {
     /// The state before the change.
     pub before: &'a Compilation,
     /// The state after the change.
@@ -36,7 +36,7 @@ pub struct Sides<'a> {
 }
 
 /// The machines in a lock that gpuc would not have selected for the input: the lock was edited.
-pub(super) fn picks(sides: &Sides<'_>) -> Vec<Edit> {
+pub(super) fn edited_selections(sides: &ClusterSides<'_>) -> Vec<Edit> {
     let machines = |side: &Compilation| {
         let lock = side.output.as_ref().map(|(_, lock)| &lock.pins.machines);
         lock.cloned().unwrap_or_default()
@@ -52,48 +52,53 @@ pub(super) fn picks(sides: &Sides<'_>) -> Vec<Edit> {
     // Without the edit, the machines of the base's lock would be used.
     let meant = machines(&compile(sides.after.loaded.clone(), sides.options));
     let others = others.filter(|(pool, new)| meant.get(*pool) != Some(*new));
-    others.map(|(pool, new)| Edit::pick(pool, new)).collect()
+    others
+        .map(|(pool, new)| Edit::machine_selection(pool, new))
+        .collect()
 }
 
 /// For each difference, the numbers of the edits that caused it.
-pub(super) fn causes(
-    sides: &Sides<'_>,
+pub(super) fn attribute_causes(
+    sides: &ClusterSides<'_>,
     edits: &[Edit],
-    parts: (&Parts, &Parts),
+    parts: (&Entities, &Entities),
     found: &[Delta],
 ) -> Vec<Vec<usize>> {
     if edits.len() <= 1 || found.is_empty() {
         let all: Vec<usize> = (0..edits.len()).collect();
         return vec![all; found.len()];
     }
-    let places = Places::of(edits);
-    let trials = Trials {
+    let places = EditLocations::new(edits);
+    let trials = TrialCompilations {
         sides,
         edits,
         found,
         keys: found.iter().map(|delta| &delta.key).collect(),
     };
     let (before, after) = parts;
-    if edits.len() > FEW {
-        let tried = bisect::causes(edits.len(), found.len(), |tried| {
-            let alone = trials.differ(before, tried);
-            alone.or_else(|| trials.differ(after, |number| !tried(number)))
+    if edits.len() > MAX_EDITS_TRIED_ALONE {
+        let tried = bisect::candidate_causes(edits.len(), found.len(), |tried| {
+            let alone = trials.differences_present(before, tried);
+            alone.or_else(|| trials.differences_present(after, |number| !tried(number)))
         });
         if let Some(tried) = tried {
             let both = tried.into_iter().zip(found);
             return both
-                .map(|(of, delta)| narrowed(of, delta, &places))
+                .map(|(of, delta)| narrow_by_location(of, delta, &places))
                 .collect();
         }
     }
-    if edits.len() > MOST_TRIED {
-        return found.iter().map(|delta| places.makers(delta)).collect();
+    if edits.len() > MAX_EDITS_TRIED {
+        return found
+            .iter()
+            .map(|delta| places.likely_edits(delta))
+            .collect();
     }
     let each = |number: usize| {
         let alone = |it: usize| it == number;
         let others = |it: usize| it != number;
-        let by_itself = trials.differ(before, alone);
-        by_itself.or_else(|| trials.differ(after, others))
+        let by_itself = trials.differences_present(before, alone);
+        by_itself.or_else(|| trials.differences_present(after, others))
     };
     let made: Vec<Option<Vec<bool>>> = (0..edits.len()).into_par_iter().map(each).collect();
     let of = |(index, delta): (usize, &Delta)| -> Vec<usize> {
@@ -106,7 +111,7 @@ pub(super) fn causes(
             return makers;
         }
         // An edit that was tried without producing the difference is not a cause.
-        let likely = places.makers(delta);
+        let likely = places.likely_edits(delta);
         let untried = likely.iter().filter(|number| made[**number].is_none());
         let untried: Vec<usize> = untried.copied().collect();
         if untried.is_empty() { likely } else { untried }
@@ -115,12 +120,12 @@ pub(super) fn causes(
 }
 
 /// Narrows the candidates of a trial by input locations.
-fn narrowed(tried: Vec<usize>, delta: &Delta, places: &Places<'_>) -> Vec<usize> {
+fn narrow_by_location(tried: Vec<usize>, delta: &Delta, places: &EditLocations<'_>) -> Vec<usize> {
     match tried.len() {
-        0 => places.makers(delta),
+        0 => places.likely_edits(delta),
         1 => tried,
         _ => {
-            let at = places.of_inputs(delta);
+            let at = places.edits_at_inputs(delta);
             let both: Vec<usize> = tried.iter().filter(|it| at.contains(it)).copied().collect();
             if both.is_empty() { tried } else { both }
         }
@@ -128,23 +133,27 @@ fn narrowed(tried: Vec<usize>, delta: &Delta, places: &Places<'_>) -> Vec<usize>
 }
 
 /// Trial compilations of the old input with some of the edits.
-struct Trials<'t> {
-    sides: &'t Sides<'t>,
+struct TrialCompilations<'t> {
+    sides: &'t ClusterSides<'t>,
     edits: &'t [Edit],
     found: &'t [Delta],
     /// The entities that differ.
-    keys: BTreeSet<&'t Key>,
+    keys: BTreeSet<&'t EntityKey>,
 }
 
-impl Trials<'_> {
+impl TrialCompilations<'_> {
     /// Which of the differences appear between a state and the old input with some of the edits; `None` if that input
     /// is invalid.
-    fn differ(&self, state: &Parts, is_tried: impl Fn(usize) -> bool) -> Option<Vec<bool>> {
+    fn differences_present(
+        &self,
+        state: &Entities,
+        is_tried: impl Fn(usize) -> bool,
+    ) -> Option<Vec<bool>> {
         let edits = self.edits.iter().enumerate();
         let edits = edits.filter(|(number, _)| is_tried(*number));
         let edits: Vec<&Edit> = edits.map(|(_, edit)| edit).collect();
-        let loaded = with(&self.sides.before.loaded, edits.iter().copied());
-        let picks = edits.iter().filter_map(|edit| edit.picked());
+        let loaded = apply_edits(&self.sides.before.loaded, edits.iter().copied());
+        let picks = edits.iter().filter_map(|edit| edit.selected_machine());
         let picks: Vec<(&str, &str)> = picks.collect();
         let choices = |name: &str| {
             let mut choices = (self.sides.options.choices)(name);
@@ -160,14 +169,15 @@ impl Trials<'_> {
             choices: &choices,
         };
         let compilation = compile(loaded, &options);
-        let tried = Parts::of_those(&compilation, &|key| self.keys.contains(key))?;
+        let tried =
+            Entities::from_compilation_filtered(&compilation, &|key| self.keys.contains(key))?;
         let differs = |delta: &Delta| {
-            let sides = [state, &tried].map(|parts| parts.all.get(&delta.key));
+            let sides = [state, &tried].map(|parts| parts.by_key.get(&delta.key));
             match (&delta.path, sides) {
                 (None, [old, new]) => old.is_some() != new.is_some(),
                 (Some(path), [Some(old), Some(new)]) => {
-                    let value = |part: &super::entities::Part| {
-                        part.leaves.get(path).map(|leaf| leaf.value.clone())
+                    let value = |part: &super::entities::Entity| {
+                        part.fields.get(path).map(|leaf| leaf.value.clone())
                     };
                     value(old) != value(new)
                 }

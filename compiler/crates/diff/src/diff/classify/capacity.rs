@@ -1,16 +1,16 @@
 //! Whether capacity grows or shrinks, and which nodes are removed.
 
 use super::super::changes::Delta;
-use super::super::entities::{Part, Parts};
+use super::super::entities::{Entities, Entity};
 use super::super::impact::Impact;
-use super::{Setting, Verdict};
+use super::{Classification, DiffContext};
 
 /// Verdict for a pool whose number of nodes changes.
-pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
-    let impact = resized(delta);
-    let is_by_script = setting
-        .part(&delta.key)
-        .is_some_and(|part: &Part| part.maker.is_none() && !part.fields.is_empty());
+pub(super) fn classify_node_count(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
+    let impact = resize_impact(delta);
+    let is_by_script = setting.entity(&delta.key).is_some_and(|part: &Entity| {
+        part.node_provisioner.is_none() && !part.field_kinds.is_empty()
+    });
     let size = |value: &Option<serde_json::Value>, key: &str| value.as_ref()?.get(key)?.as_u64();
     let most = [&delta.from, &delta.to].map(|value| size(value, "max"));
     let fewest = [&delta.from, &delta.to].map(|value| size(value, "min"));
@@ -19,22 +19,22 @@ pub(super) fn sized(setting: &Setting<'_>, delta: &Delta) -> Verdict {
         && most[1] < most[0]
         && let Some(source) = setting.keeps_above_maximum(grows)
     {
-        return Verdict::fact(
+        return Classification::with_source(
             impact,
             "no nodes are added above the maximum; existing nodes above it stay until their pods are gone",
             source,
         );
     }
-    if is_by_script && !setting.before.own_hosts && most[1] < most[0] {
-        return Verdict::because(
+    if is_by_script && !setting.before.has_user_hosts && most[1] < most[0] {
+        return Classification::with_reason(
             Impact::WorkloadRestarted,
             "the cloud chooses which nodes to remove, and their pods terminate or are evicted",
         );
     }
-    Verdict::plain(impact)
+    Classification::without_reason(impact)
 }
 
-impl Setting<'_> {
+impl DiffContext<'_> {
     /// The source of the fact that nodes above a lowered maximum stay, if the pool is autoscaled on both sides.
     pub(in crate::diff) fn keeps_above_maximum(&self, grows: [bool; 2]) -> Option<&'static str> {
         self.after
@@ -44,7 +44,7 @@ impl Setting<'_> {
 }
 
 /// Whether nodes are removed from some of their locations.
-pub(super) fn leaves_places(delta: &Delta) -> bool {
+pub(super) fn removes_locations(delta: &Delta) -> bool {
     match (&delta.from, &delta.to) {
         (Some(serde_json::Value::Array(from)), Some(serde_json::Value::Array(to))) => {
             from.iter().any(|place| !to.contains(place))
@@ -54,11 +54,11 @@ pub(super) fn leaves_places(delta: &Delta) -> bool {
 }
 
 /// Whether pools lose or gain capacity, by their minimum and maximum; `None` if both are unchanged.
-pub(super) fn capacity<'n>(
-    setting: &Setting<'_>,
+pub(super) fn capacity_impact<'n>(
+    setting: &DiffContext<'_>,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<Impact> {
-    let sizes = |parts: &Parts, name: &str| {
+    let sizes = |parts: &Entities, name: &str| {
         let mut pools = parts.summary.pools.iter();
         let pool = pools.find(|pool| pool.name == name)?;
         let nodes = [pool.min_nodes, pool.max_nodes].map(u64::from);
@@ -78,18 +78,18 @@ pub(super) fn capacity<'n>(
 }
 
 /// Whether capacity shrinks: a number is lower, or is removed.
-pub(super) fn resized(delta: &Delta) -> Impact {
-    let less = |from: &serde_json::Value, to: &serde_json::Value| match (from.as_f64(), to.as_f64())
-    {
-        (Some(from), Some(to)) => to < from,
-        _ => false,
-    };
+pub(super) fn resize_impact(delta: &Delta) -> Impact {
+    let is_smaller =
+        |from: &serde_json::Value, to: &serde_json::Value| match (from.as_f64(), to.as_f64()) {
+            (Some(from), Some(to)) => to < from,
+            _ => false,
+        };
     let is_less = match (&delta.from, &delta.to) {
         (Some(serde_json::Value::Object(from)), Some(serde_json::Value::Object(to))) => from
             .iter()
-            .any(|(key, from)| to.get(key).is_none_or(|to| less(from, to))),
-        _ if leaves_places(delta) => true,
-        (Some(from), Some(to)) => less(from, to),
+            .any(|(key, from)| to.get(key).is_none_or(|to| is_smaller(from, to))),
+        _ if removes_locations(delta) => true,
+        (Some(from), Some(to)) => is_smaller(from, to),
         (_, to) => to.is_none(),
     };
     if is_less {

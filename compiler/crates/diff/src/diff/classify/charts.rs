@@ -7,18 +7,18 @@ use gpuc_compile::charts::{
 };
 use gpuc_model::plan::Chart;
 
-use super::super::changes::{Delta, Fate};
+use super::super::changes::{Delta, EntityChange};
 use super::super::impact::Impact;
-use super::{Setting, Verdict, persistent_data};
+use super::{Classification, DiffContext, persistent_data};
 
 /// The impact of values below a key.
-type Row = (&'static str, Impact);
+type ValueImpact = (&'static str, Impact);
 
 /// The impact of a change of each chart, with exceptions for values below a key. The longest matching key wins.
 ///
 /// The templates show which component reads a key: the charts at the versions that [`crate::chart`] pins,
 /// their values as kept for tests (read 2026-11-22).
-static CHARTS: &[(&Chart, Impact, &[Row])] = &[
+static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
     (&EFA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
     (&CLUSTER_AUTOSCALER, Impact::ServiceRestarted, &[]),
     (&DCGM_EXPORTER, Impact::ServiceRestarted, &[]),
@@ -64,16 +64,16 @@ static CHARTS: &[(&Chart, Impact, &[Row])] = &[
     (&NVIDIA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
 ];
 
-pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
-    let chart = setting.part(&delta.key).and_then(|part| part.chart);
+pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
+    let chart = setting.entity(&delta.key).and_then(|part| part.chart);
     let row = CHARTS
         .iter()
         .find(|row| chart.is_some_and(|chart| chart.name == row.0.name));
     let (usual, rows) = row.map_or((Impact::ServiceRestarted, &[][..]), |row| (row.1, row.2));
     let path = delta.path.as_deref();
-    match (delta.fate(), path) {
-        (Fate::Came, _) => Verdict::plain(Impact::Added),
-        (Fate::Went, _) if !setting.prunes => Verdict::because(
+    match (delta.entity_change(), path) {
+        (EntityChange::Added, _) => Classification::without_reason(Impact::Added),
+        (EntityChange::Removed, _) if !setting.prunes_removed => Classification::with_reason(
             Impact::Nothing,
             format!(
                 "{}: it keeps running until `helm uninstall`",
@@ -81,70 +81,74 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
             ),
         ),
         // Deleting CRDs would delete all objects of these kinds.
-        (Fate::Went, _) if chart.is_some_and(Chart::brings_kinds) => Verdict::because(
-            Impact::Nothing,
-            "a chart that installs CRDs is never removed: it keeps running until `helm uninstall`",
-        ),
-        (Fate::Went, _)
+        (EntityChange::Removed, _) if chart.is_some_and(Chart::installs_crds) => {
+            Classification::with_reason(
+                Impact::Nothing,
+                "a chart that installs CRDs is never removed: it keeps running until `helm uninstall`",
+            )
+        }
+        (EntityChange::Removed, _)
             if chart.is_some_and(|chart| chart.name == JUPYTERHUB.name)
                 && setting
-                    .part(&delta.key)
+                    .entity(&delta.key)
                     .is_some_and(persistent_data::has_database) =>
         {
-            persistent_data::hub_leaves()
+            persistent_data::classify_removed_hub()
         }
-        (Fate::Went, _) => {
+        (EntityChange::Removed, _) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();
-            Verdict::because(impact.unwrap_or(usual), "its components are removed")
+            Classification::with_reason(impact.unwrap_or(usual), "its components are removed")
         }
-        (Fate::Stayed, Some(path))
+        (EntityChange::Modified, Some(path))
             if let Some(verdict) =
-                chart.and_then(|chart| persistent_data::judge(chart, path, delta)) =>
+                chart.and_then(|chart| persistent_data::classify_metrics(chart, path, delta)) =>
         {
             verdict
         }
-        (Fate::Stayed, Some("chart version")) => {
+        (EntityChange::Modified, Some("chart version")) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();
-            Verdict::because(
+            Classification::with_reason(
                 impact.unwrap_or(usual),
                 "all components of the chart may restart",
             )
         }
-        (Fate::Stayed, Some("namespace")) => Verdict::because(
+        (EntityChange::Modified, Some("namespace")) => Classification::with_reason(
             usual.min(Impact::ServiceRestarted),
             "a release cannot move: a new one is installed in the other namespace",
         ),
-        (Fate::Stayed, Some("repository")) => {
-            Verdict::because(Impact::Nothing, "the source of the chart")
+        (EntityChange::Modified, Some("repository")) => {
+            Classification::with_reason(Impact::Nothing, "the source of the chart")
         }
-        (Fate::Stayed, Some(path)) => match path.strip_prefix("values.") {
-            Some(path) => match reached(path, usual, rows) {
-                impact if delta.to.is_none() && path.ends_with(TAG) => {
-                    Verdict::because(impact, "the chart's own tag applies")
+        (EntityChange::Modified, Some(path)) => match path.strip_prefix("values.") {
+            Some(path) => match impact_of_value(path, usual, rows) {
+                impact if delta.to.is_none() && path.ends_with(IMAGE_TAG_SUFFIX) => {
+                    Classification::with_reason(impact, "the chart's own tag applies")
                 }
-                Impact::Nothing => Verdict::because(Impact::Nothing, "applies to new pods"),
-                impact => Verdict::plain(impact),
+                Impact::Nothing => {
+                    Classification::with_reason(Impact::Nothing, "applies to new pods")
+                }
+                impact => Classification::without_reason(impact),
             },
             // Reported once, for the field that identifies the GitOps controller.
-            None if setting.loses_its_tool() && path == TOOL => {
+            None if setting.loses_controller() && path == CONTROLLER_FIELD => {
                 let worst = rows.iter().map(|row| row.1).chain([usual]).min();
                 let worst = worst.unwrap_or(usual).min(Impact::WorkloadRestarted);
-                Verdict::because(worst, setting.pruning_warning())
+                Classification::with_reason(worst, setting.pruning_warning())
             }
-            None => Verdict::because(Impact::Nothing, "how it is deployed"),
+            None => Classification::with_reason(Impact::Nothing, "how it is deployed"),
         },
-        (Fate::Stayed, None) => Verdict::plain(usual),
+        (EntityChange::Modified, None) => Classification::without_reason(usual),
     }
 }
 
 /// The field that identifies the GitOps controller of a release.
-const TOOL: &str = "delivery.apiVersion";
+const CONTROLLER_FIELD: &str = "delivery.apiVersion";
 
 /// The suffix of image tags, for which charts have a default.
-const TAG: &str = "image.tag";
+const IMAGE_TAG_SUFFIX: &str = "image.tag";
 
 /// The impact of the value at a path, by the longest matching key.
-fn reached(path: &str, usual: Impact, rows: &[Row]) -> Impact {
+fn impact_of_value(path: &str, usual: Impact, rows: &[ValueImpact]) -> Impact {
     let fits = |key: &str| {
         let rest = path.strip_prefix(key);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -168,10 +172,10 @@ mod tests {
         for (chart, _, rows) in CHARTS {
             let name = chart.name;
             for (key, _) in *rows {
-                let keys = charts::keys::Keys::of(chart.name).unwrap();
+                let keys = charts::keys::Keys::for_chart(chart.name).unwrap();
                 let found = keys.find(&key.split('.').collect::<Vec<_>>());
                 assert!(
-                    !matches!(found, charts::keys::Found::Unknown { .. }),
+                    !matches!(found, charts::keys::KeyLookup::Unknown { .. }),
                     "{name} reads {key}"
                 );
             }
@@ -181,8 +185,17 @@ mod tests {
     #[test]
     fn longest_matching_key_wins() {
         let rows = [("a", Impact::Added), ("a.b", Impact::Deleted)];
-        assert_eq!(reached("a.b.c", Impact::Nothing, &rows), Impact::Deleted);
-        assert_eq!(reached("a.bc", Impact::Nothing, &rows), Impact::Added);
-        assert_eq!(reached("ab", Impact::Nothing, &rows), Impact::Nothing);
+        assert_eq!(
+            impact_of_value("a.b.c", Impact::Nothing, &rows),
+            Impact::Deleted
+        );
+        assert_eq!(
+            impact_of_value("a.bc", Impact::Nothing, &rows),
+            Impact::Added
+        );
+        assert_eq!(
+            impact_of_value("ab", Impact::Nothing, &rows),
+            Impact::Nothing
+        );
     }
 }

@@ -1,51 +1,58 @@
 //! Impact of a change after which the input describes another cluster.
 
-use super::super::changes::{Delta, Fate};
-use super::super::entities::Key;
+use super::super::changes::{Delta, EntityChange};
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
-use super::super::location::VERSION;
-use super::{CLUSTER, Setting, Verdict};
+use super::super::location::READ_ONLY_VERSION;
+use super::{CLUSTER_SCRIPT, Classification, DiffContext};
 
-impl Setting<'_> {
+impl DiffContext<'_> {
     /// Whether the input describes another cluster: another name in the cloud, or another location.
-    pub(in crate::diff) fn is_elsewhere(&self) -> bool {
+    pub(in crate::diff) fn is_other_cluster(&self) -> bool {
         let [Some(old), Some(new)] =
-            [self.before, self.after].map(|parts| parts.all.get(&Key::Place))
+            [self.before, self.after].map(|parts| parts.by_key.get(&EntityKey::Location))
         else {
             return false;
         };
         let is_condition = |path: &String| {
             let sides = [self.before, self.after];
-            path == VERSION || sides.iter().any(|parts| parts.conditions.contains(path))
+            path == READ_ONLY_VERSION || sides.iter().any(|parts| parts.conditions.contains(path))
         };
-        old.leaves.iter().any(|(path, leaf)| {
-            let now = new.leaves.get(path);
+        old.fields.iter().any(|(path, leaf)| {
+            let now = new.fields.get(path);
             !is_condition(path) && now.is_some_and(|now| now.value != leaf.value)
         })
     }
 
     /// Whether both sides describe the same cluster, independent of who manages it.
-    pub(super) fn is_there(&self) -> bool {
-        let [old, new] = [self.before, self.after].map(|parts| parts.all.contains_key(&Key::Place));
-        old && new && !self.is_elsewhere() && !(is_made(self.before) && is_made(self.after))
+    pub(super) fn is_same_cluster(&self) -> bool {
+        let [old, new] =
+            [self.before, self.after].map(|parts| parts.by_key.contains_key(&EntityKey::Location));
+        old && new
+            && !self.is_other_cluster()
+            && !(is_created_by_gpuc(self.before) && is_created_by_gpuc(self.after))
     }
 }
 
 /// Whether gpuc creates the cluster itself.
-pub(in crate::diff) fn is_made(parts: &super::Parts) -> bool {
-    let mut all = parts.all.values();
-    all.any(|part| part.component == CLUSTER)
+pub(in crate::diff) fn is_created_by_gpuc(parts: &super::Entities) -> bool {
+    let mut all = parts.by_key.values();
+    all.any(|part| part.component == CLUSTER_SCRIPT)
 }
 
 /// Overrides the verdict of a change that applies to another cluster.
-pub(super) fn judge(setting: &Setting<'_>, delta: &Delta, here: &Verdict) -> Option<Verdict> {
-    let is_sync = matches!(delta.key, Key::Sync(..));
+pub(super) fn classify_other_cluster(
+    setting: &DiffContext<'_>,
+    delta: &Delta,
+    verdict: &Classification,
+) -> Option<Classification> {
+    let is_sync = matches!(delta.key, EntityKey::ControllerObject(..));
     let is_within = matches!(
         delta.key,
-        Key::Pool(_) | Key::Release(_) | Key::Object { .. }
-    ) && delta.fate() == Fate::Stayed;
+        EntityKey::Pool(_) | EntityKey::Release(_) | EntityKey::Object { .. }
+    ) && delta.entity_change() == EntityChange::Modified;
     let disturbs = matches!(
-        here.impact,
+        verdict.impact,
         Impact::Replaced
             | Impact::NodesRecreated
             | Impact::SlicesRecut
@@ -55,16 +62,16 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta, here: &Verdict) -> Opt
             | Impact::ServiceRestarted
             | Impact::WatchedDifferently
     );
-    if !(is_sync || is_within && disturbs) || !setting.is_elsewhere() {
+    if !(is_sync || is_within && disturbs) || !setting.is_other_cluster() {
         return None;
     }
-    Some(match delta.fate() {
-        Fate::Came => Verdict::plain(Impact::Added),
-        Fate::Went => Verdict::because(
+    Some(match delta.entity_change() {
+        EntityChange::Added => Classification::without_reason(Impact::Added),
+        EntityChange::Removed => Classification::with_reason(
             Impact::Nothing,
             "how the tree is deployed to the existing cluster",
         ),
-        Fate::Stayed => Verdict::because(
+        EntityChange::Modified => Classification::with_reason(
             Impact::Added,
             "the other cluster is created with it; the existing one keeps its value",
         ),
@@ -72,17 +79,23 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta, here: &Verdict) -> Opt
 }
 
 /// Verdict for a cluster created by gpuc that is renamed in the input.
-pub(super) fn renamed(setting: &Setting<'_>, kind: &str, name: &str) -> Option<Verdict> {
+pub(super) fn classify_renamed_cluster(
+    setting: &DiffContext<'_>,
+    kind: &str,
+    name: &str,
+) -> Option<Classification> {
     let mut new = setting
         .after
-        .all
+        .by_key
         .iter()
         .filter_map(|(key, part)| match key {
-            Key::Resource(of, new) if *of == kind && part.component == CLUSTER => Some(new),
+            EntityKey::Resource(of, new) if *of == kind && part.component == CLUSTER_SCRIPT => {
+                Some(new)
+            }
             _ => None,
         });
     let new = new.find(|new| *new != name)?;
-    Some(Verdict::because(
+    Some(Classification::with_reason(
         Impact::Replaced,
         format!(
             "renamed to `{new}`, but a cluster cannot be renamed in place: `{new}` is created, and `{name}` stays {} \

@@ -1,12 +1,12 @@
 //! Hosts that move between pools: the same machines with other labels and taints.
 
-use super::super::entities::Key;
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
-use super::{Setting, Verdict};
+use super::{Classification, DiffContext};
 
 /// A host that moved to another pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::diff) struct Moved {
+pub(in crate::diff) struct MovedHost {
     /// The host's name.
     pub host: String,
     /// The pool before the change.
@@ -15,19 +15,19 @@ pub(in crate::diff) struct Moved {
     pub to: String,
 }
 
-impl Setting<'_> {
+impl DiffContext<'_> {
     /// Every host that moved to another pool.
-    pub(in crate::diff) fn moved(&self) -> Vec<Moved> {
-        if !self.before.own_hosts || !self.after.own_hosts {
+    pub(in crate::diff) fn moved_hosts(&self) -> Vec<MovedHost> {
+        if !self.before.has_user_hosts || !self.after.has_user_hosts {
             return Vec::new();
         }
         let mut found = Vec::new();
-        for (key, old) in &self.before.all {
-            let Key::Pool(from) = key else { continue };
-            for (key, new) in &self.after.all {
-                let Key::Pool(to) = key else { continue };
+        for (key, old) in &self.before.by_key {
+            let EntityKey::Pool(from) = key else { continue };
+            for (key, new) in &self.after.by_key {
+                let EntityKey::Pool(to) = key else { continue };
                 let moved = old.members.intersection(&new.members);
-                found.extend(moved.filter(|_| to != from).map(|host| Moved {
+                found.extend(moved.filter(|_| to != from).map(|host| MovedHost {
                     host: host.clone(),
                     from: from.clone(),
                     to: to.clone(),
@@ -39,7 +39,7 @@ impl Setting<'_> {
 }
 
 /// `a, b from pool x`, pool by pool; empty without any.
-fn listed(moved: &[Moved], pool: impl Fn(&Moved) -> &str, word: &str) -> String {
+fn list_by_pool(moved: &[MovedHost], pool: impl Fn(&MovedHost) -> &str, word: &str) -> String {
     let mut pools: Vec<&str> = moved.iter().map(&pool).collect();
     pools.dedup();
     let of = |name: &str| {
@@ -52,35 +52,45 @@ fn listed(moved: &[Moved], pool: impl Fn(&Moved) -> &str, word: &str) -> String 
 }
 
 /// Verdict for a removed pool if all its hosts moved to other pools; otherwise a description of those that moved.
-pub(super) fn removed_pool(setting: &Setting<'_>, name: &str) -> Result<String, Verdict> {
-    let mut moved = setting.moved();
+pub(super) fn classify_removed_pool(
+    setting: &DiffContext<'_>,
+    name: &str,
+) -> Result<String, Classification> {
+    let mut moved = setting.moved_hosts();
     moved.retain(|it| it.from == name);
-    let Some(part) = setting.before.all.get(&Key::Pool(name.to_owned())) else {
+    let Some(part) = setting.before.by_key.get(&EntityKey::Pool(name.to_owned())) else {
         return Ok(String::new());
     };
-    let words = listed(&moved, |it| &it.to, "move to");
+    let words = list_by_pool(&moved, |it| &it.to, "move to");
     if moved.is_empty() || moved.len() < part.members.len() {
         return Ok(words);
     }
-    Err(Verdict::because(
+    Err(Classification::with_reason(
         Impact::WorkloadRestarted,
         format!("its hosts move to another pool: {words}, drained first"),
     ))
 }
 
 /// Verdict for a new pool that takes hosts from other pools.
-pub(super) fn added_pool(setting: &Setting<'_>, name: &str, holds: &str) -> Option<Verdict> {
-    let mut moved = setting.moved();
+pub(super) fn classify_added_pool(
+    setting: &DiffContext<'_>,
+    name: &str,
+    holds: &str,
+) -> Option<Classification> {
+    let mut moved = setting.moved_hosts();
     moved.retain(|it| it.to == name);
-    let part = setting.after.all.get(&Key::Pool(name.to_owned()))?;
-    let words = listed(&moved, |it| &it.from, "from");
+    let part = setting
+        .after
+        .by_key
+        .get(&EntityKey::Pool(name.to_owned()))?;
+    let words = list_by_pool(&moved, |it| &it.from, "from");
     if moved.is_empty() {
         return None;
     }
     Some(if moved.len() == part.members.len() {
-        Verdict::because(Impact::Added, format!("{holds}, none of them new: {words}"))
+        Classification::with_reason(Impact::Added, format!("{holds}, none of them new: {words}"))
     } else {
-        Verdict::because(
+        Classification::with_reason(
             Impact::CapacityGained,
             format!("a new pool of {holds}, not all of them new: {words}"),
         )
@@ -88,11 +98,15 @@ pub(super) fn added_pool(setting: &Setting<'_>, name: &str, holds: &str) -> Opti
 }
 
 /// Verdict for a host that moves between this existing pool and another one.
-pub(super) fn moves(setting: &Setting<'_>, pool: &str, host: &str) -> Option<Verdict> {
-    let moved = setting.moved();
-    let of_host = || moved.iter().filter(|it| it.host == host);
-    if let Some(it) = of_host().find(|it| it.from == pool) {
-        return Some(Verdict::because(
+pub(super) fn classify_moved_host(
+    setting: &DiffContext<'_>,
+    pool: &str,
+    host: &str,
+) -> Option<Classification> {
+    let moved = setting.moved_hosts();
+    let moves_of_host = || moved.iter().filter(|it| it.host == host);
+    if let Some(it) = moves_of_host().find(|it| it.from == pool) {
+        return Some(Classification::with_reason(
             Impact::WorkloadRestarted,
             format!(
                 "{host} moves to pool `{}`: drain it before its labels and taints change",
@@ -100,9 +114,9 @@ pub(super) fn moves(setting: &Setting<'_>, pool: &str, host: &str) -> Option<Ver
             ),
         ));
     }
-    let it = of_host().find(|it| it.to == pool)?;
-    Some(Verdict::because(
+    let moved_host = moves_of_host().find(|it| it.to == pool)?;
+    Some(Classification::with_reason(
         Impact::CapacityGained,
-        format!("{host} moves here from pool `{}`", it.from),
+        format!("{host} moves here from pool `{}`", moved_host.from),
     ))
 }

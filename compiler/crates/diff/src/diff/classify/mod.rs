@@ -2,84 +2,84 @@
 
 mod capacity;
 mod charts;
+mod cluster_location;
 mod cluster_replaced;
 mod hosts;
 mod kinds;
 mod persistent_data;
-mod place;
 mod pools;
 mod resource;
 mod versions;
 
 use gpuc_compile::lock::LOCK_FILE;
 
-use super::changes::{Delta, Fate};
-use super::entities::{Key, Part, Parts, TAINTS};
-use super::fields::Leaf;
+use super::changes::{Delta, EntityChange};
+use super::entities::{Entities, Entity, EntityKey, TAINTS};
+use super::fields::FieldValue;
 use super::impact::Impact;
-use capacity::capacity;
-pub(super) use cluster_replaced::is_made;
-pub(super) use hosts::Moved;
+use capacity::capacity_impact;
+pub(super) use cluster_replaced::is_created_by_gpuc;
+pub(super) use hosts::MovedHost;
 pub use kinds::is_known;
-pub(super) use persistent_data::SMALLER_CLAIM;
-use resource::field;
-pub(super) use versions::{Move, move_of};
+pub(super) use persistent_data::CLAIM_CANNOT_SHRINK;
+use resource::classify_field;
+pub(super) use versions::{VersionDirection, version_change};
 
 /// The impact of a difference, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct Classification {
     /// The impact.
     pub impact: Impact,
     /// The reason, unless the impact is self-explanatory.
-    pub because: Option<String>,
+    pub reason: Option<String>,
     /// The source of a fact.
     pub source: Option<&'static str>,
     /// Whether the field is immutable, so that the object must be deleted and recreated.
-    pub is_fixed: bool,
+    pub is_immutable: bool,
 }
 
-impl Verdict {
+impl Classification {
     /// A verdict without a reason.
-    fn plain(impact: Impact) -> Self {
+    fn without_reason(impact: Impact) -> Self {
         Self {
             impact,
-            because: None,
+            reason: None,
             source: None,
-            is_fixed: false,
+            is_immutable: false,
         }
     }
 
-    fn because(impact: Impact, words: impl Into<String>) -> Self {
+    fn with_reason(impact: Impact, words: impl Into<String>) -> Self {
         Self {
-            because: Some(words.into()),
-            ..Self::plain(impact)
+            reason: Some(words.into()),
+            ..Self::without_reason(impact)
         }
     }
 
-    fn fact(impact: Impact, words: impl Into<String>, source: &'static str) -> Self {
+    fn with_source(impact: Impact, words: impl Into<String>, source: &'static str) -> Self {
         Self {
             source: Some(source),
-            ..Self::because(impact, words)
+            ..Self::with_reason(impact, words)
         }
     }
 }
 
 /// Two states of one cluster, and whether removed objects are pruned.
-pub(crate) struct Setting<'a> {
+pub(crate) struct DiffContext<'a> {
     /// The state before the change.
-    pub before: &'a Parts,
+    pub before: &'a Entities,
     /// The state after the change.
-    pub after: &'a Parts,
+    pub after: &'a Entities,
     /// Whether objects removed from the tree are deleted from the cluster.
-    pub prunes: bool,
+    pub prunes_removed: bool,
     /// Whether the input of one side is unavailable, so that only the text of its scripts is known.
-    pub is_stale: bool,
+    pub lacks_input: bool,
 }
 
-impl Setting<'_> {
+impl DiffContext<'_> {
     /// The reason why objects removed from the tree stay in the cluster when nothing prunes them.
     pub(super) fn retention_reason(&self) -> &'static str {
-        if self.before.tool.is_empty() {
+        if self.before.controller.is_empty() {
             "install.sh deletes nothing"
         } else {
             "the GitOps controller that would prune it is removed as well"
@@ -87,8 +87,8 @@ impl Setting<'_> {
     }
 
     /// Whether the GitOps controller of the tree before the change no longer deploys it, or deploys it as another tree.
-    pub(super) fn loses_its_tool(&self) -> bool {
-        !self.before.tool.is_empty() && !self.before.is_brought_as(self.after)
+    pub(super) fn loses_controller(&self) -> bool {
+        !self.before.controller.is_empty() && !self.before.is_deployed_like(self.after)
     }
 
     /// The effect of removing the tree from its GitOps controller.
@@ -96,13 +96,13 @@ impl Setting<'_> {
         format!(
             "{} deletes the resources it deployed when its own objects are deleted: disable its pruning before you \
              commit this change, as the steps show (gpuc diff --plan)",
-            self.before.tool
+            self.before.controller
         )
     }
 
     /// Where a resource stays that no script deletes.
     pub(super) fn retention_place(&self) -> &'static str {
-        if self.before.own_hosts {
+        if self.before.has_user_hosts {
             "as it is"
         } else {
             "in the cloud, still billed,"
@@ -110,29 +110,30 @@ impl Setting<'_> {
     }
 
     /// Whether an annotation makes the GitOps controller delete and recreate an object that cannot be changed in place.
-    pub(super) fn is_forced(&self, key: &Key) -> bool {
-        let is_mark = |(path, leaf): (&String, &Leaf)| {
+    pub(super) fn is_forced_to_recreate(&self, key: &EntityKey) -> bool {
+        let is_mark = |(path, leaf): (&String, &FieldValue)| {
             let value = leaf.value.as_str().unwrap_or_default();
             path.starts_with("metadata.annotations.")
                 && ((path.contains("kustomize.toolkit.fluxcd.io/force") && value == "enabled")
                     || value.contains("Force=true"))
         };
-        let is_same_tool = self.before.all.is_empty() || self.before.is_brought_as(self.after);
-        let part = self.after.all.get(key);
-        !self.after.tool.is_empty()
+        let is_same_tool =
+            self.before.by_key.is_empty() || self.before.is_deployed_like(self.after);
+        let part = self.after.by_key.get(key);
+        !self.after.controller.is_empty()
             && is_same_tool
-            && part.is_some_and(|part| part.leaves.iter().any(is_mark))
+            && part.is_some_and(|part| part.fields.iter().any(is_mark))
     }
 
     /// Whether a taint of a pool created by scripts gets another value.
-    fn exchanges_taint(&self, pool: &str) -> bool {
-        let key = Key::Pool(pool.to_owned());
-        let taints = |parts: &Parts| -> Vec<(String, String)> {
+    fn replaces_taint(&self, pool: &str) -> bool {
+        let key = EntityKey::Pool(pool.to_owned());
+        let taints = |parts: &Entities| -> Vec<(String, String)> {
             let part = parts
-                .all
+                .by_key
                 .get(&key)
-                .filter(|part| part.maker.is_none() && !part.fields.is_empty());
-            let leaf = part.and_then(|part| part.leaves.get(TAINTS));
+                .filter(|part| part.node_provisioner.is_none() && !part.field_kinds.is_empty());
+            let leaf = part.and_then(|part| part.fields.get(TAINTS));
             let list = leaf.and_then(|leaf| leaf.value.as_array());
             let texts = list
                 .into_iter()
@@ -152,71 +153,83 @@ impl Setting<'_> {
     }
 
     /// The entity after the change, or else before it.
-    pub(super) fn part(&self, key: &Key) -> Option<&Part> {
-        let before = self.before.all.get(key);
-        self.after.all.get(key).or(before)
+    pub(super) fn entity(&self, key: &EntityKey) -> Option<&Entity> {
+        let before = self.before.by_key.get(key);
+        self.after.by_key.get(key).or(before)
     }
 }
 
 /// The field that only pods with the MPS daemon set: the daemon identifies its clients by process.
-const BY_DAEMON: &str = "spec.template.spec.hostPID";
+const MPS_DAEMON_FIELD: &str = "spec.template.spec.hostPID";
 
 /// The reason why a restart of the MPS daemon disrupts workloads.
-const ENDS_CLIENTS: &str = "its pods run the MPS daemon, and every program that computes through the daemon stops with \
+const MPS_RESTART_REASON: &str = "its pods run the MPS daemon, and every program that computes through the daemon stops with \
     it: drain the nodes first";
 
 /// Classifies a difference.
-pub(crate) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
-    let here = here(setting, delta);
+pub(crate) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
+    let here = classify_in_place(setting, delta);
     // A new cluster runs no workloads yet.
-    if setting.before.all.is_empty() && here.impact < Impact::CapacityGained {
-        return Verdict::plain(Impact::Added);
+    if setting.before.by_key.is_empty() && here.impact < Impact::CapacityGained {
+        return Classification::without_reason(Impact::Added);
     }
-    cluster_replaced::judge(setting, delta, &here).unwrap_or(here)
+    cluster_replaced::classify_other_cluster(setting, delta, &here).unwrap_or(here)
 }
 
-fn here(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+fn classify_in_place(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
     match &delta.key {
-        Key::Place => place::judge(setting, delta),
-        Key::Pool(name) => pools::judge(setting, name, delta),
-        Key::Resource(kind, name) => resource::judge(setting, (kind, name), delta),
-        Key::Release(_) => serves(setting, delta, charts::judge(setting, delta)),
-        Key::Object { .. } => serves(setting, delta, kinds::judge(setting, delta)),
-        Key::Sync(..) if delta.fate() != Fate::Came && setting.loses_its_tool() => {
-            Verdict::because(Impact::WorkloadRestarted, setting.pruning_warning())
+        EntityKey::Location => cluster_location::classify(setting, delta),
+        EntityKey::Pool(name) => pools::classify(setting, name, delta),
+        EntityKey::Resource(kind, name) => resource::classify(setting, (kind, name), delta),
+        EntityKey::Release(_) => {
+            add_plugin_effects(setting, delta, charts::classify(setting, delta))
         }
-        Key::Sync(..) => match delta.fate() {
-            Fate::Came => Verdict::plain(Impact::Added),
-            _ => Verdict::because(Impact::Nothing, "how the tree is deployed"),
+        EntityKey::Object { .. } => {
+            add_plugin_effects(setting, delta, kinds::classify(setting, delta))
+        }
+        EntityKey::ControllerObject(..)
+            if delta.entity_change() != EntityChange::Added && setting.loses_controller() =>
+        {
+            Classification::with_reason(Impact::WorkloadRestarted, setting.pruning_warning())
+        }
+        EntityKey::ControllerObject(..) => match delta.entity_change() {
+            EntityChange::Added => Classification::without_reason(Impact::Added),
+            _ => Classification::with_reason(Impact::Nothing, "how the tree is deployed"),
         },
-        Key::File(path) if path == LOCK_FILE => {
-            Verdict::because(Impact::Nothing, "generated files and pinned versions")
+        EntityKey::File(path) if path == LOCK_FILE => {
+            Classification::with_reason(Impact::Nothing, "generated files and pinned versions")
         }
-        Key::File(path) if setting.is_stale && path.starts_with("cloud/") => Verdict::because(
-            Impact::NodesRecreated,
-            "its effect in the cloud is unknown, because the tree was not built from this input: review the script",
-        ),
-        Key::File(path) if delta.fate() == Fate::Stayed => {
-            Verdict::because(Impact::Nothing, file(path))
+        EntityKey::File(path) if setting.lacks_input && path.starts_with("cloud/") => {
+            Classification::with_reason(
+                Impact::NodesRecreated,
+                "its effect in the cloud is unknown, because the tree was not built from this input: review the script",
+            )
         }
-        Key::File(_) => Verdict::plain(Impact::Nothing),
+        EntityKey::File(path) if delta.entity_change() == EntityChange::Modified => {
+            Classification::with_reason(Impact::Nothing, file_purpose(path))
+        }
+        EntityKey::File(_) => Classification::without_reason(Impact::Nothing),
     }
 }
 
 /// Adds the effects of a restarted device plugin to the verdict of its kind or chart.
-fn serves(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
-    let verdict = ends_clients(setting, delta, verdict);
+fn add_plugin_effects(
+    setting: &DiffContext<'_>,
+    delta: &Delta,
+    verdict: Classification,
+) -> Classification {
+    let verdict = escalate_mps_restart(setting, delta, verdict);
     let tolerates = delta
         .path
         .as_deref()
         .is_some_and(|path| path.contains("tolerations["));
-    let part = setting.part(&delta.key);
+    let part = setting.entity(&delta.key);
     let mut pools = part.into_iter().flat_map(|part| &part.pools);
     if verdict.impact == Impact::PluginRestarted
         && tolerates
-        && pools.any(|pool| setting.exchanges_taint(pool))
+        && pools.any(|pool| setting.replaces_taint(pool))
     {
-        return Verdict::because(
+        return Classification::with_reason(
             Impact::PluginRestarted,
             "a node cannot have both values of the taint: between the run of the scripts and this deployment, no \
              device plugin that starts on these nodes tolerates them, so the steps drain them first (gpuc diff --plan)",
@@ -226,34 +239,40 @@ fn serves(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
 }
 
 /// Escalates a restart of a device plugin that also restarts the MPS daemon.
-fn ends_clients(setting: &Setting<'_>, delta: &Delta, verdict: Verdict) -> Verdict {
+fn escalate_mps_restart(
+    setting: &DiffContext<'_>,
+    delta: &Delta,
+    verdict: Classification,
+) -> Classification {
     let sides = [setting.before, setting.after];
-    let shares = |name: &String| {
+    let uses_mps = |name: &String| {
         let mut pools = sides.iter().flat_map(|parts| &parts.summary.pools);
         pools.any(|pool| pool.name == *name && pool.sharing.starts_with("MPS"))
     };
-    let holds = |part: &Part| match part.chart {
+    let holds = |part: &Entity| match part.chart {
         // The GPU operator runs no MPS daemon here.
         Some(chart) if chart.name == gpuc_compile::charts::NVIDIA_DEVICE_PLUGIN.name => {
-            part.pools.iter().any(shares)
+            part.pools.iter().any(uses_mps)
         }
         Some(_) => false,
-        None => part.leaves.contains_key(BY_DAEMON),
+        None => part.fields.contains_key(MPS_DAEMON_FIELD),
     };
-    let mut parts = sides.iter().filter_map(|parts| parts.all.get(&delta.key));
-    let ends = parts.any(holds);
-    if verdict.impact == Impact::PluginRestarted && ends {
-        Verdict::because(Impact::WorkloadRestarted, ENDS_CLIENTS)
+    let mut parts = sides
+        .iter()
+        .filter_map(|parts| parts.by_key.get(&delta.key));
+    let ends_mps_clients = parts.any(holds);
+    if verdict.impact == Impact::PluginRestarted && ends_mps_clients {
+        Classification::with_reason(Impact::WorkloadRestarted, MPS_RESTART_REASON)
     } else {
         verdict
     }
 }
 
 /// The script that creates the cluster itself.
-pub(in crate::diff) const CLUSTER: &str = "cluster";
+pub(in crate::diff) const CLUSTER_SCRIPT: &str = "cluster";
 
 /// The purpose of a file whose fields are unknown.
-fn file(path: &str) -> &'static str {
+fn file_purpose(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
         "README.md" => "documentation of the tree",

@@ -3,55 +3,59 @@
 use gpuc_model::plan::{ADVERTISED_BY_DRA, PoolSummary};
 use serde_json::Value as Json;
 
-use super::super::changes::{Delta, Fate};
-use super::super::entities::{self, Key};
+use super::super::changes::{Delta, EntityChange};
+use super::super::entities::{self, EntityKey};
 use super::super::impact::Impact;
-use super::{Setting, Verdict, capacity, field, hosts};
+use super::{Classification, DiffContext, capacity, classify_field, hosts};
 
-pub(super) fn judge(setting: &Setting<'_>, name: &str, delta: &Delta) -> Verdict {
-    let pool = |parts: &'_ super::Parts| {
+pub(super) fn classify(setting: &DiffContext<'_>, name: &str, delta: &Delta) -> Classification {
+    let pool = |parts: &'_ super::Entities| {
         let mut pools = parts.summary.pools.iter();
         pools.find(|pool| pool.name == name).cloned()
     };
     let (before, after) = (pool(setting.before), pool(setting.after));
-    match delta.fate() {
-        Fate::Came => {
-            let held = after.as_ref().map(holds).unwrap_or_default();
-            hosts::added_pool(setting, name, &held).unwrap_or_else(|| {
-                Verdict::because(Impact::CapacityGained, format!("a new pool of {held}"))
+    match delta.entity_change() {
+        EntityChange::Added => {
+            let held = after.as_ref().map(size_text).unwrap_or_default();
+            hosts::classify_added_pool(setting, name, &held).unwrap_or_else(|| {
+                Classification::with_reason(Impact::CapacityGained, format!("a new pool of {held}"))
             })
         }
-        Fate::Went => gone(setting, name, before.as_ref()),
-        Fate::Stayed => host(setting, delta)
-            .or_else(|| handed_over(setting, delta))
-            .or_else(|| followed(setting, delta))
-            .or_else(|| field(setting, delta))
-            .unwrap_or_else(|| fact(setting, delta)),
+        EntityChange::Removed => classify_removed(setting, name, before.as_ref()),
+        EntityChange::Modified => classify_host(setting, delta)
+            .or_else(|| classify_new_provisioner(setting, delta))
+            .or_else(|| classify_auto_upgrade(setting, delta))
+            .or_else(|| classify_field(setting, delta))
+            .unwrap_or_else(|| classify_fact(setting, delta)),
     }
 }
 
-fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdict {
-    let held = pool.map(holds).unwrap_or_default();
-    let maker = setting.part(&Key::Pool(name.to_owned()));
-    let maker = maker.and_then(|part| part.maker);
-    let part = setting.before.all.get(&Key::Pool(name.to_owned()));
+fn classify_removed(
+    setting: &DiffContext<'_>,
+    name: &str,
+    pool: Option<&PoolSummary>,
+) -> Classification {
+    let held = pool.map(size_text).unwrap_or_default();
+    let maker = setting.entity(&EntityKey::Pool(name.to_owned()));
+    let maker = maker.and_then(|part| part.node_provisioner);
+    let part = setting.before.by_key.get(&EntityKey::Pool(name.to_owned()));
     // gpuc neither creates nor configures its nodes.
-    if part.is_some_and(|part| part.members.is_empty() && part.maker.is_none()) {
-        return Verdict::because(
+    if part.is_some_and(|part| part.members.is_empty() && part.node_provisioner.is_none()) {
+        return Classification::with_reason(
             Impact::Nothing,
             format!("{held} that gpuc did not create: they stay as they are"),
         );
     }
-    let held = match hosts::removed_pool(setting, name) {
+    let held = match hosts::classify_removed_pool(setting, name) {
         Err(moved) => return moved,
         Ok(words) if words.is_empty() => held,
         Ok(words) => format!("{held}: {words}"),
     };
     let (stay, source) = match maker {
-        Some(maker) if setting.prunes => (
+        Some(maker) if setting.prunes_removed => (
             format!(
                 "{} drains and deletes its nodes as soon as {} has pruned its objects",
-                maker.name, setting.before.tool
+                maker.name, setting.before.controller
             ),
             Some(maker.source),
         ),
@@ -64,7 +68,7 @@ fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdic
             ),
             Some(maker.source),
         ),
-        None if setting.before.own_hosts => (
+        None if setting.before.has_user_hosts => (
             "no script configures its hosts any more: they keep running pods until you drain them and remove gpuc's \
              labels and taints"
                 .to_owned(),
@@ -76,31 +80,34 @@ fn gone(setting: &Setting<'_>, name: &str, pool: Option<&PoolSummary>) -> Verdic
             None,
         ),
     };
-    let verdict = match successor(setting, name) {
-        Some(successor) => Verdict::because(
+    let verdict = match renamed_to(setting, name) {
+        Some(successor) => Classification::with_reason(
             Impact::Replaced,
             format!(
                 "renamed to `{successor}`, but a pool cannot be renamed in place: `{successor}` is created; for \
                  `{name}` ({held}): {stay}"
             ),
         ),
-        None => Verdict::because(Impact::Deleted, format!("{held}; {stay}")),
+        None => Classification::with_reason(Impact::Deleted, format!("{held}; {stay}")),
     };
-    Verdict { source, ..verdict }
+    Classification { source, ..verdict }
 }
 
 /// Verdict for a pool that gets another node provisioner.
-fn handed_over(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+fn classify_new_provisioner(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classification> {
     let (old, new) = (
-        setting.before.all.get(&delta.key)?,
-        setting.after.all.get(&delta.key)?,
+        setting.before.by_key.get(&delta.key)?,
+        setting.after.by_key.get(&delta.key)?,
     );
     let path = delta.path.as_deref()?;
-    if path != entities::MAKER && !old.fields.contains_key(path) && !new.fields.contains_key(path) {
+    if path != entities::NODE_PROVISIONER
+        && !old.field_kinds.contains_key(path)
+        && !new.field_kinds.contains_key(path)
+    {
         return None;
     }
-    match (old.maker, new.maker) {
-        (None, Some(maker)) => Some(Verdict::because(
+    match (old.node_provisioner, new.node_provisioner) {
+        (None, Some(maker)) => Some(Classification::with_reason(
             Impact::Replaced,
             format!(
                 "{} now creates its nodes when pods are pending; the nodes that the scripts created stay {} until you \
@@ -109,12 +116,12 @@ fn handed_over(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
                 setting.retention_place()
             ),
         )),
-        (Some(maker), None) => Some(Verdict::fact(
+        (Some(maker), None) => Some(Classification::with_source(
             Impact::Replaced,
             format!(
                 "the scripts now create its nodes; the nodes that {} created are deleted {}",
                 maker.name,
-                if setting.prunes {
+                if setting.prunes_removed {
                     "when its objects are pruned"
                 } else {
                     "when you delete its objects"
@@ -127,10 +134,10 @@ fn handed_over(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
 }
 
 /// Verdict for a host that is added to the pool or removed from it.
-fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+fn classify_host(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classification> {
     let (old, new) = (
-        setting.before.all.get(&delta.key)?,
-        setting.after.all.get(&delta.key)?,
+        setting.before.by_key.get(&delta.key)?,
+        setting.after.by_key.get(&delta.key)?,
     );
     let path = delta.path.as_deref()?;
     let is_of = |name: &&String| {
@@ -141,14 +148,14 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         old.members.difference(&new.members),
         new.members.difference(&old.members),
     );
-    if let (Key::Pool(pool), Some(name)) =
+    if let (EntityKey::Pool(pool), Some(name)) =
         (&delta.key, removed.clone().chain(added.clone()).find(is_of))
-        && let Some(moved) = hosts::moves(setting, pool, name)
+        && let Some(moved) = hosts::classify_moved_host(setting, pool, name)
     {
         return Some(moved);
     }
     if let Some(name) = removed.find(is_of) {
-        return Some(Verdict::because(
+        return Some(Classification::with_reason(
             Impact::WorkloadRestarted,
             format!(
                 "no script configures {name} any more: drain it and remove gpuc's labels and taints, or it keeps \
@@ -157,45 +164,52 @@ fn host(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
         ));
     }
     let name = added.find(is_of)?;
-    Some(Verdict::because(
+    Some(Classification::with_reason(
         Impact::CapacityGained,
         format!("{name} is added"),
     ))
 }
 
 /// Verdict for nodes that upgrade automatically.
-fn followed(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+fn classify_auto_upgrade(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classification> {
     let path = delta.path.as_deref()?;
-    let of = |parts: &'_ super::Parts| parts.all.get(&delta.key)?.followed.get(path).cloned();
+    let of = |parts: &'_ super::Entities| {
+        parts
+            .by_key
+            .get(&delta.key)?
+            .auto_upgrades
+            .get(path)
+            .cloned()
+    };
     let (old, new) = (of(setting.before)?, of(setting.after)?);
     Some(if new.rank > old.rank {
-        Verdict::fact(Impact::NodesRecreated, new.up, new.source)
+        Classification::with_source(Impact::NodesRecreated, new.upgrade_effect, new.source)
     } else {
-        Verdict::fact(Impact::Nothing, new.down, new.source)
+        Classification::with_source(Impact::Nothing, new.downgrade_effect, new.source)
     })
 }
 
 /// The only new pool that equals a removed one: then the pool was renamed.
-fn successor(setting: &Setting<'_>, name: &str) -> Option<String> {
-    let like = |part: &super::Part| {
+fn renamed_to(setting: &DiffContext<'_>, name: &str) -> Option<String> {
+    let like = |part: &super::Entity| {
         let facts = [
             entities::NODES,
             entities::MACHINE,
-            entities::CARDS,
+            entities::GPUS,
             entities::SHARING,
-            entities::LAYOUT,
+            entities::MIG_LAYOUT,
         ];
-        let value = |fact: &str| part.leaves.get(fact).map(|leaf| leaf.value.clone());
+        let value = |fact: &str| part.fields.get(fact).map(|leaf| leaf.value.clone());
         facts.map(value)
     };
-    let key = Key::Pool(name.to_owned());
-    let gone = like(setting.before.all.get(&key)?);
+    let key = EntityKey::Pool(name.to_owned());
+    let gone = like(setting.before.by_key.get(&key)?);
     let new = setting
         .after
-        .all
+        .by_key
         .iter()
         .filter_map(|(key, part)| match key {
-            Key::Pool(new) if !setting.before.all.contains_key(key) => Some((new, part)),
+            EntityKey::Pool(new) if !setting.before.by_key.contains_key(key) => Some((new, part)),
             _ => None,
         });
     let mut alike = new
@@ -206,20 +220,20 @@ fn successor(setting: &Setting<'_>, name: &str) -> Option<String> {
 }
 
 /// Describes a pool's size: `2-8 nodes with 16-64 GPUs`.
-pub(super) fn holds(pool: &PoolSummary) -> String {
-    let nodes = range(pool.min_nodes.into(), pool.max_nodes.into());
+pub(super) fn size_text(pool: &PoolSummary) -> String {
+    let nodes = format_range(pool.min_nodes.into(), pool.max_nodes.into());
     let nodes = format!("{nodes} node{}", if pool.max_nodes == 1 { "" } else { "s" });
     if pool.max_gpus == 0 {
         return nodes;
     }
-    let gpus = range(pool.min_gpus, pool.max_gpus);
+    let gpus = format_range(pool.min_gpus, pool.max_gpus);
     format!(
         "{nodes} with {gpus} GPU{}",
         if pool.max_gpus == 1 { "" } else { "s" }
     )
 }
 
-pub(super) fn range(min: u64, max: u64) -> String {
+pub(super) fn format_range(min: u64, max: u64) -> String {
     if min == max {
         min.to_string()
     } else {
@@ -228,92 +242,103 @@ pub(super) fn range(min: u64, max: u64) -> String {
 }
 
 /// Verdict for a cloud-independent fact of a pool.
-fn fact(setting: &Setting<'_>, delta: &Delta) -> Verdict {
+fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
     let path = delta.path.as_deref().unwrap_or_default();
-    let part = setting.part(&delta.key);
+    let part = setting.entity(&delta.key);
     // If a script creates the nodes, the cloud's table decides about a change of the machine.
-    let is_made = part.is_some_and(|part| !part.fields.is_empty());
+    let is_made = part.is_some_and(|part| !part.field_kinds.is_empty());
     // Nodes that gpuc did not create, and only reads.
-    let is_theirs = setting.after.all.get(&delta.key);
-    let is_theirs = is_theirs.is_some_and(|part| part.leaves.contains_key(entities::SELECTOR));
+    let is_theirs = setting.after.by_key.get(&delta.key);
+    let is_theirs = is_theirs.is_some_and(|part| part.fields.contains_key(entities::SELECTOR));
     let mut pools = setting.after.summary.pools.iter();
     let has_gpus = pools.any(|pool| pool.name == delta.key.name() && !pool.gpus.is_empty());
     match path {
-        entities::NODES => capacity::sized(setting, delta),
-        entities::SELECTOR => Verdict::because(
+        entities::NODES => capacity::classify_node_count(setting, delta),
+        entities::SELECTOR => Classification::with_reason(
             Impact::PluginRestarted,
             "nodes that it no longer selects lose their device plugin and stop advertising GPUs; running pods are \
              unaffected",
         ),
-        entities::TAINTS if is_theirs => taints_of_others(delta),
-        entities::MACHINE | entities::CARDS if is_made => {
-            Verdict::because(Impact::Nothing, "derived from the machine type")
+        entities::TAINTS if is_theirs => classify_external_taints(delta),
+        entities::MACHINE | entities::GPUS if is_made => {
+            Classification::with_reason(Impact::Nothing, "derived from the machine type")
         }
-        entities::MACHINE => Verdict::because(
+        entities::MACHINE => Classification::with_reason(
             Impact::NodesRecreated,
             "nodes that differ from the pool are drained and replaced one by one",
         ),
-        entities::CARDS => Verdict::because(
+        entities::GPUS => Classification::with_reason(
             Impact::PluginRestarted,
             "the nodes have other GPUs than configured before",
         ),
-        entities::SHARING | entities::LAYOUT if is_cut(delta) => Verdict::because(
-            Impact::SlicesRecut,
-            "a GPU can only be repartitioned while nothing uses it: drain the node first",
-        ),
-        entities::SHARING if either(delta, |text| text.starts_with("MPS")) => Verdict::because(
-            Impact::WorkloadRestarted,
-            "programs that compute through the MPS daemon stop with it, and programs without MPS cannot compute once \
+        entities::SHARING | entities::MIG_LAYOUT if involves_mig(delta) => {
+            Classification::with_reason(
+                Impact::SlicesRecut,
+                "a GPU can only be repartitioned while nothing uses it: drain the node first",
+            )
+        }
+        entities::SHARING if is_either_side(delta, |text| text.starts_with("MPS")) => {
+            Classification::with_reason(
+                Impact::WorkloadRestarted,
+                "programs that compute through the MPS daemon stop with it, and programs without MPS cannot compute once \
              it starts: drain the nodes first",
-        ),
-        entities::SHARING if either(delta, |text| text == "exclusive") => Verdict::because(
-            Impact::PluginRestarted,
-            "running containers keep their GPUs, and the same GPUs are allocated again under the new names or \
+            )
+        }
+        entities::SHARING if is_either_side(delta, |text| text == "exclusive") => {
+            Classification::with_reason(
+                Impact::PluginRestarted,
+                "running containers keep their GPUs, and the same GPUs are allocated again under the new names or \
              replicas: drain the nodes first",
-        ),
-        entities::SHARING | entities::LAYOUT => Verdict::because(
+            )
+        }
+        entities::SHARING | entities::MIG_LAYOUT => Classification::with_reason(
             Impact::PluginRestarted,
             "running containers keep their GPUs; new ones request other names or replicas",
         ),
-        entities::DRIVER => Verdict::because(
+        entities::DRIVER => Classification::with_reason(
             Impact::DriverRestarted,
             "a driver can only be replaced while nothing uses its GPUs: drain the node first",
         ),
-        entities::PLUGIN if either(delta, |text| text == ADVERTISED_BY_DRA) => Verdict::because(
-            Impact::WorkloadRestarted,
-            "the new plugin allocates GPUs that pods still hold through the old one, and pods with ResourceClaims \
+        entities::PLUGIN if is_either_side(delta, |text| text == ADVERTISED_BY_DRA) => {
+            Classification::with_reason(
+                Impact::WorkloadRestarted,
+                "the new plugin allocates GPUs that pods still hold through the old one, and pods with ResourceClaims \
              cannot terminate without the DRA driver: drain the nodes first",
-        ),
-        entities::PLUGIN => Verdict::because(
+            )
+        }
+        entities::PLUGIN => Classification::with_reason(
             Impact::PluginRestarted,
             "another component advertises the GPUs; running pods keep them",
         ),
-        _ if path.starts_with(entities::OFFERS) => {
-            Verdict::because(Impact::PluginRestarted, "pods must request other resources")
-        }
-        entities::TAINTS if evicts(delta) => Verdict::because(
+        _ if path.starts_with(entities::ADVERTISED) => Classification::with_reason(
+            Impact::PluginRestarted,
+            "pods must request other resources",
+        ),
+        entities::TAINTS if has_evicting_taint(delta) => Classification::with_reason(
             Impact::WorkloadRestarted,
             "NoExecute evicts pods that do not tolerate it",
         ),
         entities::TAINTS
-            if has_gpus && part.is_some_and(|part| part.maker.is_none()) && excludes(delta) =>
+            if has_gpus
+                && part.is_some_and(|part| part.node_provisioner.is_none())
+                && conflicts_with_removed_taint(delta) =>
         {
-            Verdict::because(
+            Classification::with_reason(
                 Impact::WorkloadRestarted,
                 "a taint has another value, and a node cannot have both: the device plugin tolerates only one of them, \
                  so drain the nodes first",
             )
         }
-        entities::TAINTS => Verdict::because(
+        entities::TAINTS => Classification::with_reason(
             Impact::AccessChanged,
             "changes which pods the scheduler places on its nodes",
         ),
-        _ => Verdict::plain(Impact::Nothing),
+        _ => Classification::without_reason(Impact::Nothing),
     }
 }
 
 /// Whether a new taint differs from a removed one only in its value: a node cannot have both.
-fn excludes(delta: &Delta) -> bool {
+fn conflicts_with_removed_taint(delta: &Delta) -> bool {
     let lists = [&delta.from, &delta.to].map(|value| {
         let list = value.as_ref().and_then(Json::as_array);
         let list = list.into_iter().flatten().filter_map(Json::as_str);
@@ -333,33 +358,33 @@ fn excludes(delta: &Delta) -> bool {
 }
 
 /// Verdict for taints that gpuc neither sets nor removes.
-fn taints_of_others(delta: &Delta) -> Verdict {
+fn classify_external_taints(delta: &Delta) -> Classification {
     let [before, after] = [&delta.from, &delta.to].map(|value| {
         let list = value.as_ref().and_then(Json::as_array);
         list.cloned().unwrap_or_default()
     });
     if before.iter().any(|taint| !after.contains(taint)) {
-        return Verdict::because(
+        return Classification::with_reason(
             Impact::PluginRestarted,
             "gpuc's components no longer tolerate it, and no script removes it from these existing nodes: nodes that \
              still have it lose their device plugin",
         );
     }
-    Verdict::because(
+    Classification::with_reason(
         Impact::AccessChanged,
         "gpuc's components now tolerate it, but no script adds it to these existing nodes",
     )
 }
 
 /// Whether the value before or after is a text that matches.
-fn either(delta: &Delta, matches: impl Fn(&str) -> bool) -> bool {
+fn is_either_side(delta: &Delta, matches: impl Fn(&str) -> bool) -> bool {
     let sides = [&delta.from, &delta.to];
     let mut texts = sides.into_iter().flatten().filter_map(Json::as_str);
     texts.any(matches)
 }
 
 /// Whether MIG devices are involved, before or after.
-fn is_cut(delta: &Delta) -> bool {
+fn involves_mig(delta: &Delta) -> bool {
     let cut = |value: &Option<Json>| match value {
         Some(Json::String(text)) => text.starts_with("MIG"),
         Some(Json::Array(lines)) => !lines.is_empty(),
@@ -368,7 +393,7 @@ fn is_cut(delta: &Delta) -> bool {
     cut(&delta.from) || cut(&delta.to)
 }
 
-fn evicts(delta: &Delta) -> bool {
+fn has_evicting_taint(delta: &Delta) -> bool {
     let taints = |value: &Option<Json>| -> Vec<String> {
         let list = value.as_ref().and_then(Json::as_array);
         let list = list.into_iter().flatten().filter_map(Json::as_str);

@@ -2,45 +2,62 @@
 
 use gpuc_model::plan::{Change, FieldKind};
 
-use super::super::changes::{Delta, Fate};
-use super::super::entities::Part;
+use super::super::changes::{Delta, EntityChange};
+use super::super::entities::Entity;
 use super::super::impact::Impact;
-use super::capacity::{capacity, leaves_places, resized};
-use super::versions::{has_versions, version};
-use super::{CLUSTER, Setting, Verdict, cluster_replaced};
+use super::capacity::{capacity_impact, removes_locations, resize_impact};
+use super::versions::{classify_version, has_versions};
+use super::{CLUSTER_SCRIPT, Classification, DiffContext, cluster_replaced};
 
-pub(super) fn judge(setting: &Setting<'_>, (kind, name): (&str, &str), delta: &Delta) -> Verdict {
-    let part = setting.part(&delta.key);
-    let is_cluster = part.is_some_and(|part| part.component == CLUSTER);
-    match delta.fate() {
-        Fate::Came
-            if is_cluster && setting.is_there() && !cluster_replaced::is_made(setting.before) =>
+pub(super) fn classify(
+    setting: &DiffContext<'_>,
+    (kind, name): (&str, &str),
+    delta: &Delta,
+) -> Classification {
+    let part = setting.entity(&delta.key);
+    let is_cluster = part.is_some_and(|part| part.component == CLUSTER_SCRIPT);
+    match delta.entity_change() {
+        EntityChange::Added
+            if is_cluster
+                && setting.is_same_cluster()
+                && !cluster_replaced::is_created_by_gpuc(setting.before) =>
         {
-            Verdict::because(
+            Classification::with_reason(
                 Impact::Nothing,
                 "it exists: the scripts now compare it with the file, and stop at differences that they cannot change",
             )
         }
-        Fate::Came => Verdict::plain(Impact::Added),
-        Fate::Went if is_cluster && setting.is_there() => Verdict::because(
-            Impact::Nothing,
-            "nothing is deleted: it stays as it is, and from now on only you change or upgrade it",
-        ),
-        Fate::Went => {
-            let renamed = is_cluster.then(|| cluster_replaced::renamed(setting, kind, name));
+        EntityChange::Added => Classification::without_reason(Impact::Added),
+        EntityChange::Removed if is_cluster && setting.is_same_cluster() => {
+            Classification::with_reason(
+                Impact::Nothing,
+                "nothing is deleted: it stays as it is, and from now on only you change or upgrade it",
+            )
+        }
+        EntityChange::Removed => {
+            let renamed =
+                is_cluster.then(|| cluster_replaced::classify_renamed_cluster(setting, kind, name));
             renamed
                 .flatten()
-                .unwrap_or_else(|| gone(setting, kind, part))
+                .unwrap_or_else(|| classify_removed(setting, kind, part))
         }
-        Fate::Stayed => field(setting, delta).unwrap_or(Verdict::plain(Impact::Nothing)),
+        EntityChange::Modified => classify_field(setting, delta)
+            .unwrap_or(Classification::without_reason(Impact::Nothing)),
     }
 }
 
-fn gone(setting: &Setting<'_>, kind: &str, part: Option<&Part>) -> Verdict {
-    let part = part.filter(|part| part.is_deleted_by_script || part.component == CLUSTER);
+fn classify_removed(
+    setting: &DiffContext<'_>,
+    kind: &str,
+    part: Option<&Entity>,
+) -> Classification {
+    let part = part.filter(|part| part.is_deleted_by_script || part.component == CLUSTER_SCRIPT);
     match part {
-        Some(part) if part.component == CLUSTER && !cluster_replaced::is_made(setting.after) => {
-            Verdict::because(
+        Some(part)
+            if part.component == CLUSTER_SCRIPT
+                && !cluster_replaced::is_created_by_gpuc(setting.after) =>
+        {
+            Classification::with_reason(
                 Impact::Deleted,
                 format!(
                     "no script deletes the {kind}: it stays {} until you delete it",
@@ -48,48 +65,57 @@ fn gone(setting: &Setting<'_>, kind: &str, part: Option<&Part>) -> Verdict {
                 ),
             )
         }
-        Some(part) if part.is_deleted_by_script => Verdict::because(
+        Some(part) if part.is_deleted_by_script => Classification::with_reason(
             Impact::Nothing,
             format!("no script deletes the {kind}: it stays until you delete it"),
         ),
         // A setting of a resource that stays, or a resource that is managed elsewhere.
-        _ => Verdict::because(Impact::Nothing, "no script manages it any more"),
+        _ => Classification::with_reason(Impact::Nothing, "no script manages it any more"),
     }
 }
 
 /// Verdict for a field of the cloud's table.
-pub(super) fn field(setting: &Setting<'_>, delta: &Delta) -> Option<Verdict> {
+pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classification> {
     let path = delta.path.as_deref()?;
-    let before = setting.before.all.get(&delta.key)?;
-    let after = setting.after.all.get(&delta.key)?;
-    let field = after.fields.get(path).or(before.fields.get(path))?;
+    let before = setting.before.by_key.get(&delta.key)?;
+    let after = setting.after.by_key.get(&delta.key)?;
+    let field = after
+        .field_kinds
+        .get(path)
+        .or(before.field_kinds.get(path))?;
     Some(match field.change {
-        Change::Climbs { .. } | Change::Rolls { .. } if has_versions(delta) => {
-            version(field, delta)
+        Change::MinorVersionSteps { .. } | Change::NodeRollout { .. } if has_versions(delta) => {
+            classify_version(field, delta)
         }
-        Change::Replaces { reason } => Verdict::fact(Impact::Replaced, reason, field.source),
-        Change::Rolls { reason } => Verdict::fact(Impact::NodesRecreated, reason, field.source),
-        Change::Resizes if leaves_places(delta) => Verdict::fact(
+        Change::Replacement { reason } => {
+            Classification::with_source(Impact::Replaced, reason, field.source)
+        }
+        Change::NodeRollout { reason } => {
+            Classification::with_source(Impact::NodesRecreated, reason, field.source)
+        }
+        Change::Resize if removes_locations(delta) => Classification::with_source(
             Impact::WorkloadRestarted,
             "all nodes in the removed locations are deleted, and their pods terminate",
             field.source,
         ),
-        Change::Resizes => {
+        Change::Resize => {
             let pools = after.pools.iter().map(String::as_str);
-            let impact = capacity(setting, pools).unwrap_or_else(|| resized(delta));
-            Verdict::fact(impact, "nodes are added or removed", field.source)
+            let impact = capacity_impact(setting, pools).unwrap_or_else(|| resize_impact(delta));
+            Classification::with_source(impact, "nodes are added or removed", field.source)
         }
-        Change::InPlace | Change::Climbs { .. } if !is_wanted(after, field) => Verdict::because(
-            Impact::Nothing,
-            "no script manages it any more: it stays as it is until you change it",
-        ),
-        Change::InPlace | Change::Climbs { .. } => {
-            Verdict::fact(Impact::Nothing, "changed in place", field.source)
+        Change::InPlace | Change::MinorVersionSteps { .. } if !is_managed(after, field) => {
+            Classification::with_reason(
+                Impact::Nothing,
+                "no script manages it any more: it stays as it is until you change it",
+            )
+        }
+        Change::InPlace | Change::MinorVersionSteps { .. } => {
+            Classification::with_source(Impact::Nothing, "changed in place", field.source)
         }
     })
 }
 
 /// Whether a script still manages a field.
-fn is_wanted(part: &Part, kind: &FieldKind) -> bool {
-    part.fields.values().any(|field| *field == kind)
+fn is_managed(part: &Entity, kind: &FieldKind) -> bool {
+    part.field_kinds.values().any(|field| *field == kind)
 }

@@ -6,72 +6,84 @@ use serde_json::Value;
 
 use super::super::changes::Delta;
 use super::super::impact::Impact;
-use super::Verdict;
+use super::Classification;
 
 /// The direction of a version change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Move {
+pub(in super::super) enum VersionDirection {
     /// A downgrade.
-    Back,
+    Downgrade,
     /// One minor version up.
-    Up,
+    Upgrade,
     /// Several minor versions up: these versions, the last of which is the target.
-    Over(Vec<KubernetesVersion>),
+    SkippingUpgrade(Vec<KubernetesVersion>),
 }
 
 /// The direction of a version change; `None` if the values are not versions.
-pub(in super::super) fn move_of(from: Option<&Value>, to: Option<&Value>) -> Option<Move> {
+pub(in super::super) fn version_change(
+    from: Option<&Value>,
+    to: Option<&Value>,
+) -> Option<VersionDirection> {
     let read = |value: Option<&Value>| KubernetesVersion::parse(value?.as_str()?);
     let (from, to) = (read(from)?, read(to)?);
     if to < from {
-        return Some(Move::Back);
+        return Some(VersionDirection::Downgrade);
     }
     let steps: Vec<_> = (from.0 + 1..=to.0).map(KubernetesVersion).collect();
     Some(if steps.len() > 1 {
-        Move::Over(steps)
+        VersionDirection::SkippingUpgrade(steps)
     } else {
-        Move::Up
+        VersionDirection::Upgrade
     })
 }
 
 /// Whether a field changes from one Kubernetes version to another.
 pub(super) fn has_versions(delta: &Delta) -> bool {
-    move_of(delta.from.as_ref(), delta.to.as_ref()).is_some()
+    version_change(delta.from.as_ref(), delta.to.as_ref()).is_some()
 }
 
 /// Verdict for a version that a script upgrades.
-pub(super) fn version(field: &FieldKind, delta: &Delta) -> Verdict {
-    let goes = move_of(delta.from.as_ref(), delta.to.as_ref());
-    match (field.change, goes) {
-        (Change::Climbs { back, .. }, Some(Move::Back)) => Verdict::fact(
+pub(super) fn classify_version(field: &FieldKind, delta: &Delta) -> Classification {
+    let direction = version_change(delta.from.as_ref(), delta.to.as_ref());
+    match (field.change, direction) {
+        (
+            Change::MinorVersionSteps {
+                downgrade_effect: back,
+                ..
+            },
+            Some(VersionDirection::Downgrade),
+        ) => Classification::with_source(
             Impact::Replaced,
             format!(
                 "{back}; the scripts leave a newer version as it is, so only a new cluster can have the older one"
             ),
             field.source,
         ),
-        (_, Some(Move::Back)) => Verdict::because(
+        (_, Some(VersionDirection::Downgrade)) => Classification::with_reason(
             Impact::Nothing,
             "no script downgrades nodes: newer ones stay as they are",
         ),
-        (Change::Climbs { reason, .. }, Some(Move::Over(steps))) => Verdict::fact(
+        (
+            Change::MinorVersionSteps { reason, .. },
+            Some(VersionDirection::SkippingUpgrade(steps)),
+        ) => Classification::with_source(
             Impact::NodesRecreated,
             format!(
                 "{reason}, and the script stops if a version is skipped: upgrade to {}, each with its own build and \
                  run; nodes are recreated each time",
-                arrows(&steps)
+                version_sequence(&steps)
             ),
             field.source,
         ),
-        (Change::Rolls { reason }, _) => {
-            Verdict::fact(Impact::NodesRecreated, reason, field.source)
+        (Change::NodeRollout { reason }, _) => {
+            Classification::with_source(Impact::NodesRecreated, reason, field.source)
         }
-        _ => Verdict::fact(Impact::Nothing, "changed in place", field.source),
+        _ => Classification::with_source(Impact::Nothing, "changed in place", field.source),
     }
 }
 
 /// `1.34, then 1.35`.
-fn arrows(steps: &[KubernetesVersion]) -> String {
+fn version_sequence(steps: &[KubernetesVersion]) -> String {
     let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
     steps.join(", then ")
 }
@@ -83,12 +95,15 @@ mod tests {
 
     #[test]
     fn versions_move_back_up_or_over_several() {
-        let goes = |from: &str, to: &str| move_of(Some(&json!(from)), Some(&json!(to)));
-        assert_eq!(goes("1.34", "1.33"), Some(Move::Back));
-        assert_eq!(goes("1.33", "1.34"), Some(Move::Up));
+        let goes = |from: &str, to: &str| version_change(Some(&json!(from)), Some(&json!(to)));
+        assert_eq!(goes("1.34", "1.33"), Some(VersionDirection::Downgrade));
+        assert_eq!(goes("1.33", "1.34"), Some(VersionDirection::Upgrade));
         let over = vec![KubernetesVersion(34), KubernetesVersion(35)];
-        assert_eq!(goes("1.33", "1.35"), Some(Move::Over(over)));
+        assert_eq!(
+            goes("1.33", "1.35"),
+            Some(VersionDirection::SkippingUpgrade(over))
+        );
         assert_eq!(goes("1.33", "latest"), None);
-        assert_eq!(move_of(None, Some(&json!("1.34"))), None);
+        assert_eq!(version_change(None, Some(&json!("1.34"))), None);
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_syntax::diag::render::{data, property, visible};
+use gpuc_syntax::diag::render::{escape_data, escape_property, replace_control_chars};
 
 use super::super::report::{Cause, Change, Diff, Diffs};
-use super::{count, field, subject};
+use super::{format_count, format_field, format_subject};
 
 pub(super) fn render(diffs: &Diffs) -> String {
     let mut made: BTreeMap<(Option<&Cause>, &str), Vec<&Change>> = BTreeMap::new();
@@ -30,34 +30,34 @@ pub(super) fn render(diffs: &Diffs) -> String {
     let mut commands: Vec<_> = made.into_iter().collect();
     commands.sort_by_key(|(_, changes)| changes.iter().map(|change| change.impact).min());
     let commands = commands.iter();
-    let changed = commands.map(|((place, cluster), changes)| command(*place, cluster, changes));
-    let unbuilt = diffs.clusters.iter().filter_map(unbuilt);
+    let changed = commands.map(|((place, cluster), changes)| annotation(*place, cluster, changes));
+    let unbuilt = diffs.clusters.iter().filter_map(unbuilt_annotation);
     changed.chain(unbuilt).collect()
 }
 
 /// An annotation at the first file of a tree that does not match its input.
-fn unbuilt(diff: &Diff) -> Option<String> {
-    let words = diff.unbuilt_words()?;
+fn unbuilt_annotation(diff: &Diff) -> Option<String> {
+    let words = diff.unbuilt_summary()?;
     let first = diff.unbuilt.first()?;
     let paths: Vec<&str> = diff.unbuilt.iter().map(|file| file.path.as_str()).collect();
-    let named = &paths[..paths.len().min(MOST)];
+    let named = &paths[..paths.len().min(MAX_CHANGES)];
     Some(format!(
         "::warning file={},title={}::{}\n",
-        property(&first.path),
-        property(&format!(
+        escape_property(&first.path),
+        escape_property(&format!(
             "{}: the tree does not match its input",
             diff.cluster
         )),
-        data(&format!("{words}\n{}", named.join("\n")))
+        escape_data(&format!("{words}\n{}", named.join("\n")))
     ))
 }
 
 /// The maximum number of changes that an annotation lists.
-const MOST: usize = 10;
+const MAX_CHANGES: usize = 10;
 
-fn command(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String {
+fn annotation(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String {
     let worst = changes[0].impact;
-    let level = if worst.disrupts() {
+    let level = if worst.is_disruptive() {
         "warning"
     } else {
         "notice"
@@ -69,30 +69,33 @@ fn command(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String 
         ..
     }) = place
     {
-        properties.push(format!("file={}", property(file)));
+        properties.push(format!("file={}", escape_property(file)));
         properties.push(format!("line={line}"));
     }
-    let title = format!("{cluster}: {}", worst.means());
-    properties.push(format!("title={}", property(&title)));
+    let title = format!("{cluster}: {}", worst.description());
+    properties.push(format!("title={}", escape_property(&title)));
     let mut lines: Vec<String> = Vec::new();
-    for change in changes.iter().take(MOST) {
-        let first = change.fields.first().map(|it| field(it, visible));
+    for change in changes.iter().take(MAX_CHANGES) {
+        let first = change
+            .fields
+            .first()
+            .map(|it| format_field(it, replace_control_chars));
         let first = first.map(|first| format!(", {first}")).unwrap_or_default();
         lines.push(format!(
             "{}: {}{first}",
-            change.impact.name(),
-            subject(change, visible)
+            change.impact.as_str(),
+            format_subject(change, replace_control_chars)
         ));
     }
-    if changes.len() > MOST {
+    if changes.len() > MAX_CHANGES {
         lines.push(format!(
             "and {}",
-            count(changes.len() - MOST, "more change")
+            format_count(changes.len() - MAX_CHANGES, "more change")
         ));
     }
     format!(
         "::{level} {}::{}\n",
         properties.join(","),
-        data(&lines.join("\n"))
+        escape_data(&lines.join("\n"))
     )
 }

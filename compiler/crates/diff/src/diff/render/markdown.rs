@@ -2,45 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_syntax::diag::render::{cell, code, visible};
+use gpuc_syntax::diag::render::{inline_code, replace_control_chars, table_cell};
 
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Diff, Diffs, Step};
-use super::{cause, count, field, on_nodes, subject};
+use super::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The maximum length of the output in characters. A GitHub comment may have 65,536 characters, by the error message of
 /// its API: "Body is too long (maximum is 65536 characters)". GitLab allows a million.
-pub const LONGEST: usize = 65_536 - FOR_OTHERS;
+pub const MAX_LENGTH: usize = 65_536 - INTEGRATION_RESERVE;
 
 /// Length reserved for the integration that posts the comment: a marker to find it by, and findings above it.
-const FOR_OTHERS: usize = 1_536;
+const INTEGRATION_RESERVE: usize = 1_536;
 
 /// Length reserved for the notes about omitted parts.
-const RESERVE: usize = 2_000;
+const OMISSION_RESERVE: usize = 2_000;
 
 pub(super) fn render(diffs: &Diffs) -> String {
     let differ: Vec<&Diff> = diffs
         .clusters
         .iter()
-        .filter(|diff| !diff.is_silent())
+        .filter(|diff| !diff.is_unchanged_and_built())
         .collect();
     if differ.is_empty() {
-        return format!("### gpuc: nothing differs from {}\n", code(&diffs.base));
+        return format!(
+            "### gpuc: nothing differs from {}\n",
+            inline_code(&diffs.base)
+        );
     }
     let means = diffs.worst.map_or(
         "the inputs are unchanged, but a tree does not match its input",
-        Impact::means,
+        Impact::description,
     );
     let head = format!(
         "### gpuc: {means}\n\nCompared with {}.\n",
-        code(&diffs.base)
+        inline_code(&diffs.base)
     );
-    let share = (LONGEST - RESERVE - head.chars().count()) / differ.len().max(1);
+    let share = (MAX_LENGTH - OMISSION_RESERVE - head.chars().count()) / differ.len().max(1);
     let mut text = head;
     let mut left_out = 0;
     for diff in differ {
-        let section = cluster(diff, share.max(4_000));
-        if text.chars().count() + section.chars().count() + RESERVE / 2 > LONGEST {
+        let section = render_cluster(diff, share.max(4_000));
+        if text.chars().count() + section.chars().count() + OMISSION_RESERVE / 2 > MAX_LENGTH {
             left_out += 1;
         } else {
             text.push_str(&section);
@@ -49,85 +52,91 @@ pub(super) fn render(diffs: &Diffs) -> String {
     if left_out > 0 {
         text.push_str(&format!(
             "\n{} omitted: {} shows all of them.\n",
-            count(left_out, "more changed cluster"),
-            code(&format!("gpuc diff --base {}", diffs.base))
+            format_count(left_out, "more changed cluster"),
+            inline_code(&format!("gpuc diff --base {}", diffs.base))
         ));
     }
     text
 }
 
 /// A cluster in at most `room` characters: worst changes first, and omitted ones are counted.
-fn cluster(diff: &Diff, room: usize) -> String {
-    let mut text = head(diff);
+fn render_cluster(diff: &Diff, room: usize) -> String {
+    let mut text = render_head(diff);
     let changes: Vec<&Change> = diff.changes.iter().collect();
     let upgrades: Vec<&Change> = diff.upgrades.iter().collect();
     // Half for tables, the rest for folded details.
-    table(&mut text, &changes, room / 2);
+    append_table(&mut text, &changes, room / 2);
     if !upgrades.is_empty() {
         text.push_str("\nNot caused by an edit of the input, but by:\n");
         for because in &diff.upgraded {
-            text.push_str(&format!("- {}\n", cell(because)));
+            text.push_str(&format!("- {}\n", table_cell(because)));
         }
         let room = room / 2 + room / 10;
-        table(&mut text, &upgrades, room);
+        append_table(&mut text, &upgrades, room);
     }
-    rollout(&mut text, diff, room);
-    picture(&mut text, diff, room);
-    details(&mut text, &[changes, upgrades].concat(), room);
+    append_rollout(&mut text, diff, room);
+    append_flowchart(&mut text, diff, room);
+    append_details(&mut text, &[changes, upgrades].concat(), room);
     text
 }
 
-fn head(diff: &Diff) -> String {
+fn render_head(diff: &Diff) -> String {
     let fate = match diff.fate {
         ClusterFate::Added => " (new)".to_owned(),
         ClusterFate::Removed => " (removed)".to_owned(),
         ClusterFate::Kept => {
             let formerly = diff.formerly.as_ref();
-            formerly.map_or_else(String::new, |name| format!(" (formerly {})", cell(name)))
+            formerly.map_or_else(String::new, |name| {
+                format!(" (formerly {})", table_cell(name))
+            })
         }
     };
     let worst = diff
         .worst
-        .map_or_else(|| diff.means_nothing(), Impact::means);
-    let mut text = format!("\n#### {}{fate}: {worst}\n", cell(&diff.cluster));
-    if let Some(words) = diff.moved_words() {
-        text.push_str(&format!("\n{}\n", cell(&words)));
+        .map_or_else(|| diff.no_impact_heading(), Impact::description);
+    let mut text = format!("\n#### {}{fate}: {worst}\n", table_cell(&diff.cluster));
+    if let Some(words) = diff.moved_summary() {
+        text.push_str(&format!("\n{}\n", table_cell(&words)));
     }
-    if let Some(words) = diff.quiet_words() {
-        text.push_str(&format!("\n{}\n", cell(&words)));
+    if let Some(words) = diff.files_only_summary() {
+        text.push_str(&format!("\n{}\n", table_cell(&words)));
     }
-    if let Some(words) = diff.unbuilt_words() {
+    if let Some(words) = diff.unbuilt_summary() {
         text.push_str(&format!("\n**{words}**\n\n"));
         let named: Vec<_> = diff.unbuilt_files(false).collect();
-        for file in named.iter().take(FEW_FILES) {
-            text.push_str(&format!("- {}: {}\n", code(&file.path), file.how()));
+        for file in named.iter().take(MAX_FILES) {
+            text.push_str(&format!(
+                "- {}: {}\n",
+                inline_code(&file.path),
+                file.cause_text()
+            ));
         }
-        if named.len() > FEW_FILES {
-            let more = named.len() - FEW_FILES;
-            text.push_str(&format!("- and {}\n", count(more, "more file")));
+        if named.len() > MAX_FILES {
+            let more = named.len() - MAX_FILES;
+            text.push_str(&format!("- and {}\n", format_count(more, "more file")));
         }
     }
     if !diff.gpus.is_empty() {
         text.push_str("\n| GPUs | before | after |\n| --- | --- | --- |\n");
         for cards in &diff.gpus {
-            let (before, after) = (cards.before.words(), cards.after.words());
+            let (before, after) = (cards.before.to_text(), cards.after.to_text());
             text.push_str(&format!(
                 "| {} | {before} | {after} |\n",
-                cell(&cards.model)
+                table_cell(&cards.model)
             ));
         }
     }
     text
 }
 
-fn table(text: &mut String, changes: &[&Change], room: usize) {
+fn append_table(text: &mut String, changes: &[&Change], room: usize) {
     if changes.is_empty() {
         return;
     }
     text.push_str("\n| Impact | What | Why |\n| --- | --- | --- |\n");
     let mut left_out: BTreeMap<Impact, usize> = BTreeMap::new();
     for change in changes {
-        let row = row(change);
+        let row = render_row(change);
         if left_out.is_empty() && text.chars().count() + row.chars().count() < room {
             text.push_str(&row);
         } else {
@@ -137,87 +146,97 @@ fn table(text: &mut String, changes: &[&Change], room: usize) {
     if !left_out.is_empty() {
         let counts = left_out.iter();
         let counts: Vec<String> = counts
-            .map(|(impact, number)| format!("{number} {}", impact.name()))
+            .map(|(impact, number)| format!("{number} {}", impact.as_str()))
             .collect();
         text.push_str(&format!("\nOmitted here: {}.\n", counts.join(", ")));
     }
 }
 
 /// The maximum number of listed files that do not match the input.
-const FEW_FILES: usize = 10;
+const MAX_FILES: usize = 10;
 
 /// The maximum number of edits that a row lists.
-const FEW: usize = 3;
+const MAX_EDITS: usize = 3;
 
-fn row(change: &Change) -> String {
-    let mut what = subject(change, code) + &on_nodes(change);
+fn render_row(change: &Change) -> String {
+    let mut what = format_subject(change, inline_code) + &affected_nodes(change);
     for difference in change.fields.iter().take(1) {
-        what.push_str(&format!("<br>{}", field(difference, code)));
+        what.push_str(&format!("<br>{}", format_field(difference, inline_code)));
     }
     if change.fields.len() > 1 {
         what.push_str(&format!(
             " and {}",
-            count(change.fields.len() - 1, "more field")
+            format_count(change.fields.len() - 1, "more field")
         ));
     }
-    let causes = change.causes.iter().take(FEW).map(|made| cause(made, code));
+    let causes = change
+        .causes
+        .iter()
+        .take(MAX_EDITS)
+        .map(|made| format_cause(made, inline_code));
     let mut why: Vec<String> = causes.collect();
-    if change.causes.len() > FEW {
+    if change.causes.len() > MAX_EDITS {
         why.push(format!(
             "and {}",
-            count(change.causes.len() - FEW, "more edit")
+            format_count(change.causes.len() - MAX_EDITS, "more edit")
         ));
     }
     if let Some(because) = &change.because {
-        why.push(cell(because));
+        why.push(table_cell(because));
     }
     format!(
         "| {} | {what} | {} |\n",
-        mark(change.impact),
+        impact_mark(change.impact),
         why.join("<br>")
     )
 }
 
 /// The impact with a coloured mark.
-fn mark(impact: Impact) -> String {
+fn impact_mark(impact: Impact) -> String {
     let mark = match impact {
         _ if impact <= Impact::NodesRecreated => "🔴 ",
-        _ if impact.disrupts() => "🟠 ",
+        _ if impact.is_disruptive() => "🟠 ",
         Impact::AccessChanged | Impact::ServiceRestarted => "🟡 ",
         Impact::CapacityGained | Impact::QuotaRaised | Impact::Added => "🟢 ",
         _ => "",
     };
-    format!("{mark}{}", impact.name())
+    format!("{mark}{}", impact.as_str())
 }
 
-fn rollout(text: &mut String, diff: &Diff, room: usize) {
+fn append_rollout(text: &mut String, diff: &Diff, room: usize) {
     if diff.rollout.is_empty() {
         return;
     }
     let steps = format!(
         "\n<details><summary>{}, in this order</summary>\n\n{}\n</details>\n",
-        count(diff.rollout.len(), "step"),
-        steps(diff)
+        format_count(diff.rollout.len(), "step"),
+        render_steps(diff)
     );
     if text.chars().count() + steps.chars().count() < room * 3 / 4 {
         text.push_str(&steps);
     } else {
-        let number = count(diff.rollout.len(), "step");
+        let number = format_count(diff.rollout.len(), "step");
         text.push_str(&format!(
             "\nThe rollout takes {number}: `gpuc diff --plan` prints them.\n"
         ));
     }
 }
 
-fn steps(diff: &Diff) -> String {
+fn render_steps(diff: &Diff) -> String {
     let steps = diff.rollout.iter().enumerate();
-    steps.map(|(number, one)| step(number + 1, one)).collect()
+    steps
+        .map(|(number, one)| render_step(number + 1, one))
+        .collect()
 }
 
-fn step(number: usize, step: &Step) -> String {
-    let mut text = format!("{number}. {}\n", cell(&step.what));
+fn render_step(number: usize, step: &Step) -> String {
+    let mut text = format!("{number}. {}\n", table_cell(&step.what));
     if !step.commands.is_empty() {
-        let commands: Vec<String> = step.commands.iter().map(|it| visible(it)).collect();
+        let commands: Vec<String> = step
+            .commands
+            .iter()
+            .map(|it| replace_control_chars(it))
+            .collect();
         let commands = commands.join("\n   ");
         // A fence longer than any run of backticks in the commands.
         let fence = "`".repeat(3.max(longest_run(&commands) + 1));
@@ -227,21 +246,24 @@ fn step(number: usize, step: &Step) -> String {
 }
 
 /// The rollout steps of each cluster, up to the maximum length; omitted steps are counted.
-pub(super) fn plan(diffs: &Diffs) -> String {
-    let mut text = format!("### gpuc: rollout steps since {}\n", code(&diffs.base));
+pub(super) fn render_plan(diffs: &Diffs) -> String {
+    let mut text = format!(
+        "### gpuc: rollout steps since {}\n",
+        inline_code(&diffs.base)
+    );
     let mut used = text.chars().count();
     let differ: Vec<&Diff> = diffs.clusters.iter().filter(|it| !it.is_empty()).collect();
     for (number, diff) in differ.iter().enumerate() {
-        let head = format!("\n#### {}\n\n", cell(&diff.cluster));
-        if used + head.chars().count() + RESERVE > LONGEST {
+        let head = format!("\n#### {}\n\n", table_cell(&diff.cluster));
+        if used + head.chars().count() + OMISSION_RESERVE > MAX_LENGTH {
             text.push_str(&format!(
                 "\n{} omitted: `gpuc diff --plan` shows all of them.\n",
-                count(differ.len() - number, "more cluster")
+                format_count(differ.len() - number, "more cluster")
             ));
             break;
         }
         // Unused length is available to the following clusters.
-        let room = (LONGEST - RESERVE - used) / (differ.len() - number);
+        let room = (MAX_LENGTH - OMISSION_RESERVE - used) / (differ.len() - number);
         let section = head + &steps_within(diff, room);
         used += section.chars().count();
         text.push_str(&section);
@@ -252,14 +274,14 @@ pub(super) fn plan(diffs: &Diffs) -> String {
 /// The first steps in at most `room` characters, and the number of omitted ones.
 fn steps_within(diff: &Diff, room: usize) -> String {
     if diff.rollout.is_empty() {
-        return format!("In {}.\n", diff.unordered());
+        return format!("In {}.\n", diff.no_order_text());
     }
     let (mut text, mut used) = (String::new(), 0);
     for (index, one) in diff.rollout.iter().enumerate() {
-        let one = step(index + 1, one);
+        let one = render_step(index + 1, one);
         used += one.chars().count();
         if used > room {
-            let more = count(diff.rollout.len() - index, "more step");
+            let more = format_count(diff.rollout.len() - index, "more step");
             text.push_str(&format!(
                 "\n{more} omitted: `gpuc diff --plan` shows all of them.\n"
             ));
@@ -271,11 +293,11 @@ fn steps_within(diff: &Diff, room: usize) -> String {
 }
 
 /// A flowchart of the cluster after the change, unless it exceeds the length.
-fn picture(text: &mut String, diff: &Diff, room: usize) {
+fn append_flowchart(text: &mut String, diff: &Diff, room: usize) {
     let Some(drawn) = &diff.picture else {
         return;
     };
-    let name = cell(&diff.cluster);
+    let name = table_cell(&diff.cluster);
     let fence = "`".repeat(3.max(longest_run(drawn) + 1));
     let drawn = format!(
         "\n<details><summary>{name} after this change</summary>\n\n{fence}mermaid\n{}\n{fence}\n\n</details>\n",
@@ -291,23 +313,27 @@ fn longest_run(text: &str) -> usize {
     runs.max().unwrap_or_default()
 }
 
-fn details(text: &mut String, changes: &[&Change], room: usize) {
+fn append_details(text: &mut String, changes: &[&Change], room: usize) {
     let mut folded = String::new();
     let mut left_out = 0;
     for change in changes
         .iter()
         .filter(|change| change.fields.len() > 1 || change.names.len() > 1)
     {
-        let mut detail = format!("\n**{}** {}\n", change.impact.name(), subject(change, code));
+        let mut detail = format!(
+            "\n**{}** {}\n",
+            change.impact.as_str(),
+            format_subject(change, inline_code)
+        );
         if change.names.len() > 1 {
-            let names: Vec<String> = change.names.iter().map(|name| code(name)).collect();
+            let names: Vec<String> = change.names.iter().map(|name| inline_code(name)).collect();
             detail.push_str(&format!("\n{}\n", names.join(", ")));
         }
         if !change.fields.is_empty() {
             detail.push('\n');
         }
         for difference in &change.fields {
-            detail.push_str(&format!("- {}\n", field(difference, code)));
+            detail.push_str(&format!("- {}\n", format_field(difference, inline_code)));
         }
         let full = text.chars().count() + folded.chars().count() + detail.chars().count() + 200;
         if left_out == 0 && full < room {
@@ -322,7 +348,10 @@ fn details(text: &mut String, changes: &[&Change], room: usize) {
     text.push_str("\n<details><summary>All fields</summary>\n");
     text.push_str(&folded);
     if left_out > 0 {
-        text.push_str(&format!("\n{} omitted.\n", count(left_out, "more change")));
+        text.push_str(&format!(
+            "\n{} omitted.\n",
+            format_count(left_out, "more change")
+        ));
     }
     text.push_str("\n</details>\n");
 }

@@ -5,9 +5,9 @@ mod markdown;
 mod text;
 mod values;
 
-use super::entities::Key;
+use super::entities::EntityKey;
 use super::report::{Cause, Change, ClusterFate, Diffs, FieldChange, Range};
-pub use markdown::LONGEST;
+pub use markdown::MAX_LENGTH;
 
 /// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +33,13 @@ pub enum Format {
 pub fn render(diffs: &Diffs, format: Format) -> String {
     match format {
         Format::Text { all, plan: false } => text::render(diffs, all),
-        Format::Text { plan: true, .. } => text::plan(diffs),
+        Format::Text { plan: true, .. } => text::render_plan(diffs),
         Format::Json => {
             let text = serde_json::to_string_pretty(diffs).expect("what differs is JSON");
             text + "\n"
         }
         Format::Markdown => markdown::render(diffs),
-        Format::Plan => markdown::plan(diffs),
+        Format::Plan => markdown::render_plan(diffs),
         Format::Github => github::render(diffs),
     }
 }
@@ -55,24 +55,26 @@ pub fn schema() -> String {
 type Quote = fn(&str) -> String;
 
 /// The changed resources: `pool train`, `3 PrometheusRules`.
-fn subject(change: &Change, quote: Quote) -> String {
+fn format_subject(change: &Change, quote: Quote) -> String {
     let went = match change.fate {
         ClusterFate::Added => "new ",
         ClusterFate::Removed => "removed: ",
         ClusterFate::Kept => "",
     };
     match change.names.as_slice() {
-        [one] if change.kind == Key::Place.kind() => format!("{went}{} {one}", change.kind),
+        [one] if change.kind == EntityKey::Location.kind() => {
+            format!("{went}{} {one}", change.kind)
+        }
         [one] => format!("{went}{} {}", change.kind, quote(one)),
         many => format!("{went}{} {}", many.len(), plural(&change.kind)),
     }
 }
 
 /// The number of affected nodes: `, on 1 node`.
-fn on_nodes(change: &Change) -> String {
+fn affected_nodes(change: &Change) -> String {
     let words = |nodes: Range| {
         let plural = if nodes.max == 1 { "" } else { "s" };
-        format!(", on {} node{plural}", nodes.words())
+        format!(", on {} node{plural}", nodes.to_text())
     };
     change.nodes.map(words).unwrap_or_default()
 }
@@ -86,23 +88,23 @@ fn plural(kind: &str) -> String {
 }
 
 /// A changed field: `machine type p5.48xlarge → p5e.48xlarge`.
-fn field(field: &FieldChange, quote: Quote) -> String {
+fn format_field(field: &FieldChange, quote: Quote) -> String {
     let of = field.of.as_ref().map(|of| format!("{}: ", quote(of)));
     let path = quote(&field.path);
     let of = of.unwrap_or_default();
     match (&field.from, &field.to) {
         (Some(from), Some(to)) => {
-            let (from, to) = values::pair(from, to);
+            let (from, to) = values::format_pair(from, to);
             format!("{of}{path} {} → {}", quote(&from), quote(&to))
         }
-        (None, Some(to)) => format!("{of}{path} + {}", quote(&values::value(to))),
-        (Some(from), None) => format!("{of}{path} - {}", quote(&values::value(from))),
+        (None, Some(to)) => format!("{of}{path} + {}", quote(&values::format_value(to))),
+        (Some(from), None) => format!("{of}{path} - {}", quote(&values::format_value(from))),
         (None, None) => format!("{of}{path}"),
     }
 }
 
 /// An edit: `gpu-cluster.yaml:12:5 nodePools[train].machine`.
-fn cause(cause: &Cause, quote: Quote) -> String {
+fn format_cause(cause: &Cause, quote: Quote) -> String {
     let path = quote(&cause.path);
     match (&cause.file, cause.line, cause.column) {
         (Some(file), Some(line), Some(column)) => {
@@ -116,7 +118,7 @@ fn cause(cause: &Cause, quote: Quote) -> String {
 }
 
 /// A number with its noun: `1 pool`, `3 pools`.
-fn count(number: usize, what: &str) -> String {
+fn format_count(number: usize, what: &str) -> String {
     if number == 1 {
         format!("1 {what}")
     } else {
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn nouns_are_pluralized() {
-        assert_eq!(count(2, "NetworkPolicy"), "2 NetworkPolicies");
-        assert_eq!(count(3, "StorageClass"), "3 StorageClasses");
+        assert_eq!(format_count(2, "NetworkPolicy"), "2 NetworkPolicies");
+        assert_eq!(format_count(3, "StorageClass"), "3 StorageClasses");
     }
 }

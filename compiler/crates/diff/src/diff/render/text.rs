@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use gpuc_syntax::diag::render::visible;
+use gpuc_syntax::diag::render::replace_control_chars;
 
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Diff, Diffs};
-use super::{cause, count, field, on_nodes, subject};
+use super::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The number of fields of a change that are printed without `--all`.
-const FEW: usize = 5;
+const MAX_FIELDS: usize = 5;
 
 /// The column in which the description of a change begins.
 const INDENT: usize = 23;
@@ -19,91 +19,101 @@ pub(super) fn render(diffs: &Diffs, all: bool) -> String {
     let differ: Vec<&Diff> = diffs
         .clusters
         .iter()
-        .filter(|diff| !diff.is_silent())
+        .filter(|diff| !diff.is_unchanged_and_built())
         .collect();
     for diff in &differ {
-        cluster(&mut text, diff, &diffs.base, all);
+        append_cluster(&mut text, diff, &diffs.base, all);
         text.push('\n');
     }
     let same = diffs.clusters.len() - differ.len();
     if same > 0 {
-        put(
+        append_line(
             &mut text,
             format_args!(
                 "{} unchanged since {}\n",
-                count(same, "cluster"),
-                visible(&diffs.base)
+                format_count(same, "cluster"),
+                replace_control_chars(&diffs.base)
             ),
         );
     }
     text
 }
 
-fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
+fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     let fate = match diff.fate {
         ClusterFate::Added => "a new cluster".to_owned(),
-        ClusterFate::Removed => format!("removed since {}", visible(base)),
+        ClusterFate::Removed => format!("removed since {}", replace_control_chars(base)),
         ClusterFate::Kept => match &diff.formerly {
-            Some(name) => format!("formerly {} in {}", visible(name), visible(base)),
-            None => format!("since {}", visible(base)),
+            Some(name) => format!(
+                "formerly {} in {}",
+                replace_control_chars(name),
+                replace_control_chars(base)
+            ),
+            None => format!("since {}", replace_control_chars(base)),
         },
     };
     let worst = diff
         .worst
-        .map_or_else(|| diff.means_nothing(), Impact::means);
-    put(
+        .map_or_else(|| diff.no_impact_heading(), Impact::description);
+    append_line(
         text,
         format_args!(
             "\x1b[1m{}\x1b[0m, {fate}: {worst}\n",
-            visible(&diff.cluster)
+            replace_control_chars(&diff.cluster)
         ),
     );
-    if let Some(words) = diff.moved_words() {
-        put(text, format_args!("  {}\n", visible(&words)));
+    if let Some(words) = diff.moved_summary() {
+        append_line(text, format_args!("  {}\n", replace_control_chars(&words)));
     }
-    unbuilt(text, diff, all);
+    append_unbuilt(text, diff, all);
     if diff.is_empty() {
         return;
     }
     for cards in &diff.gpus {
-        let (before, after) = (cards.before.words(), cards.after.words());
-        put(
+        let (before, after) = (cards.before.to_text(), cards.after.to_text());
+        append_line(
             text,
-            format_args!("  GPUs: {} {before} → {after}\n", visible(&cards.model)),
+            format_args!(
+                "  GPUs: {} {before} → {after}\n",
+                replace_control_chars(&cards.model)
+            ),
         );
     }
     if !diff.changes.is_empty() {
         text.push('\n');
     }
     for change in &diff.changes {
-        one(text, change, all);
+        append_change(text, change, all);
     }
     if !diff.upgrades.is_empty() {
         text.push_str("\n  Not caused by an edit of the input, but by:\n");
         for because in &diff.upgraded {
-            put(text, format_args!("    {}\n", visible(because)));
+            append_line(
+                text,
+                format_args!("    {}\n", replace_control_chars(because)),
+            );
         }
         text.push('\n');
         for change in &diff.upgrades {
-            one(text, change, all);
+            append_change(text, change, all);
         }
     }
-    if let Some(words) = diff.quiet_words() {
-        put(text, format_args!("  {}\n", visible(&words)));
+    if let Some(words) = diff.files_only_summary() {
+        append_line(text, format_args!("  {}\n", replace_control_chars(&words)));
         return;
     }
-    let lines: usize = diff.files.iter().map(lines_of).sum();
-    let files = count(diff.files.len(), "file");
-    put(
+    let lines: usize = diff.files.iter().map(changed_line_count).sum();
+    let files = format_count(diff.files.len(), "file");
+    append_line(
         text,
         format_args!(
             "\n  {files} and {} of the tree differ\n",
-            count(lines, "line")
+            format_count(lines, "line")
         ),
     );
     if !diff.rollout.is_empty() {
-        let steps = count(diff.rollout.len(), "step");
-        put(
+        let steps = format_count(diff.rollout.len(), "step");
+        append_line(
             text,
             format_args!("  The rollout takes {steps}: gpuc diff --plan\n"),
         );
@@ -112,51 +122,51 @@ fn cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
 
 /// Reports a tree on disk that does not match the input. Files edited by hand are listed; the rest of the output covers
 /// unbuilt changes.
-fn unbuilt(text: &mut String, diff: &Diff, all: bool) {
-    let Some(words) = diff.unbuilt_words() else {
+fn append_unbuilt(text: &mut String, diff: &Diff, all: bool) {
+    let Some(words) = diff.unbuilt_summary() else {
         return;
     };
-    put(text, format_args!("  {words}\n"));
+    append_line(text, format_args!("  {words}\n"));
     let named: Vec<_> = diff.unbuilt_files(all).collect();
-    let shown = if all { named.len() } else { FEW };
+    let shown = if all { named.len() } else { MAX_FIELDS };
     for file in named.iter().take(shown) {
-        let (path, how) = (visible(&file.path), file.how());
-        put(text, format_args!("    {path}: {how}\n"));
+        let (path, how) = (replace_control_chars(&file.path), file.cause_text());
+        append_line(text, format_args!("    {path}: {how}\n"));
     }
     if named.len() > shown {
-        let more = count(named.len() - shown, "more file");
-        put(text, format_args!("    and {more}: --all shows them\n"));
+        let more = format_count(named.len() - shown, "more file");
+        append_line(text, format_args!("    and {more}: --all shows them\n"));
     }
 }
 
-fn lines_of(file: &super::super::report::FileChange) -> usize {
+fn changed_line_count(file: &super::super::report::FileChange) -> usize {
     let hunks = file.hunks.iter();
     hunks
         .map(|hunk| hunk.added.len().max(hunk.removed.len()))
         .sum()
 }
 
-fn one(text: &mut String, change: &Change, all: bool) {
-    let name = change.impact.name();
+fn append_change(text: &mut String, change: &Change, all: bool) {
+    let name = change.impact.as_str();
     let color = color(change.impact);
-    let subject = subject(change, visible) + &on_nodes(change);
-    put(
+    let subject = format_subject(change, replace_control_chars) + &affected_nodes(change);
+    append_line(
         text,
         format_args!(
             "  \x1b[{color}m{name:<width$}\x1b[0m {subject}\n",
             width = INDENT - 3
         ),
     );
-    let mut line = |words: &str| put(text, format_args!("{:INDENT$}{words}\n", ""));
+    let mut line = |words: &str| append_line(text, format_args!("{:INDENT$}{words}\n", ""));
     if change.names.len() > 1 {
         let shown = if all {
             change.names.len()
         } else {
-            change.names.len().min(FEW)
+            change.names.len().min(MAX_FIELDS)
         };
         let names: Vec<String> = change.names[..shown]
             .iter()
-            .map(|name| visible(name))
+            .map(|name| replace_control_chars(name))
             .collect();
         let rest = change.names.len() - shown;
         let more = if rest > 0 {
@@ -169,32 +179,35 @@ fn one(text: &mut String, change: &Change, all: bool) {
     let shown = if all {
         change.fields.len()
     } else {
-        change.fields.len().min(FEW)
+        change.fields.len().min(MAX_FIELDS)
     };
     for difference in &change.fields[..shown] {
-        line(&field(difference, visible));
+        line(&format_field(difference, replace_control_chars));
     }
     if change.fields.len() > shown {
         line(&format!(
             "and {}: --all shows them",
-            count(change.fields.len() - shown, "more field")
+            format_count(change.fields.len() - shown, "more field")
         ));
     }
     if let Some(because) = &change.because {
-        line(&format!("\x1b[2m{}\x1b[0m", visible(because)));
+        line(&format!("\x1b[2m{}\x1b[0m", replace_control_chars(because)));
     }
     let shown = if all {
         change.causes.len()
     } else {
-        change.causes.len().min(FEW)
+        change.causes.len().min(MAX_FIELDS)
     };
     for made in &change.causes[..shown] {
-        line(&format!("\x1b[2mby {}\x1b[0m", cause(made, visible)));
+        line(&format!(
+            "\x1b[2mby {}\x1b[0m",
+            format_cause(made, replace_control_chars)
+        ));
     }
     if change.causes.len() > shown {
         line(&format!(
             "\x1b[2mand {}\x1b[0m",
-            count(change.causes.len() - shown, "other edit")
+            format_count(change.causes.len() - shown, "other edit")
         ));
     }
 }
@@ -202,7 +215,7 @@ fn one(text: &mut String, change: &Change, all: bool) {
 /// Red for disruption, yellow for changed access or services, green for additions.
 fn color(impact: Impact) -> &'static str {
     match impact {
-        _ if impact.disrupts() => "31",
+        _ if impact.is_disruptive() => "31",
         Impact::AccessChanged | Impact::ServiceRestarted => "33",
         Impact::CapacityGained | Impact::QuotaRaised | Impact::Added => "32",
         _ => "2",
@@ -210,18 +223,21 @@ fn color(impact: Impact) -> &'static str {
 }
 
 /// The rollout steps of each cluster.
-pub(super) fn plan(diffs: &Diffs) -> String {
+pub(super) fn render_plan(diffs: &Diffs) -> String {
     let mut text = String::new();
     for diff in &diffs.clusters {
-        let name = visible(&diff.cluster);
+        let name = replace_control_chars(&diff.cluster);
         if diff.is_empty() {
             continue;
         }
         if diff.rollout.is_empty() {
-            put(&mut text, format_args!("{name}: {}\n", diff.unordered()));
+            append_line(
+                &mut text,
+                format_args!("{name}: {}\n", diff.no_order_text()),
+            );
             continue;
         }
-        put(
+        append_line(
             &mut text,
             format_args!(
                 "\x1b[1m{name}\x1b[0m: run the commands from its directory in the tree, with kubectl connected to that \
@@ -229,12 +245,19 @@ pub(super) fn plan(diffs: &Diffs) -> String {
             ),
         );
         for (number, step) in diff.rollout.iter().enumerate() {
-            put(
+            append_line(
                 &mut text,
-                format_args!("\n  {}. {}\n", number + 1, visible(&step.what)),
+                format_args!(
+                    "\n  {}. {}\n",
+                    number + 1,
+                    replace_control_chars(&step.what)
+                ),
             );
             for command in &step.commands {
-                put(&mut text, format_args!("     {}\n", visible(command)));
+                append_line(
+                    &mut text,
+                    format_args!("     {}\n", replace_control_chars(command)),
+                );
             }
         }
         text.push('\n');
@@ -242,6 +265,6 @@ pub(super) fn plan(diffs: &Diffs) -> String {
     text
 }
 
-fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
+fn append_line(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.write_fmt(line).expect("a String takes everything");
 }

@@ -2,45 +2,48 @@
 
 use serde_json::Value as Json;
 
-use gpuc_syntax::diag::render::visible;
+use gpuc_syntax::diag::render::replace_control_chars;
 
 /// The maximum length of a formatted value, in characters.
-const LONGEST: usize = 80;
+const MAX_VALUE_LENGTH: usize = 80;
 
 /// The length of the common prefix shown before the difference of two long values.
-const BEFORE: usize = 20;
+const PREFIX_LENGTH: usize = 20;
 
 /// Formats a value, with its middle omitted if it is long.
-pub(super) fn value(value: &Json) -> String {
-    let text = words(value);
+pub(super) fn format_value(value: &Json) -> String {
+    let text = value_text(value);
     let count = text.chars().count();
-    if count <= LONGEST {
+    if count <= MAX_VALUE_LENGTH {
         return text;
     }
-    let head: String = text.chars().take(LONGEST / 2).collect();
-    let tail: String = text.chars().skip(count - LONGEST / 2 + 1).collect();
+    let head: String = text.chars().take(MAX_VALUE_LENGTH / 2).collect();
+    let tail: String = text
+        .chars()
+        .skip(count - MAX_VALUE_LENGTH / 2 + 1)
+        .collect();
     format!("{head}…{tail}")
 }
 
 /// Formats two different values; long values are cut to the part that differs.
-pub(super) fn pair(from: &Json, to: &Json) -> (String, String) {
-    let (old, new) = (words(from), words(to));
-    if old.chars().count() <= LONGEST && new.chars().count() <= LONGEST {
+pub(super) fn format_pair(from: &Json, to: &Json) -> (String, String) {
+    let (old, new) = (value_text(from), value_text(to));
+    if old.chars().count() <= MAX_VALUE_LENGTH && new.chars().count() <= MAX_VALUE_LENGTH {
         return (old, new);
     }
     let both = old.chars().zip(new.chars());
-    let same = both.take_while(|(old, new)| old == new).count();
-    let start = same.saturating_sub(BEFORE);
-    (window(&old, start), window(&new, start))
+    let common_length = both.take_while(|(old, new)| old == new).count();
+    let start = common_length.saturating_sub(PREFIX_LENGTH);
+    (excerpt(&old, start), excerpt(&new, start))
 }
 
 /// An excerpt of a text from `start` on.
-fn window(text: &str, start: usize) -> String {
+fn excerpt(text: &str, start: usize) -> String {
     let count = text.chars().count();
     let (head, room) = if start > 0 {
-        ("…", LONGEST - 1)
+        ("…", MAX_VALUE_LENGTH - 1)
     } else {
-        ("", LONGEST)
+        ("", MAX_VALUE_LENGTH)
     };
     if count - start <= room {
         return head.chars().chain(text.chars().skip(start)).collect();
@@ -49,7 +52,7 @@ fn window(text: &str, start: usize) -> String {
     head.chars().chain(shown).chain(['…']).collect()
 }
 
-fn words(value: &Json) -> String {
+fn value_text(value: &Json) -> String {
     let text = match value {
         Json::String(text) if !text.is_empty() => text.clone(),
         Json::Array(items) if items.is_empty() => "none".to_owned(),
@@ -62,7 +65,7 @@ fn words(value: &Json) -> String {
         },
         other => other.to_string(),
     };
-    visible(&text)
+    replace_control_chars(&text)
 }
 
 #[cfg(test)]
@@ -74,9 +77,12 @@ mod tests {
 
     #[test]
     fn values_are_short_and_visible() {
-        assert_eq!(value(&json!({"min": 2, "max": 8})), "2-8");
-        assert_eq!(value(&json!("a\u{1b}b")), "a\u{241b}b");
-        assert_eq!(value(&json!("x".repeat(500))).chars().count(), LONGEST);
+        assert_eq!(format_value(&json!({"min": 2, "max": 8})), "2-8");
+        assert_eq!(format_value(&json!("a\u{1b}b")), "a\u{241b}b");
+        assert_eq!(
+            format_value(&json!("x".repeat(500))).chars().count(),
+            MAX_VALUE_LENGTH
+        );
     }
 
     proptest! {
@@ -86,10 +92,10 @@ mod tests {
         ) {
             let (old, new) = (format!("{head}{old}{tail}"), format!("{head}{new}{tail}"));
             prop_assume!(old != new);
-            let (was, is) = pair(&json!(old), &json!(new));
+            let (was, is) = format_pair(&json!(old), &json!(new));
             prop_assume!(!old.is_empty() && !new.is_empty());
             prop_assert!(was != is, "{was}");
-            prop_assert!(was.chars().count() <= LONGEST && is.chars().count() <= LONGEST);
+            prop_assert!(was.chars().count() <= MAX_VALUE_LENGTH && is.chars().count() <= MAX_VALUE_LENGTH);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use gpuc_syntax::shell;
 
-use super::super::classify::CLUSTER;
-use super::super::entities::Key;
+use super::super::classify::CLUSTER_SCRIPT;
+use super::super::entities::EntityKey;
 use super::super::report::{Change, ClusterFate, Step};
 use super::queues::{KEPT_IN_USE, KUEUE_KEEPS};
 use super::replacement::ReplacementStrategy;
@@ -33,13 +33,13 @@ pub(super) fn remove_old_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
 /// The steps for hosts removed from a pool that stays.
 pub(super) fn remove_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
     let [before, after] = [rollout.setting.before, rollout.setting.after];
-    if !before.own_hosts {
+    if !before.has_user_hosts {
         return Vec::new();
     }
     let kubectl = rollout.kubectl();
     let mut steps = Vec::new();
-    for (key, old) in &before.all {
-        let (Key::Pool(pool), Some(new)) = (key, after.all.get(key)) else {
+    for (key, old) in &before.by_key {
+        let (EntityKey::Pool(pool), Some(new)) = (key, after.by_key.get(key)) else {
             continue;
         };
         let removed = old.members.difference(&new.members);
@@ -82,7 +82,7 @@ pub(super) fn delete_removed_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
             if rollout.has_own_deletion_step(kind, name) {
                 continue;
             }
-            if kind == "Helm release" && !rollout.setting.prunes {
+            if kind == "Helm release" && !rollout.setting.prunes_removed {
                 releases.extend(rollout.uninstall_commands(name));
             } else if kind.starts_with(char::is_uppercase)
                 && !kind.contains(' ')
@@ -102,7 +102,7 @@ pub(super) fn delete_removed_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
     Phase::DeleteObjects.plan((!commands.is_empty()).then(|| Step {
         what: format!(
             "Delete the resources that were removed from the tree and are no longer needed: {}{}",
-            if rollout.setting.prunes {
+            if rollout.setting.prunes_removed {
                 "neither the GitOps controller nor a script deletes them"
             } else {
                 rollout.setting.retention_reason()
@@ -123,14 +123,17 @@ pub(super) fn delete_removed_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
 /// The step that deletes cloud resources other than pools and the cluster itself.
 pub(super) fn delete_cloud_resources(rollout: &Rollout<'_>) -> Vec<Planned> {
     let [before, after] = [rollout.setting.before, rollout.setting.after];
-    let is_removed = |key: &Key| before.all.contains_key(key) && !after.all.contains_key(key);
+    let is_removed =
+        |key: &EntityKey| before.by_key.contains_key(key) && !after.by_key.contains_key(key);
     let commands = rollout.removal_commands(|resource| {
-        is_removed(&Key::Resource(resource.kind.name, resource.name.clone()))
-            && resource.script != CLUSTER
-            && !resource.is_only_removed()
+        is_removed(&EntityKey::Resource(
+            resource.kind.name,
+            resource.name.clone(),
+        )) && resource.script != CLUSTER_SCRIPT
+            && !resource.is_only_deleted()
     });
-    let removed: Vec<(&str, String)> = (before.all.keys())
-        .filter(|key| matches!(key, Key::Resource(..)) && is_removed(key))
+    let removed: Vec<(&str, String)> = (before.by_key.keys())
+        .filter(|key| matches!(key, EntityKey::Resource(..)) && is_removed(key))
         .map(|key| (key.kind(), key.name()))
         .collect();
     let changes: Vec<&Change> = (rollout.changes.iter())
@@ -180,7 +183,7 @@ impl Rollout<'_> {
                 "gpuc did not create the old nodes of pool {pool}, and no script deletes them: delete them, or their \
                  node group, with the tool that created them{edit}"
             )
-        } else if self.setting.before.own_hosts {
+        } else if self.setting.before.has_user_hosts {
             format!(
                 "Remove gpuc's labels, taints and annotations from the hosts of pool {pool}, because nothing else \
                  removes them{edit}. Run `{} uncordon` for hosts that stay in the cluster",
@@ -218,9 +221,9 @@ impl Rollout<'_> {
     /// Source: kubernetes/cloud-provider-gcp `pkg/controller/gkenetworkparamset/gkenetworkparamset_controller.go`
     /// (`GNPFinalizer`, while a network has it in `spec.parametersRef`), read 2026-11-22.
     fn is_referenced(&self, change: &Change) -> bool {
-        self.setting.before.all.values().any(|part| {
+        self.setting.before.by_key.values().any(|part| {
             let has_value = |path: &str, value: &str| {
-                let leaf = part.leaves.get(path);
+                let leaf = part.fields.get(path);
                 leaf.is_some_and(|leaf| leaf.value == *value)
             };
             has_value("spec.parametersRef.kind", &change.kind)
@@ -230,8 +233,9 @@ impl Rollout<'_> {
 
     /// Whether an object stays in the cluster although it was removed from the tree.
     fn is_retained(&self, change: &Change) -> bool {
-        let is_object = |key: &Key| matches!(key, Key::Object { kind, .. } if *kind == change.kind);
-        !self.setting.prunes && self.setting.before.all.keys().any(is_object)
+        let is_object =
+            |key: &EntityKey| matches!(key, EntityKey::Object { kind, .. } if *kind == change.kind);
+        !self.setting.prunes_removed && self.setting.before.by_key.keys().any(is_object)
     }
 }
 

@@ -36,13 +36,13 @@ pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
         "When jobs may be interrupted, let the cloud drain and recreate nodes"
     } else if rollout.evicts_running_pods() {
         "When jobs may be interrupted, apply the taints: NoExecute evicts pods that do not tolerate it"
-    } else if !rollout.setting.moved().is_empty() {
+    } else if !rollout.setting.moved_hosts().is_empty() {
         "Apply the labels and taints of their pools to the hosts, and check that their nodes are ready"
     } else if created.is_empty() && !upgraded.is_empty() {
         "Upgrade the control plane"
     } else if created.is_empty() {
         "Update the cloud resources"
-    } else if rollout.setting.before.own_hosts {
+    } else if rollout.setting.before.has_user_hosts {
         "Add the new hosts, and check that their nodes are ready"
     } else if rollout.all_start_without_nodes(&created) {
         "Create the new cloud resources: the new pools start without nodes"

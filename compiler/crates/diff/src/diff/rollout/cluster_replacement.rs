@@ -2,8 +2,8 @@
 
 use gpuc_compile::compile::Compilation;
 
-use super::super::classify::{CLUSTER, is_made};
-use super::super::entities::Key;
+use super::super::classify::{CLUSTER_SCRIPT, is_created_by_gpuc};
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::{Change, Step};
 use super::{Rollout, change_ids};
@@ -30,12 +30,12 @@ pub(super) fn replace_cluster(rollout: &Rollout<'_>) -> Option<Vec<Step>> {
                  cluster to another file, with another metadata.name"
             .to_owned(),
     };
-    let create = if is_made(rollout.setting.after) {
+    let create = if is_created_by_gpuc(rollout.setting.after) {
         "Create the new cluster, from its own directory in the tree"
     } else {
         "Create the resources for the other cluster, from its own directory in the tree"
     };
-    let remove = if is_made(rollout.setting.before) {
+    let remove = if is_created_by_gpuc(rollout.setting.before) {
         "remove it"
     } else {
         "remove the resources that gpuc created for it"
@@ -77,14 +77,14 @@ impl Rollout<'_> {
         let is_cluster = |name: &String| {
             [self.setting.before, self.setting.after]
                 .into_iter()
-                .flat_map(|side| &side.all)
+                .flat_map(|side| &side.by_key)
                 .any(|(key, part)| {
-                    matches!(key, Key::Resource(kind, other) if *kind == change.kind && other == name)
-                        && part.component == CLUSTER
+                    matches!(key, EntityKey::Resource(kind, other) if *kind == change.kind && other == name)
+                        && part.component == CLUSTER_SCRIPT
                 })
         };
         change.impact == Impact::Replaced
-            && (change.kind == Key::Place.kind() || change.names.iter().any(is_cluster))
+            && (change.kind == EntityKey::Location.kind() || change.names.iter().any(is_cluster))
             && !self.is_downgrade(change)
     }
 }

@@ -1,10 +1,10 @@
 //! Commands of the steps, as typed by the user.
 
 use gpuc_model::POOL_LABEL;
-use gpuc_model::plan::{Command, Resource, Word};
+use gpuc_model::plan::{Argument, Command, Resource};
 use gpuc_syntax::shell;
 
-use super::super::entities::Key;
+use super::super::entities::EntityKey;
 use super::Rollout;
 
 /// Kinds whose names also exist in other API groups.
@@ -63,9 +63,9 @@ impl Rollout<'_> {
         }
         let group = [self.setting.before, self.setting.after]
             .into_iter()
-            .flat_map(|side| side.all.keys())
+            .flat_map(|side| side.by_key.keys())
             .find_map(|key| match key {
-                Key::Object { group, .. } if key.kind() == kind && key.name() == name => {
+                EntityKey::Object { group, .. } if key.kind() == kind && key.name() == name => {
                     Some(group)
                 }
                 _ => None,
@@ -111,10 +111,10 @@ impl Rollout<'_> {
         (plan.iter().flat_map(|plan| &plan.provisioning.resources))
             .filter(|resource| matches(resource))
             .flat_map(|resource| {
-                if resource.by_hand.is_empty() {
+                if resource.manual_delete.is_empty() {
                     &resource.delete
                 } else {
-                    &resource.by_hand
+                    &resource.manual_delete
                 }
             })
             .filter_map(command_line)
@@ -124,8 +124,8 @@ impl Rollout<'_> {
 
 /// A command as typed; `None` if a part of it is known only to the script.
 fn command_line(command: &Command) -> Option<String> {
-    let word = |word: &Word| match word {
-        Word::Text(text) => Some(shell::quote(text)),
+    let word = |word: &Argument| match word {
+        Argument::Text(text) => Some(shell::quote(text)),
         _ => None,
     };
     let words: Option<Vec<String>> = command.0.iter().map(word).collect();

@@ -3,7 +3,7 @@
 use gpuc_compile::charts::JUPYTERHUB;
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, Part};
+use super::super::entities::{Entity, EntityKey};
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
 
@@ -68,13 +68,15 @@ pub(super) fn warn_about_empty_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The step that saves the hub's database, which a push deletes because the GitOps controller uninstalls its chart.
 pub(super) fn save_hub_database(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let removed = rollout.removed_hub().filter(|_| rollout.setting.prunes);
+    let removed = rollout
+        .removed_hub()
+        .filter(|_| rollout.setting.prunes_removed);
     Phase::StopAndSave.plan(removed.map(|change| Step {
         what: format!(
             "{} uninstalls JupyterHub as soon as you push, and deletes the hub's database of users and permissions. \
              Copy the database first if you need it. Running notebooks become unreachable and keep their GPUs: ask \
              users to save their work and stop them. The users' own PersistentVolumeClaims stay",
-            rollout.setting.before.tool
+            rollout.setting.before.controller
         ),
         commands: vec![rollout.copy_hub_database_command()],
         changes: change_ids(&[change]),
@@ -83,7 +85,9 @@ pub(super) fn save_hub_database(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The optional step that uninstalls the hub, which deletes its database.
 pub(super) fn uninstall_hub(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let removed = rollout.removed_hub().filter(|_| !rollout.setting.prunes);
+    let removed = rollout
+        .removed_hub()
+        .filter(|_| !rollout.setting.prunes_removed);
     Phase::DeleteData.plan(removed.map(|change| {
         let uninstall = (change.names.iter())
             .filter(|release| rollout.is_hub_with_database(release))
@@ -124,9 +128,9 @@ pub(super) fn delete_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The entity with this kind and name, before the change or else after it.
-    pub(super) fn find_entity(&self, kind: &str, name: &str) -> Option<&Part> {
+    pub(super) fn find_entity(&self, kind: &str, name: &str) -> Option<&Entity> {
         let sides = [self.setting.before, self.setting.after];
-        (sides.into_iter().flat_map(|side| &side.all))
+        (sides.into_iter().flat_map(|side| &side.by_key))
             .find(|(key, _)| key.kind() == kind && key.name() == name)
             .map(|(_, part)| part)
     }
@@ -139,7 +143,7 @@ impl Rollout<'_> {
             .map(|(change, full_name)| {
                 let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
                 let claim = self.find_entity(CLAIM, full_name);
-                let size = claim.and_then(|claim| claim.leaves.get(SIZE)?.value.as_str());
+                let size = claim.and_then(|claim| claim.fields.get(SIZE)?.value.as_str());
                 Claim {
                     namespace,
                     name,
@@ -165,15 +169,15 @@ impl Rollout<'_> {
     /// `jupyterhub/values.yaml`, `hub.db.type: sqlite-pvc`; that the file is `/srv/jupyterhub/jupyterhub.sqlite`: from
     /// memory.
     pub(super) fn is_hub_with_database(&self, release: &str) -> bool {
-        let key = Key::Release(release.to_owned());
-        let Some(part) = self.setting.before.all.get(&key) else {
+        let key = EntityKey::Release(release.to_owned());
+        let Some(part) = self.setting.before.by_key.get(&key) else {
             return false;
         };
         let is_hub = part
             .chart
             .is_some_and(|chart| chart.name == JUPYTERHUB.name);
         let database_type =
-            (part.leaves.get("values.hub.db.type")).and_then(|leaf| leaf.value.as_str());
+            (part.fields.get("values.hub.db.type")).and_then(|leaf| leaf.value.as_str());
         is_hub && database_type.is_none_or(|name| name == "sqlite-pvc")
     }
 

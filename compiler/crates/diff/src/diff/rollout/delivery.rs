@@ -4,7 +4,7 @@ use gpuc_model::plan::Delivery;
 use gpuc_syntax::shell;
 use serde_json::Value as Json;
 
-use super::super::entities::Key;
+use super::super::entities::EntityKey;
 use super::super::report::Step;
 use super::recreate::recreate_immutable_objects;
 use super::{Phase, Planned, Rollout, change_ids};
@@ -23,7 +23,7 @@ pub(super) fn change_unmanaged_cluster(rollout: &Rollout<'_>) -> Vec<Planned> {
             .map_or_else(|| value.to_string(), str::to_owned)
     };
     let steps = (rollout.changes.iter())
-        .filter(|change| change.kind == Key::Place.kind())
+        .filter(|change| change.kind == EntityKey::Location.kind())
         .flat_map(|change| change.fields.iter().map(move |field| (change, field)))
         .filter(|(_, field)| rollout.setting.after.conditions.contains(&field.path))
         .filter_map(|(change, field)| {
@@ -84,7 +84,7 @@ impl Rollout<'_> {
     /// Whether the tree is deployed by a commit: the existing GitOps controller syncs every push.
     pub(super) fn is_delivered_by_commit(&self) -> bool {
         let [before, after] = [self.setting.before, self.setting.after];
-        !after.tool.is_empty() && (before.is_brought_as(after) || self.before.is_none())
+        !after.controller.is_empty() && (before.is_deployed_like(after) || self.before.is_none())
     }
 
     /// The note that a step precedes the push, if a push deploys the change.
@@ -92,7 +92,7 @@ impl Rollout<'_> {
         if self.is_delivered_by_commit() {
             format!(
                 " before you push the change, because {} then deploys it",
-                self.setting.after.tool
+                self.setting.after.controller
             )
         } else {
             String::new()
@@ -101,7 +101,7 @@ impl Rollout<'_> {
 
     /// The command that deploys the tree, if no GitOps controller does.
     pub(super) fn deploy_command(&self) -> Option<String> {
-        let tool = self.setting.after.tool;
+        let tool = self.setting.after.controller;
         tool.is_empty().then(|| "./install.sh".to_owned())
     }
 
@@ -137,7 +137,7 @@ impl Rollout<'_> {
             what: format!(
                 "Push or merge. {} stops at objects that cannot be changed in place, reports an error, and retries \
                  until the next steps are done",
-                self.setting.after.tool
+                self.setting.after.controller
             ),
             commands: Vec::new(),
             changes: Vec::new(),
@@ -177,7 +177,7 @@ impl Rollout<'_> {
         vec![Step {
             what: format!(
                 "{instruction} until {} has synced it{location}",
-                self.setting.after.tool
+                self.setting.after.controller
             ),
             commands: vec![format!(
                 "{kubectl} get {} --namespace {}",

@@ -53,7 +53,7 @@ pub(super) fn release_old_controller(rollout: &Rollout<'_>) -> Vec<Planned> {
 impl Rollout<'_> {
     /// Whether another controller deploys the tree after the change, or none.
     fn changes_controller(&self) -> bool {
-        !self.setting.before.is_brought_as(self.setting.after)
+        !self.setting.before.is_deployed_like(self.setting.after)
     }
 
     /// The steps by which the new delivery takes over.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use gpuc_syntax::shell;
 
-use super::super::classify::Moved;
-use super::super::entities::Key;
+use super::super::classify::MovedHost;
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::Step;
 use super::{Phase, Planned, Rollout, sorted_unique};
@@ -14,7 +14,7 @@ use super::{Phase, Planned, Rollout, sorted_unique};
 /// The steps that drain moved hosts, and those that uncordon them.
 pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
     let mut moves: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for Moved { host, from, to } in rollout.setting.moved() {
+    for MovedHost { host, from, to } in rollout.setting.moved_hosts() {
         moves.entry((from, to)).or_default().push(host);
     }
     let kubectl = rollout.kubectl();
@@ -52,19 +52,19 @@ pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
     let [before, after] = [rollout.setting.before, rollout.setting.after];
     let mut steps = Vec::new();
-    for (key, new) in &after.all {
-        let Key::Pool(pool) = key else { continue };
+    for (key, new) in &after.by_key {
+        let EntityKey::Pool(pool) = key else { continue };
         let script = format!("cloud/host-{pool}.sh");
-        let file = Key::File(script.clone());
-        let Some(new_script) = after.all.get(&file) else {
+        let file = EntityKey::File(script.clone());
+        let Some(new_script) = after.by_key.get(&file) else {
             continue;
         };
-        let old_script = before.all.get(&file);
-        if old_script.is_some_and(|old| old.leaves == new_script.leaves) {
+        let old_script = before.by_key.get(&file);
+        if old_script.is_some_and(|old| old.fields == new_script.fields) {
             continue;
         }
         let is_known = |host: &String| {
-            let old = before.all.get(key);
+            let old = before.by_key.get(key);
             old.is_some_and(|old| old.members.contains(host))
         };
         let has_new_hosts = !new.members.iter().all(is_known);
@@ -97,12 +97,18 @@ pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
 impl Rollout<'_> {
     /// Whether a host moved to another pool.
     pub(super) fn is_moved_host(&self, host: &str) -> bool {
-        self.setting.moved().iter().any(|moved| moved.host == host)
+        self.setting
+            .moved_hosts()
+            .iter()
+            .any(|moved| moved.host == host)
     }
 
     /// Whether hosts of this pool moved to another one.
     pub(super) fn loses_moved_hosts(&self, pool: &str) -> bool {
-        self.setting.moved().iter().any(|moved| moved.from == pool)
+        self.setting
+            .moved_hosts()
+            .iter()
+            .any(|moved| moved.from == pool)
     }
 
     /// Whether a host's script is unchanged except for the list of hosts.

@@ -39,15 +39,15 @@ pub use cluster_lifecycle::TEARDOWN;
 pub use delivery::BUILD;
 use phases::{Phase, Planned};
 
-use super::classify::Setting;
-use super::entities::Key;
+use super::classify::DiffContext;
+use super::entities::EntityKey;
 use super::impact::Impact;
 use super::report::{Change, ClusterFate, Step};
 
 /// The two states that a rollout leads from and to, with their differences.
 pub(super) struct Rollout<'a> {
     /// The entities of both states.
-    pub(super) setting: &'a Setting<'a>,
+    pub(super) setting: &'a DiffContext<'a>,
     /// The compilation of the old state; `None` for a new cluster.
     pub(super) before: Option<&'a Compilation>,
     /// The compilation of the new state; `None` for a removed cluster.
@@ -99,10 +99,10 @@ impl Rollout<'_> {
     fn has_scripted_nodes(&self, change: &Change) -> bool {
         let sides = [self.setting.before, self.setting.after];
         change.names.iter().any(|name| {
-            let pool = Key::Pool(name.clone());
+            let pool = EntityKey::Pool(name.clone());
             (sides.iter())
-                .filter_map(|side| side.all.get(&pool))
-                .any(|part| part.maker.is_none())
+                .filter_map(|side| side.by_key.get(&pool))
+                .any(|part| part.node_provisioner.is_none())
         })
     }
 

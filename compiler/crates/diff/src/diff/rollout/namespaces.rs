@@ -22,7 +22,7 @@ pub(super) fn keep_pruned_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
     let Some(new) = rollout.new_namespaces() else {
         return Vec::new();
     };
-    let tool = rollout.setting.after.tool;
+    let tool = rollout.setting.after.controller;
     let steps = (rollout.team_namespaces(ClusterFate::Removed).into_iter())
         .filter(|namespace| rollout.stays_until_moved(namespace))
         .map(|TeamNamespace { name, team, change }| Step {
@@ -55,7 +55,7 @@ pub(super) fn empty_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
             format!(
                 ". Then remove {} from gpu-cluster.yaml, build, commit and push: {} prunes the users' access and the \
                  quota",
-                namespace.name, rollout.setting.after.tool
+                namespace.name, rollout.setting.after.controller
             )
         } else {
             String::new()
@@ -69,7 +69,7 @@ pub(super) fn empty_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
             changes: change_ids(&[namespace.change]),
         }
     });
-    if rollout.setting.prunes && new.is_none() {
+    if rollout.setting.prunes_removed && new.is_none() {
         Phase::StopAndSave.plan(steps)
     } else {
         Phase::EmptyNamespaces.plan(steps)
@@ -139,14 +139,16 @@ impl Rollout<'_> {
 
     /// Whether a namespace must stay in the input until its workloads have moved to a new one.
     fn stays_until_moved(&self, namespace: &TeamNamespace<'_>) -> bool {
-        self.setting.prunes && self.new_namespaces().is_some() && !self.is_queue_removed(namespace)
+        self.setting.prunes_removed
+            && self.new_namespaces().is_some()
+            && !self.is_queue_removed(namespace)
     }
 
     /// The instruction to move workloads to new namespaces.
     fn describe_namespace_move(&self, namespace: &TeamNamespace<'_>, new: &str) -> String {
         let access = if self.stays_until_moved(namespace) {
             ""
-        } else if self.setting.prunes {
+        } else if self.setting.prunes_removed {
             ". This needs an administrator's access: the push removed the users' access"
         } else if self.is_queue_removed(namespace) {
             ""

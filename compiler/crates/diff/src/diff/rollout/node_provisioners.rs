@@ -7,7 +7,7 @@ use gpuc_model::POOL_LABEL;
 use gpuc_model::plan::NodeProvisioner;
 use gpuc_syntax::shell;
 
-use super::super::entities::Key;
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids, remaining_pool_names, sorted_unique};
@@ -34,7 +34,7 @@ pub(super) fn drain_returned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = remaining_pool_names(&replaced)
         .into_iter()
         .filter_map(|pool| match rollout.provisioner_change(&pool)? {
-            ProvisionerChange::From(provisioner) if rollout.setting.prunes => {
+            ProvisionerChange::From(provisioner) if rollout.setting.prunes_removed => {
                 Some((pool, provisioner))
             }
             _ => None,
@@ -46,7 +46,7 @@ pub(super) fn drain_returned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
                     "Right before the push, when jobs may be interrupted, drain the nodes that {0} created for pool \
                      {pool}: {1} then prunes the objects of {0}, which deletes the nodes. Until the push, {0} creates \
                      other nodes for pending pods",
-                    provisioner.name, rollout.setting.before.tool
+                    provisioner.name, rollout.setting.before.controller
                 ),
                 commands: rollout.drain_commands(&nodes),
                 changes: rollout.pool_change_ids(&pool),
@@ -162,16 +162,17 @@ pub(super) fn delete_drifted_nodes(rollout: &Rollout<'_>) -> Vec<Planned> {
 impl Rollout<'_> {
     /// The node provisioners of a pool before and after.
     pub(super) fn node_provisioners(&self, pool: &str) -> [Option<&'static NodeProvisioner>; 2] {
-        let key = Key::Pool(pool.to_owned());
-        [self.setting.before, self.setting.after].map(|side| side.all.get(&key)?.maker)
+        let key = EntityKey::Pool(pool.to_owned());
+        [self.setting.before, self.setting.after]
+            .map(|side| side.by_key.get(&key)?.node_provisioner)
     }
 
     /// The change of a pool's node provisioner, if any.
     pub(super) fn provisioner_change(&self, pool: &str) -> Option<ProvisionerChange> {
-        let key = Key::Pool(pool.to_owned());
-        let old = self.setting.before.all.get(&key)?;
-        let new = self.setting.after.all.get(&key)?;
-        match (old.maker, new.maker) {
+        let key = EntityKey::Pool(pool.to_owned());
+        let old = self.setting.before.by_key.get(&key)?;
+        let new = self.setting.after.by_key.get(&key)?;
+        match (old.node_provisioner, new.node_provisioner) {
             (None, Some(maker)) if !old.members.is_empty() => Some(ProvisionerChange::To(maker)),
             (Some(maker), None) if !new.members.is_empty() => Some(ProvisionerChange::From(maker)),
             _ => None,
@@ -203,7 +204,7 @@ impl Rollout<'_> {
         provisioner: &NodeProvisioner,
         changes: &[&Change],
     ) -> Vec<Step> {
-        if !self.setting.prunes {
+        if !self.setting.prunes_removed {
             return vec![Step {
                 what: format!(
                     "When pool {pool} is no longer needed, delete its {0} objects: {0} drains and deletes the existing \
@@ -229,7 +230,7 @@ impl Rollout<'_> {
             what: format!(
                 "{edit}Check that the nodes of pool {pool} are gone: {} drains and deletes them when {} has pruned its \
                  objects",
-                provisioner.name, self.setting.before.tool
+                provisioner.name, self.setting.before.controller
             ),
             commands: vec![self.get_nodes_command(pool)],
             changes: change_ids(changes),
@@ -248,11 +249,11 @@ impl Rollout<'_> {
             ProvisionerChange::To(provisioner) => {
                 self.replace_scripted_nodes(pool, provisioner, changes)
             }
-            ProvisionerChange::From(provisioner) if self.setting.prunes => vec![Step {
+            ProvisionerChange::From(provisioner) if self.setting.prunes_removed => vec![Step {
                 what: format!(
                     "{} prunes the {1} objects of pool {pool}, and {1} drains and deletes its nodes: check that they \
                      are gone before you remove {1}",
-                    self.setting.before.tool, provisioner.name
+                    self.setting.before.controller, provisioner.name
                 ),
                 commands: vec![self.get_nodes_command(pool)],
                 changes: change_ids(changes),

@@ -4,8 +4,8 @@ use gpuc_compile::charts::JUPYTERHUB;
 use gpuc_model::Pool;
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, Part};
-use super::super::fields::below;
+use super::super::entities::{Entity, EntityKey};
+use super::super::fields::child_path;
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids};
 
@@ -50,11 +50,11 @@ pub(super) fn insert_notebook_warnings(rollout: &Rollout<'_>, steps: Vec<Step>) 
 /// (`c.JupyterHub.cleanup_servers = False`), read 2026-11-22.
 pub(super) fn delete_notebook_servers(rollout: &Rollout<'_>) -> Vec<Planned> {
     let is_hub = |release: &String| {
-        let key = Key::Release(release.clone());
+        let key = EntityKey::Release(release.clone());
         rollout
             .setting
             .before
-            .all
+            .by_key
             .get(&key)
             .is_some_and(is_jupyterhub)
     };
@@ -77,10 +77,10 @@ pub(super) fn delete_notebook_servers(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 impl Rollout<'_> {
     /// The old release of JupyterHub.
-    fn find_hub(&self) -> Option<&Part> {
+    fn find_hub(&self) -> Option<&Entity> {
         self.setting
             .before
-            .all
+            .by_key
             .values()
             .find(|part| is_jupyterhub(part))
     }
@@ -88,7 +88,7 @@ impl Rollout<'_> {
     /// The command that applies a verb of kubectl to all notebook servers.
     fn notebook_servers_command(&self, verb: &str) -> String {
         let namespace = (self.find_hub())
-            .and_then(|hub| hub.leaves.get("namespace")?.value.as_str())
+            .and_then(|hub| hub.fields.get("namespace")?.value.as_str())
             .unwrap_or_default();
         format!(
             "{} {verb} pods --namespace {} -l {SERVERS}",
@@ -103,8 +103,8 @@ impl Rollout<'_> {
             return Vec::new();
         };
         let selects = |key: &str, value: &str| {
-            let suffix = below("node_selector", key);
-            (hub.leaves.iter()).any(|(path, leaf)| path.ends_with(&suffix) && leaf.value == *value)
+            let suffix = child_path("node_selector", key);
+            (hub.fields.iter()).any(|(path, leaf)| path.ends_with(&suffix) && leaf.value == *value)
         };
         let has_servers =
             |pool: &&Pool| (pool.selector.iter()).all(|label| selects(&label.key, &label.value));
@@ -112,9 +112,13 @@ impl Rollout<'_> {
             .filter(has_servers)
             .map(|pool| {
                 let name = pool.name.value.clone();
-                let part = self.setting.before.all.get(&Key::Pool(name.clone()));
+                let part = self
+                    .setting
+                    .before
+                    .by_key
+                    .get(&EntityKey::Pool(name.clone()));
                 let hosts = part
-                    .filter(|_| self.setting.before.own_hosts)
+                    .filter(|_| self.setting.before.has_user_hosts)
                     .map(|part| part.members.iter().cloned().collect())
                     .unwrap_or_default();
                 NotebookPool { name, hosts }
@@ -135,7 +139,7 @@ impl Rollout<'_> {
     }
 }
 
-fn is_jupyterhub(part: &Part) -> bool {
+fn is_jupyterhub(part: &Entity) -> bool {
     part.chart
         .is_some_and(|chart| chart.name == JUPYTERHUB.name)
 }

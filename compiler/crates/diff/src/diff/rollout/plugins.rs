@@ -10,7 +10,7 @@ use gpuc_model::plan::{
 };
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, PLUGIN, Part};
+use super::super::entities::{Entity, EntityKey, PLUGIN};
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids};
@@ -42,7 +42,7 @@ struct DaemonSet {
 
 /// The step that removes the old plugin before the new one registers the same resource names.
 pub(super) fn remove_old_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
-    if rollout.setting.prunes {
+    if rollout.setting.prunes_removed {
         return Vec::new();
     }
     let commands: Vec<String> = (rollout.removed_plugins().iter())
@@ -69,7 +69,7 @@ pub(super) fn remove_old_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The step that removes the old driver installers, which would keep running next to the new ones.
 pub(super) fn remove_old_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
-    if rollout.setting.prunes {
+    if rollout.setting.prunes_removed {
         return Vec::new();
     }
     let commands: Vec<String> = (rollout.removed_driver_installers().iter())
@@ -128,7 +128,7 @@ pub(super) fn remove_dra_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter(|change| change.kind == "DeviceClass" && change.fate == ClusterFate::Removed)
         .collect();
     let mut commands = Vec::new();
-    if !rollout.setting.prunes {
+    if !rollout.setting.prunes_removed {
         let names = classes.iter().flat_map(|change| &change.names);
         commands.extend(names.map(|name| rollout.delete_command("DeviceClass", name)));
     }
@@ -146,7 +146,7 @@ pub(super) fn remove_dra_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn restart_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
     let overlaps = |old: &str| match old {
         ADVERTISED_BY_OPERATOR => true,
-        ADVERTISED_BY_RUNTIME | ADVERTISED_BY_NVIDIA => rollout.setting.prunes,
+        ADVERTISED_BY_RUNTIME | ADVERTISED_BY_NVIDIA => rollout.setting.prunes_removed,
         _ => false,
     };
     let mut commands: Vec<String> = Vec::new();
@@ -196,16 +196,16 @@ impl Rollout<'_> {
     fn removed_plugins(&self) -> Vec<NamedEntity<'_>> {
         let changed = self.plugin_changes();
         let is_changed = |pool: &String| changed.iter().any(|plugin| plugin.pool == pool);
-        let is_plugin = |key: &Key, part: &Part| match key {
-            Key::Object { kind, .. } => {
+        let is_plugin = |key: &EntityKey, part: &Entity| match key {
+            EntityKey::Object { kind, .. } => {
                 kind == "DaemonSet" && part.component == ADVERTISED_BY_RUNTIME
             }
-            Key::Release(_) => part.chart.is_some_and(|chart| {
+            EntityKey::Release(_) => part.chart.is_some_and(|chart| {
                 [NVIDIA_DEVICE_PLUGIN.name, DRA_DRIVER_NVIDIA_GPU.name].contains(&chart.name)
             }),
             _ => false,
         };
-        let serves_changed_pool = |part: &Part| {
+        let serves_changed_pool = |part: &Entity| {
             !changed.is_empty() && part.pools.is_empty() || part.pools.iter().any(is_changed)
         };
         self.removed_entities()
@@ -216,7 +216,7 @@ impl Rollout<'_> {
 
     /// The old driver installers on nodes that stay, which would keep running next to the new ones.
     fn removed_driver_installers(&self) -> Vec<NamedEntity<'_>> {
-        let has_remaining_nodes = |part: &Part| {
+        let has_remaining_nodes = |part: &Entity| {
             let mut pools = self.setting.after.summary.pools.iter();
             part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
         };
@@ -228,9 +228,9 @@ impl Rollout<'_> {
     }
 
     /// The entities that only the old state has.
-    fn removed_entities(&self) -> impl Iterator<Item = (&Key, &Part)> {
+    fn removed_entities(&self) -> impl Iterator<Item = (&EntityKey, &Entity)> {
         let [before, after] = [self.setting.before, self.setting.after];
-        (before.all.iter()).filter(|(key, _)| !after.all.contains_key(key))
+        (before.by_key.iter()).filter(|(key, _)| !after.by_key.contains_key(key))
     }
 
     /// Whether a step about plugins and drivers removes an object or a release.
@@ -249,7 +249,7 @@ impl Rollout<'_> {
     /// by then.
     pub(super) fn cloud_replaces_plugin(&self) -> bool {
         (self.plugin_changes().iter()).any(|plugin| plugin.new == ADVERTISED_BY_CLOUD)
-            || (self.setting.prunes && !self.removed_driver_installers().is_empty())
+            || (self.setting.prunes_removed && !self.removed_driver_installers().is_empty())
     }
 
     /// The commands that restart a pool's plugin.
@@ -305,7 +305,7 @@ impl Rollout<'_> {
 }
 
 impl<'a> NamedEntity<'a> {
-    fn from_key(key: &'a Key) -> Self {
+    fn from_key(key: &'a EntityKey) -> Self {
         Self {
             kind: key.kind(),
             name: key.name(),

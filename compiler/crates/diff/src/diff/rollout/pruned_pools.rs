@@ -14,7 +14,7 @@ pub(super) fn keep_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
             what: format!(
                 "{} prunes the components of pool {pool} as soon as you push a tree without it: leave it in \
                  gpu-cluster.yaml for now, next to the new pools",
-                rollout.setting.after.tool
+                rollout.setting.after.controller
             ),
             commands: Vec::new(),
             changes: change_ids(&pool_changes(removals.iter().copied(), &pool)),
@@ -25,7 +25,7 @@ pub(super) fn keep_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
 /// The steps for removed pools without a replacement: they are drained while their components still run.
 pub(super) fn drain_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
     let removals = rollout.removal_changes();
-    let tool = rollout.setting.after.tool;
+    let tool = rollout.setting.after.controller;
     let describe = |pool: &str| match rollout.node_provisioners(pool)[0] {
         Some(provisioner) => format!(
             "When pool {pool} is no longer needed, drain its nodes before you push the change: {tool} then prunes the \
@@ -78,7 +78,7 @@ impl Rollout<'_> {
 
     /// Removed pools whose components are pruned as soon as the change is pushed.
     fn pruned_pools(&self) -> Vec<String> {
-        if !self.setting.prunes {
+        if !self.setting.prunes_removed {
             return Vec::new();
         }
         let has_components = |name: &String| {

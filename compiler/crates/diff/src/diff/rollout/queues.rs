@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpuc_compile::charts::KUEUE;
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, Part};
+use super::super::entities::{Entity, EntityKey};
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
 
@@ -109,7 +109,7 @@ pub(super) fn recreate_flavors(rollout: &Rollout<'_>, changes: &[&Change]) -> Ve
             .collect(),
         changes: change_ids(changes),
     });
-    let tool = rollout.setting.after.tool;
+    let tool = rollout.setting.after.controller;
     let delete = Step {
         what: if rollout.is_delivered_by_commit() {
             format!(
@@ -135,9 +135,9 @@ pub(super) fn recreate_flavors(rollout: &Rollout<'_>, changes: &[&Change]) -> Ve
 impl Rollout<'_> {
     /// The change that removes Kueue, if any.
     fn kueue_removal(&self) -> Option<&Change> {
-        let key = Key::Release(KUEUE.name.to_owned());
+        let key = EntityKey::Release(KUEUE.name.to_owned());
         let [before, after] =
-            [self.setting.before, self.setting.after].map(|side| side.all.contains_key(&key));
+            [self.setting.before, self.setting.after].map(|side| side.by_key.contains_key(&key));
         (self.changes.iter())
             .find(|change| change.kind == key.kind() && change.names.contains(&key.name()))
             .filter(|_| before && !after)
@@ -155,14 +155,15 @@ impl Rollout<'_> {
     /// A recreated LocalQueue takes over the workloads that wait for its name: kubernetes-sigs/kueue@00caa311
     /// `pkg/queue/manager.go` (`AddLocalQueue`), read 2026-11-22.
     fn describe_queued_jobs(&self, removed: &[&str]) -> String {
-        let submits_to_removed = |part: &Part| {
-            let leaf = part.leaves.get("spec.clusterQueue");
+        let submits_to_removed = |part: &Entity| {
+            let leaf = part.fields.get("spec.clusterQueue");
             leaf.is_some_and(|leaf| removed.iter().any(|name| leaf.value == **name))
         };
-        let (recreated, lost): (Vec<&Key>, Vec<&Key>) = (self.setting.before.all.iter())
-            .filter(|(key, part)| key.kind() == "LocalQueue" && submits_to_removed(part))
-            .map(|(key, _)| key)
-            .partition(|key| self.setting.after.all.contains_key(key));
+        let (recreated, lost): (Vec<&EntityKey>, Vec<&EntityKey>) =
+            (self.setting.before.by_key.iter())
+                .filter(|(key, part)| key.kind() == "LocalQueue" && submits_to_removed(part))
+                .map(|(key, _)| key)
+                .partition(|key| self.setting.after.by_key.contains_key(key));
         let never = "never start: submit them again to another queue";
         if recreated.is_empty() {
             return format!("Jobs queued in it {never}");
@@ -199,9 +200,9 @@ impl Rollout<'_> {
 
     /// The names of old objects of a kind that refer to a name.
     fn referrers<'s>(&'s self, kind: &'s str, name: &'s str) -> impl Iterator<Item = String> + 's {
-        (self.setting.before.all.iter())
+        (self.setting.before.by_key.iter())
             .filter(move |(key, part)| {
-                let mut leaves = part.leaves.iter();
+                let mut leaves = part.fields.iter();
                 key.kind() == kind
                     && leaves.any(|(path, leaf)| path.starts_with("spec.") && leaf.value == name)
             })
@@ -211,7 +212,7 @@ impl Rollout<'_> {
     /// Whether an object of this kind, if removed, is a queue that its own step deletes.
     pub(super) fn is_deleted_queue(&self, kind: &str) -> bool {
         kind == QUEUE
-            && !self.setting.prunes
+            && !self.setting.prunes_removed
             && self.kueue_removal().is_none()
             && (self.removed_queues().iter()).any(|change| !change.names.is_empty())
     }

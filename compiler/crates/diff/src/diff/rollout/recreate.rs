@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, Part};
+use super::super::entities::{Entity, EntityKey};
 use super::super::report::{Change, Step};
 use super::queues::{KEPT_IN_USE, recreate_flavors};
 use super::scale_down::{immutable_workload_commands, subtract_commands};
@@ -90,7 +90,7 @@ impl Rollout<'_> {
                 format!(
                     "Delete the objects that cannot be changed in place: {effect}. {} stops until they are gone, and \
                      recreates them with its next retry",
-                    self.setting.after.tool
+                    self.setting.after.controller
                 )
             } else {
                 format!(
@@ -104,9 +104,10 @@ impl Rollout<'_> {
 
     /// Whether the GitOps controller deletes and recreates an object by itself.
     fn is_force_recreated(&self, kind: &str, name: &str) -> bool {
-        let mut keys = self.setting.after.all.keys();
+        let mut keys = self.setting.after.by_key.keys();
         let key = keys.find(|key| key.kind() == kind && key.name() == name);
-        self.is_delivered_by_commit() && key.is_some_and(|key| self.setting.is_forced(key))
+        self.is_delivered_by_commit()
+            && key.is_some_and(|key| self.setting.is_forced_to_recreate(key))
     }
 
     /// Warns about workloads that a push restarts, so that the user saves them or waits for them first.
@@ -131,7 +132,7 @@ impl Rollout<'_> {
         let names: Vec<String> = (restarted.iter())
             .map(|(kind, name)| format!("{kind} {name}"))
             .collect();
-        let tool = self.setting.after.tool;
+        let tool = self.setting.after.controller;
         (!restarted.is_empty()).then(|| Step {
             what: format!(
                 "{} cannot be changed in place: {tool} deletes and recreates {} as soon as you push, and its pods \
@@ -147,13 +148,13 @@ impl Rollout<'_> {
     /// The commands that delete the workloads of the tree that use a claim: running workloads rather than their
     /// templates.
     fn delete_claim_users_commands(&self, namespace: &str, claim: &str) -> Vec<String> {
-        let has_value = |part: &Part, path_suffix: &str, value: &str| {
-            (part.leaves.iter())
+        let has_value = |part: &Entity, path_suffix: &str, value: &str| {
+            (part.fields.iter())
                 .any(|(path, leaf)| path.ends_with(path_suffix) && leaf.value == value)
         };
-        let in_namespace: Vec<(&str, String, &Part)> = (self.setting.before.all.iter())
+        let in_namespace: Vec<(&str, String, &Entity)> = (self.setting.before.by_key.iter())
             .filter_map(|(key, part)| match key {
-                Key::Object {
+                EntityKey::Object {
                     kind,
                     namespace: Some(other),
                     ..
@@ -198,9 +199,9 @@ impl Rollout<'_> {
 
     fn recreate_claim(&self, change: &Change, full_name: &str) -> Vec<Planned> {
         let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
-        let size = (self.setting.before.all.iter())
+        let size = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == CLAIM && key.name() == *full_name)
-            .and_then(|(_, part)| part.leaves.get("spec.resources.requests.storage"))
+            .and_then(|(_, part)| part.fields.get("spec.resources.requests.storage"))
             .and_then(|leaf| leaf.value.as_str())
             .unwrap_or("the data");
         let delete_users = self.delete_claim_users_commands(namespace, name);
@@ -244,7 +245,7 @@ impl Rollout<'_> {
             format!(
                 "After copying its data, delete PersistentVolumeClaim {full_name} and the workloads that use it, which \
                  block its deletion: {} recreates both with its next retry",
-                self.setting.after.tool
+                self.setting.after.controller
             ),
             std::iter::once(format!("{delete} --wait=false"))
                 .chain(delete_users)
@@ -267,10 +268,10 @@ impl Rollout<'_> {
     }
 
     fn recreate_volume(&self, change: &Change, volume: &str) -> Vec<Planned> {
-        let part = (self.setting.before.all.iter())
+        let part = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == VOLUME && key.name() == volume)
             .map(|(_, part)| part);
-        let text = |path: &str| part.and_then(|part| part.leaves.get(path)?.value.as_str());
+        let text = |path: &str| part.and_then(|part| part.fields.get(path)?.value.as_str());
         let step = |what: String, commands: Vec<String>| Step {
             what,
             commands,

@@ -4,7 +4,7 @@ use gpuc_model::{Cluster, POOL_LABEL};
 use gpuc_syntax::node::{Node, Value};
 use gpuc_syntax::source::Span;
 
-use super::super::fields::below;
+use super::super::fields::child_path;
 use super::super::impact::Impact;
 use super::super::report::Step;
 use super::queues::join_with_and;
@@ -129,7 +129,7 @@ impl ReferenceCollector<'_> {
                     }
                     self.visit(
                         &entry.value,
-                        &below(path, &entry.key),
+                        &child_path(path, &entry.key),
                         KEYS.contains(&entry.key.as_str()),
                     );
                 }

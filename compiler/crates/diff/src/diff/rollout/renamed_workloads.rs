@@ -106,7 +106,7 @@ impl Rollout<'_> {
 
     /// Removed workloads with exactly one added workload of the same kind and the same name or namespace.
     fn renamed_workloads(&self) -> Vec<RenamedWorkload<'_>> {
-        if self.setting.prunes {
+        if self.setting.prunes_removed {
             return Vec::new();
         }
         self.objects_with_fate(ClusterFate::Removed)

@@ -4,8 +4,8 @@ use gpuc_compile::compile::Compilation;
 use gpuc_model::{KubernetesVersion, Pool, plan};
 use gpuc_schema::config::Capacity;
 
-use super::super::classify::Move;
-use super::super::entities::Key;
+use super::super::classify::VersionDirection;
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::Step;
 use super::node_provisioners::ProvisionerChange;
@@ -173,7 +173,7 @@ impl Rollout<'_> {
         let scripts_take_over = matches!(
             self.provisioner_change(name),
             Some(ProvisionerChange::From(_))
-        ) && !self.setting.prunes;
+        ) && !self.setting.prunes_removed;
         let min_nodes = u64::from(scripts_take_over);
         let required: u64 = added
             .filter_map(|pool| pool.nodes.get())
@@ -220,11 +220,15 @@ impl Rollout<'_> {
 
     /// Whether the cluster is upgraded and the nodes of a pool cannot be upgraded in place.
     fn is_pinned_to_version(&self, name: &str) -> bool {
-        let part = self.setting.before.all.get(&Key::Pool(name.to_owned()));
+        let part = self
+            .setting
+            .before
+            .by_key
+            .get(&EntityKey::Pool(name.to_owned()));
         let has_fixed_version = part.is_some_and(|part| {
-            part.fields.iter().any(|(path, kind)| {
-                let value = part.leaves.get(path).and_then(|leaf| leaf.value.as_str());
-                matches!(kind.change, plan::Change::Replaces { .. })
+            part.field_kinds.iter().any(|(path, kind)| {
+                let value = part.fields.get(path).and_then(|leaf| leaf.value.as_str());
+                matches!(kind.change, plan::Change::Replacement { .. })
                     && value.is_some_and(|text| KubernetesVersion::parse(text).is_some())
             })
         });
@@ -233,7 +237,8 @@ impl Rollout<'_> {
 
     /// Whether the upgrade takes several minor versions, each with its own run of the scripts.
     fn skips_minor_versions(&self) -> bool {
-        (self.version_changes()).any(|change| matches!(change.direction, Move::Over(_)))
+        (self.version_changes())
+            .any(|change| matches!(change.direction, VersionDirection::SkippingUpgrade(_)))
     }
 
     /// Whether a pool was created together with its cluster.
@@ -241,14 +246,14 @@ impl Rollout<'_> {
         let plan = self.before.and_then(|before| before.plan.as_ref());
         let script = format!("pool-{name}");
         (plan.iter().flat_map(|plan| &plan.provisioning.resources))
-            .any(|resource| resource.script == script && resource.comes_with.is_some())
+            .any(|resource| resource.script == script && resource.created_with.is_some())
     }
 
     /// The strategy to replace a pool that is on both sides and cannot be changed.
     pub(super) fn replacement_strategy(&self, name: &str) -> ReplacementStrategy {
         let is_pinned = self.is_pinned_to_version(name);
         if self.exceeds_reservation(name)
-            || (is_pinned && (self.setting.prunes || self.skips_minor_versions()))
+            || (is_pinned && (self.setting.prunes_removed || self.skips_minor_versions()))
         {
             ReplacementStrategy::RemoveFirst
         } else if is_pinned || self.is_created_with_cluster(name) {
@@ -322,7 +327,7 @@ impl Rollout<'_> {
                 commands: self.delete_provisioner_commands(name, provisioner),
                 changes,
             };
-            return if self.setting.prunes {
+            return if self.setting.prunes_removed {
                 Vec::new()
             } else {
                 vec![remove]
@@ -367,7 +372,7 @@ impl Rollout<'_> {
     pub(super) fn pools_created_after_push(&self) -> Vec<String> {
         (self.pools_removed_first().into_iter())
             .map(|pool| pool.name)
-            .filter(|name| self.setting.prunes && self.node_provisioners(name)[0].is_some())
+            .filter(|name| self.setting.prunes_removed && self.node_provisioners(name)[0].is_some())
             .collect()
     }
 }

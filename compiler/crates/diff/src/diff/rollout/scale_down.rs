@@ -4,7 +4,7 @@ use gpuc_model::{NodeRange, POOL_LABEL, plan};
 use gpuc_syntax::shell;
 use serde_json::Value as Json;
 
-use super::super::entities::{Key, Part};
+use super::super::entities::{Entity, EntityKey};
 use super::super::report::{Change, ClusterFate, Step};
 use super::{Phase, Planned, Rollout, change_ids, has_immutable_field};
 
@@ -76,13 +76,15 @@ pub(super) fn drain_shrinking_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
 impl Rollout<'_> {
     /// Pools created by scripts that lose nodes.
     fn shrinking_pools(&self) -> Vec<ShrinkingPool<'_>> {
-        if self.setting.before.own_hosts {
+        if self.setting.before.has_user_hosts {
             return Vec::new();
         }
-        (self.setting.after.all.iter())
+        (self.setting.after.by_key.iter())
             .filter_map(|(key, new)| {
-                let Key::Pool(name) = key else { return None };
-                let old = self.setting.before.all.get(key)?;
+                let EntityKey::Pool(name) = key else {
+                    return None;
+                };
+                let old = self.setting.before.by_key.get(key)?;
                 let loss = self.node_loss(name, old, new)?;
                 Some(ShrinkingPool { name, loss })
             })
@@ -90,7 +92,7 @@ impl Rollout<'_> {
     }
 
     /// The nodes that a pool loses, if any.
-    fn node_loss(&self, name: &str, old: &Part, new: &Part) -> Option<NodeLoss> {
+    fn node_loss(&self, name: &str, old: &Entity, new: &Entity) -> Option<NodeLoss> {
         if old.members.is_empty() || new.members.is_empty() {
             return None;
         }
@@ -102,11 +104,11 @@ impl Rollout<'_> {
             let keeps_nodes = self.setting.keeps_above_maximum(is_autoscaled).is_some();
             return (!keeps_nodes).then_some(NodeLoss::Nodes { old, new });
         }
-        let zones_of = |part: &Part, path: &String| -> Option<Vec<Json>> {
-            part.leaves.get(path)?.value.as_array().cloned()
+        let zones_of = |part: &Entity, path: &String| -> Option<Vec<Json>> {
+            part.fields.get(path)?.value.as_array().cloned()
         };
-        let zones: Vec<String> = (new.fields.iter())
-            .filter(|(_, kind)| matches!(kind.change, plan::Change::Resizes))
+        let zones: Vec<String> = (new.field_kinds.iter())
+            .filter(|(_, kind)| matches!(kind.change, plan::Change::Resize))
             .filter_map(|(path, _)| Some((zones_of(old, path)?, zones_of(new, path)?)))
             .flat_map(|(old_zones, new_zones)| {
                 (old_zones.into_iter()).filter(move |zone| !new_zones.contains(zone))
@@ -157,7 +159,7 @@ impl Rollout<'_> {
     pub(super) fn is_removed_with_nodes(&self, change: &Change) -> bool {
         change.fate == ClusterFate::Removed
             && WORKLOADS.contains(&change.kind.as_str())
-            && !self.setting.prunes
+            && !self.setting.prunes_removed
             && self.shrinks_any_pool()
     }
 

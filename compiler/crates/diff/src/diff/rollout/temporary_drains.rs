@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuc_model::plan::ADVERTISED_BY_DRA;
 use gpuc_syntax::shell;
 
-use super::super::entities::{Key, PLUGIN, SHARING};
+use super::super::entities::{EntityKey, PLUGIN, SHARING};
 use super::super::impact::Impact;
 use super::super::report::{Change, ClusterFate, FieldChange, Step};
 use super::{Phase, Planned, Rollout, change_ids, pool_changes, sorted_unique};
@@ -224,9 +224,9 @@ impl Rollout<'_> {
 
     /// Whether a policy removed from the tree still installs a driver, because nothing deletes it.
     pub(super) fn keeps_nic_driver(&self, name: &str) -> bool {
-        let is_policy = |key: &Key| key.kind() == NIC_POLICY && key.name() == *name;
+        let is_policy = |key: &EntityKey| key.kind() == NIC_POLICY && key.name() == *name;
         let [old, new] = [self.setting.before, self.setting.after].map(|side| {
-            let mut entities = side.all.iter();
+            let mut entities = side.by_key.iter();
             entities
                 .find(|(key, _)| is_policy(key))
                 .map(|(_, part)| part)
@@ -234,10 +234,10 @@ impl Rollout<'_> {
         let (Some(old), None) = (old, new) else {
             return false;
         };
-        let installs_driver = (old.leaves.keys()).any(|path| path.starts_with("spec.ofedDriver"));
+        let installs_driver = (old.fields.keys()).any(|path| path.starts_with("spec.ofedDriver"));
         let has_nodes =
             (self.setting.after.summary.pools.iter()).any(|pool| old.pools.contains(&pool.name));
-        !self.setting.prunes && installs_driver && has_nodes
+        !self.setting.prunes_removed && installs_driver && has_nodes
     }
 
     /// Whether a pool shares GPUs with MPS, before or after.
@@ -261,7 +261,7 @@ impl Rollout<'_> {
                 .map(|pool| pool.name.clone())
                 .collect()
         };
-        (sides.iter().flat_map(|side| &side.all))
+        (sides.iter().flat_map(|side| &side.by_key))
             .filter(|(key, _)| key.kind() == change.kind && change.names.contains(&key.name()))
             .flat_map(|(_, part)| {
                 if part.pools.is_empty() {
@@ -271,8 +271,8 @@ impl Rollout<'_> {
                 }
             })
             .filter(|name| {
-                let key = Key::Pool(name.clone());
-                sides.iter().all(|side| side.all.contains_key(&key))
+                let key = EntityKey::Pool(name.clone());
+                sides.iter().all(|side| side.by_key.contains_key(&key))
             })
             .collect()
     }

@@ -47,7 +47,7 @@ pub(super) fn uninstall_releases_with_crds(rollout: &Rollout<'_>) -> Vec<Planned
                 "Only if {name} is no longer needed by anything in the cluster, inside or outside this tree: {effect}. \
                  {advice}"
             ),
-            commands: (chart.groups.iter().map(list_objects))
+            commands: (chart.api_groups.iter().map(list_objects))
                 .chain(rollout.uninstall_commands(name))
                 .collect(),
             changes: change_ids(&[change]),
@@ -66,7 +66,7 @@ impl Rollout<'_> {
     /// Whether a release installs CRDs, which may have other users' objects.
     pub(super) fn installs_crds(&self, name: &str) -> bool {
         let chart = self.old_release(name).map(|release| release.chart);
-        chart.is_some_and(Chart::brings_kinds)
+        chart.is_some_and(Chart::installs_crds)
     }
 
     /// The commands that remove a release, depending on how it was deployed.
@@ -81,7 +81,7 @@ impl Rollout<'_> {
                 vec![self.delete_rendered_command(release)]
             }
             // The controller would reinstall a release that only Helm removed.
-            Some(Delivery::Gitops { objects, guide, .. }) if self.setting.prunes => {
+            Some(Delivery::Gitops { objects, guide, .. }) if self.setting.prunes_removed => {
                 let mut parts: Vec<&Object> = (objects.iter())
                     .filter(|object| object.component == name)
                     .collect();

@@ -2,8 +2,8 @@
 
 use gpuc_model::plan;
 
-use super::super::classify::{Move, move_of};
-use super::super::entities::Key;
+use super::super::classify::{VersionDirection, version_change};
+use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::{Change, FieldChange, Step};
 use super::{BUILD, Phase, Planned, Rollout, change_ids};
@@ -11,7 +11,7 @@ use super::{BUILD, Phase, Planned, Rollout, change_ids};
 /// A change of the version of a control plane.
 pub(super) struct VersionChange<'a> {
     change: &'a Change,
-    pub(super) direction: Move,
+    pub(super) direction: VersionDirection,
 }
 
 /// The steps for intermediate versions, and the error for downgrades.
@@ -19,15 +19,15 @@ pub(super) fn upgrade_through_versions(rollout: &Rollout<'_>) -> Vec<Planned> {
     let mut steps = Vec::new();
     for VersionChange { change, direction } in rollout.version_changes() {
         match direction {
-            Move::Up => {}
-            Move::Back => steps.push(Step {
+            VersionDirection::Upgrade => {}
+            VersionDirection::Downgrade => steps.push(Step {
                 what: "A cluster cannot be downgraded in place: set its current Kubernetes version, or create a new \
                        cluster with another name and move to it"
                     .to_owned(),
                 commands: Vec::new(),
                 changes: change_ids(&[change]),
             }),
-            Move::Over(versions) => {
+            VersionDirection::SkippingUpgrade(versions) => {
                 let intermediate = versions.split_last().map_or(&[][..], |(_, rest)| rest);
                 for version in intermediate {
                     let mut commands = vec![
@@ -73,36 +73,36 @@ impl Rollout<'_> {
             .flat_map(|change| change.fields.iter().map(move |field| (change, field)))
             .filter(move |(change, field)| self.is_control_plane_version(change, field))
             .filter_map(|(change, field)| {
-                let direction = move_of(field.from.as_ref(), field.to.as_ref())?;
+                let direction = version_change(field.from.as_ref(), field.to.as_ref())?;
                 Some(VersionChange { change, direction })
             })
     }
 
     fn is_control_plane_version(&self, change: &Change, field: &FieldChange) -> bool {
-        self.setting.after.all.iter().any(|(key, part)| {
+        self.setting.after.by_key.iter().any(|(key, part)| {
             let is_changed = matches!(
                 key,
-                Key::Resource(kind, name) if *kind == change.kind && change.names.contains(name)
+                EntityKey::Resource(kind, name) if *kind == change.kind && change.names.contains(name)
             );
-            let kind = part.fields.get(&field.path);
+            let kind = part.field_kinds.get(&field.path);
             is_changed
-                && kind.is_some_and(|kind| matches!(kind.change, plan::Change::Climbs { .. }))
+                && kind.is_some_and(|kind| matches!(kind.change, plan::Change::MinorVersionSteps { .. }))
         })
     }
 
     /// The changes that upgrade a control plane.
     pub(super) fn upgraded_control_planes(&self) -> Vec<&Change> {
         self.version_changes()
-            .filter(|version| version.direction != Move::Back)
+            .filter(|version| version.direction != VersionDirection::Downgrade)
             .map(|version| version.change)
             .collect()
     }
 
     /// Whether a change consists only of a downgrade.
     pub(super) fn is_downgrade(&self, change: &Change) -> bool {
-        let goes_back = self
-            .version_changes()
-            .any(|version| version.direction == Move::Back && version.change.id == change.id);
+        let goes_back = self.version_changes().any(|version| {
+            version.direction == VersionDirection::Downgrade && version.change.id == change.id
+        });
         let replaced = (change.fields.iter()).filter(|field| field.impact == Impact::Replaced);
         goes_back && replaced.count() == 1
     }
@@ -111,8 +111,12 @@ impl Rollout<'_> {
     pub(super) fn is_automatic_upgrade(&self, change: &Change) -> bool {
         let is_upgraded_automatically = |field: &FieldChange| {
             change.names.iter().all(|name| {
-                let part = self.setting.after.all.get(&Key::Pool(name.clone()));
-                part.is_some_and(|part| part.followed.contains_key(&field.path))
+                let part = self
+                    .setting
+                    .after
+                    .by_key
+                    .get(&EntityKey::Pool(name.clone()));
+                part.is_some_and(|part| part.auto_upgrades.contains_key(&field.path))
             })
         };
         let mut recreating = (change.fields.iter())

@@ -1,6 +1,6 @@
 //! Changes that the API server rejects, which stop the deployment.
 
-use super::super::classify::SMALLER_CLAIM;
+use super::super::classify::CLAIM_CANNOT_SHRINK;
 use super::super::report::{Change, Step};
 use super::{Phase, Planned, Rollout, change_ids};
 
@@ -10,7 +10,7 @@ pub(super) fn restore_claim_sizes(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter(|change| {
             (change.fields.iter())
                 .filter_map(|field| field.because.as_ref())
-                .any(|because| because.starts_with(SMALLER_CLAIM))
+                .any(|because| because.starts_with(CLAIM_CANNOT_SHRINK))
         })
         .collect();
     let names: Vec<&str> = (smaller.iter().flat_map(|change| &change.names))

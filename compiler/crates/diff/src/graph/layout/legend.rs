@@ -2,57 +2,57 @@
 
 use std::collections::BTreeSet;
 
-use super::{Anchor, Frame, INSIDE, Ink, Role, SMALL, Text};
+use super::{Anchor, Frame, INNER_WIDTH, Ink, Role, SMALL, Text};
 
-const WORDS: [(Role, &str); 13] = [
+const ROLE_LABELS: [(Role, &str); 13] = [
     (Role::Gpu, "full GPU"),
-    (Role::Slice, "MIG device"),
-    (Role::Turn, "time-slicing replica"),
-    (Role::Share, "MPS replica"),
-    (Role::Free, "unused, or used by other nodes"),
+    (Role::MigDevice, "MIG device"),
+    (Role::TimeSlice, "time-slicing replica"),
+    (Role::MpsReplica, "MPS replica"),
+    (Role::Unused, "unused, or used by other nodes"),
     (Role::Node, "always running"),
-    (Role::Later, "added on demand"),
+    (Role::OptionalNode, "added on demand"),
     (Role::Taint, "taint"),
     (Role::Workload, "workload"),
-    (Role::Kept, "guaranteed quota"),
+    (Role::Guaranteed, "guaranteed quota"),
     (Role::Limit, "quota limit"),
     (Role::Objects, "Kubernetes objects"),
     (Role::Chart, "Helm release"),
 ];
 
 /// The legend of the roles in these frames.
-pub(super) fn legend(frames: &[Frame]) -> Option<Frame> {
+pub(super) fn draw_legend(frames: &[Frame]) -> Option<Frame> {
     let mut used = BTreeSet::new();
     for frame in frames {
-        collect(frame, &mut used);
+        collect_roles(frame, &mut used);
     }
-    let entries = WORDS.iter().filter(|(role, _)| used.contains(role));
-    let mut all = Frame::group(INSIDE, 0.0);
+    let entries = ROLE_LABELS.iter().filter(|(role, _)| used.contains(role));
+    let mut all = Frame::group(INNER_WIDTH, 0.0);
     let (mut x, mut y) = (0.0, 0.0);
     for (role, words) in entries {
-        let entry = entry(*role, words);
-        if x > 0.0 && x + entry.w() > INSIDE {
+        let entry = draw_entry(*role, words);
+        if x > 0.0 && x + entry.w() > INNER_WIDTH {
             (x, y) = (0.0, y + 24.0);
         }
         all.rect.h = y + 18.0;
         let next = x + entry.w() + 20.0;
-        all.put(entry, x, y);
+        all.add_frame(entry, x, y);
         x = next;
     }
     (all.h() > 0.0).then_some(all)
 }
 
-fn entry(role: Role, words: &str) -> Frame {
+fn draw_entry(role: Role, words: &str) -> Frame {
     let text = Text::new(words, SMALL, Ink::Soft, 240.0);
     let mut entry = Frame::group(22.0 + text.width(), 18.0);
-    entry.put(Frame::of(role, 14.0, 14.0), 0.0, 2.0);
-    entry.write(text.at(22.0, 13.0, Anchor::Start));
+    entry.add_frame(Frame::with_role(role, 14.0, 14.0), 0.0, 2.0);
+    entry.add_text(text.positioned(22.0, 13.0, Anchor::Start));
     entry
 }
 
-fn collect(frame: &Frame, used: &mut BTreeSet<Role>) {
+fn collect_roles(frame: &Frame, used: &mut BTreeSet<Role>) {
     used.extend(frame.role);
     for inner in &frame.frames {
-        collect(inner, used);
+        collect_roles(inner, used);
     }
 }

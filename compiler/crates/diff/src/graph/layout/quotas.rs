@@ -1,106 +1,143 @@
 //! Draws the quotas of teams as bars below the capacity.
 
-use gpuc_model::plan::{PromiseSummary, PromisedSummary};
+use gpuc_model::plan::{QuotaTotalSummary, TeamQuotaSummary};
 
 use super::{
-    Anchor, BODY, COLUMN, Frame, GAP, HEADING, Ink, MOST_CARDS, PAD, Role, SMALL, Text, columns,
-    more, stack,
+    Anchor, BODY, COLUMN_WIDTH, Frame, GAP, HEADING, Ink, MAX_PANELS, PANEL_PADDING, Role, SMALL,
+    Text, arrange_columns, draw_omitted_panel, stack_frames,
 };
-use crate::graph::scene::{amount, range};
+use crate::graph::scene::{format_range, length_of_amount};
 use crate::graph::view::View;
 
-const ROOM: f64 = COLUMN - 2.0 * PAD;
+const PANEL_WIDTH: f64 = COLUMN_WIDTH - 2.0 * PANEL_PADDING;
 
 /// The width of the labels before the bars.
-const LABEL: f64 = 112.0;
+const LABEL_WIDTH: f64 = 112.0;
 
 /// The width of the numbers after the bars.
-const NUMBERS: f64 = 96.0;
+const NUMBERS_WIDTH: f64 = 96.0;
 
 /// The width of the bars.
-const BAR: f64 = ROOM - LABEL - NUMBERS;
+const BAR_WIDTH: f64 = PANEL_WIDTH - LABEL_WIDTH - NUMBERS_WIDTH;
 
 /// The height of a bar.
-const HIGH: f64 = 16.0;
+const BAR_HEIGHT: f64 = 16.0;
 
-pub(super) fn quotas(view: &View) -> Option<Frame> {
-    if view.promises.is_empty() {
+pub(super) fn draw_quotas(view: &View) -> Option<Frame> {
+    if view.quota_totals.is_empty() {
         return None;
     }
-    let mut all: Vec<_> = view.promises.iter().take(MOST_CARDS).map(promise).collect();
-    let rest = view.promises.len().saturating_sub(MOST_CARDS);
+    let mut all: Vec<_> = view
+        .quota_totals
+        .iter()
+        .take(MAX_PANELS)
+        .map(draw_quota_total)
+        .collect();
+    let rest = view.quota_totals.len().saturating_sub(MAX_PANELS);
     if rest > 0 {
-        all.push(more(COLUMN, rest, "quotas"));
+        all.push(draw_omitted_panel(COLUMN_WIDTH, rest, "quotas"));
     }
-    Some(columns(all, 2, COLUMN, GAP))
+    Some(arrange_columns(all, 2, COLUMN_WIDTH, GAP))
 }
 
-fn promise(promise: &PromiseSummary) -> Frame {
-    let mut head = Frame::group(ROOM, 18.0);
-    let name = Text::new(&promise.pool, HEADING, Ink::Strong, ROOM * 0.45);
+fn draw_quota_total(promise: &QuotaTotalSummary) -> Frame {
+    let mut head = Frame::group(PANEL_WIDTH, 18.0);
+    let name = Text::new(&promise.pool, HEADING, Ink::Strong, PANEL_WIDTH * 0.45);
     let x = name.width() + 10.0;
-    head.write(name.at(0.0, 13.0, Anchor::Start));
-    head.write(Text::new(&promise.resource, BODY, Ink::Soft, ROOM - x).at(x, 13.0, Anchor::Start));
+    head.add_text(name.positioned(0.0, 13.0, Anchor::Start));
+    head.add_text(
+        Text::new(&promise.resource, BODY, Ink::Soft, PANEL_WIDTH - x).positioned(
+            x,
+            13.0,
+            Anchor::Start,
+        ),
+    );
     // One scale for all bars: a limit above the capacity is a longer bar.
-    let limits = promise.teams.iter().take(MOST_CARDS).map(|it| it.limit);
-    let whole = limits.chain([promise.max, 1]).max().unwrap_or(1);
-    let mut rows = vec![head, capacity(promise, whole)];
-    let teams = promise.teams.iter().take(MOST_CARDS);
-    rows.extend(teams.map(|team| promised(team, whole)));
-    let rows = stack(rows, 7.0);
-    let mut card = Frame::of(Role::Card, COLUMN, rows.h() + 2.0 * PAD).round(10.0);
-    card.put(rows, PAD, PAD);
+    let limits = promise.teams.iter().take(MAX_PANELS).map(|it| it.limit);
+    let scale_max = limits.chain([promise.max, 1]).max().unwrap_or(1);
+    let mut rows = vec![head, draw_capacity(promise, scale_max)];
+    let teams = promise.teams.iter().take(MAX_PANELS);
+    rows.extend(teams.map(|team| draw_team_quota(team, scale_max)));
+    let rows = stack_frames(rows, 7.0);
+    let mut card =
+        Frame::with_role(Role::Panel, COLUMN_WIDTH, rows.h() + 2.0 * PANEL_PADDING).round(10.0);
+    card.add_frame(rows, PANEL_PADDING, PANEL_PADDING);
     card
 }
 
-fn long(part: u64, whole: u64) -> f64 {
-    BAR * amount(part) / amount(whole)
+fn bar_length(part: u64, whole: u64) -> f64 {
+    BAR_WIDTH * length_of_amount(part) / length_of_amount(whole)
 }
 
-fn row(label: &str, numbers: &str, title: &str) -> Frame {
-    let mut row = Frame::group(ROOM, HIGH).title(title);
-    row.write(Text::new(label, SMALL, Ink::Strong, LABEL - 10.0).at(0.0, 12.0, Anchor::Start));
-    row.write(Text::new(numbers, SMALL, Ink::Soft, NUMBERS - 8.0).at(ROOM, 12.0, Anchor::End));
+fn draw_row(label: &str, numbers: &str, title: &str) -> Frame {
+    let mut row = Frame::group(PANEL_WIDTH, BAR_HEIGHT).title(title);
+    row.add_text(
+        Text::new(label, SMALL, Ink::Strong, LABEL_WIDTH - 10.0).positioned(
+            0.0,
+            12.0,
+            Anchor::Start,
+        ),
+    );
+    row.add_text(
+        Text::new(numbers, SMALL, Ink::Soft, NUMBERS_WIDTH - 8.0).positioned(
+            PANEL_WIDTH,
+            12.0,
+            Anchor::End,
+        ),
+    );
     row
 }
 
 /// The capacity: the minimum, and the nodes that the autoscaler may add.
-fn capacity(promise: &PromiseSummary, whole: u64) -> Frame {
+fn draw_capacity(promise: &QuotaTotalSummary, whole: u64) -> Frame {
     let (least, most) = (promise.min, promise.max);
-    let numbers = range(least, most);
+    let numbers = format_range(least, most);
     let title = format!("{}: the pool has {numbers}", promise.resource);
-    let mut row = row("capacity", &numbers, &title);
-    let always = long(least, whole);
+    let mut row = draw_row("capacity", &numbers, &title);
+    let always = bar_length(least, whole);
     if least > 0 {
-        row.put(Frame::of(Role::Node, always, HIGH), LABEL, 0.0);
+        row.add_frame(
+            Frame::with_role(Role::Node, always, BAR_HEIGHT),
+            LABEL_WIDTH,
+            0.0,
+        );
     }
     if most > least {
-        let added = long(most - least, whole);
-        row.put(Frame::of(Role::Later, added, HIGH), LABEL + always, 0.0);
+        let added = bar_length(most - least, whole);
+        row.add_frame(
+            Frame::with_role(Role::OptionalNode, added, BAR_HEIGHT),
+            LABEL_WIDTH + always,
+            0.0,
+        );
     }
     row
 }
 
 /// The limit of a team, with its guaranteed quota inside.
-fn promised(team: &PromisedSummary, whole: u64) -> Frame {
+fn draw_team_quota(team: &TeamQuotaSummary, whole: u64) -> Frame {
     let (kept, limit) = (team.guaranteed, team.limit.max(team.guaranteed));
-    let numbers = format!("{}, max {}", range(kept, kept), range(limit, limit));
+    let numbers = format!(
+        "{}, max {}",
+        format_range(kept, kept),
+        format_range(limit, limit)
+    );
     let title = format!("{}: {kept} guaranteed, max {limit}", team.name);
-    let mut row = row(&team.name, &numbers, &title);
+    let mut row = draw_row(&team.name, &numbers, &title);
     // The sum of all limits may exceed the scale: the bar is cut off there.
     let (kept, limit) = (kept.min(whole), limit.min(whole));
     if limit > 0 {
-        let mut bar = Frame::of(Role::Limit, long(limit, whole), HIGH);
+        let mut bar = Frame::with_role(Role::Limit, bar_length(limit, whole), BAR_HEIGHT);
         if kept > 0 {
-            let inner = (long(kept, whole) - 4.0).max(1.0).min(bar.w());
+            let inner = (bar_length(kept, whole) - 4.0).max(1.0).min(bar.w());
             let x = if bar.w() > 4.0 { 2.0 } else { 0.0 };
-            bar.put(
-                Frame::of(Role::Kept, inner.min(bar.w() - x), HIGH - 4.0).round(2.0),
+            bar.add_frame(
+                Frame::with_role(Role::Guaranteed, inner.min(bar.w() - x), BAR_HEIGHT - 4.0)
+                    .round(2.0),
                 x,
                 2.0,
             );
         }
-        row.put(bar, LABEL, 0.0);
+        row.add_frame(bar, LABEL_WIDTH, 0.0);
     }
     row
 }

@@ -1,42 +1,49 @@
 //! Draws teams with their namespaces and members.
 
 use super::{
-    Anchor, BODY, Frame, GAP, HEADING, INSIDE, Ink, MOST_CARDS, Role, Text, columns, more,
+    Anchor, BODY, Frame, GAP, HEADING, INNER_WIDTH, Ink, MAX_PANELS, Role, Text, arrange_columns,
+    draw_omitted_panel,
 };
 use crate::graph::view::{TeamView, View};
 
 /// The width of a team's panel.
-const WIDE: f64 = (INSIDE - 2.0 * GAP) / 3.0;
+const TEAM_WIDTH: f64 = (INNER_WIDTH - 2.0 * GAP) / 3.0;
 
-pub(super) fn teams(view: &View) -> Option<Frame> {
+pub(super) fn draw_teams(view: &View) -> Option<Frame> {
     if view.teams.is_empty() {
         return None;
     }
-    let mut all: Vec<_> = view.teams.iter().take(MOST_CARDS).map(team).collect();
-    let rest = view.teams.len().saturating_sub(MOST_CARDS);
+    let mut all: Vec<_> = view.teams.iter().take(MAX_PANELS).map(draw_team).collect();
+    let rest = view.teams.len().saturating_sub(MAX_PANELS);
     if rest > 0 {
-        all.push(more(WIDE, rest, "teams"));
+        all.push(draw_omitted_panel(TEAM_WIDTH, rest, "teams"));
     }
-    Some(columns(all, 3, WIDE, GAP))
+    Some(arrange_columns(all, 3, TEAM_WIDTH, GAP))
 }
 
-fn team(team: &TeamView) -> Frame {
-    let mut card = Frame::of(Role::Card, WIDE, 68.0).round(10.0);
+fn draw_team(team: &TeamView) -> Frame {
+    let mut card = Frame::with_role(Role::Panel, TEAM_WIDTH, 68.0).round(10.0);
     if !team.members.is_empty() {
         card = card.title(&format!("{}: {}", team.name, team.members.join(", ")));
     }
-    let room = WIDE - 32.0;
-    card.write(Text::new(&team.name, HEADING, Ink::Strong, room).at(16.0, 22.0, Anchor::Start));
+    let room = TEAM_WIDTH - 32.0;
+    card.add_text(
+        Text::new(&team.name, HEADING, Ink::Strong, room).positioned(16.0, 22.0, Anchor::Start),
+    );
     let word = match team.namespaces.len() {
         1 => "namespace",
         _ => "namespaces",
     };
     let namespaces = format!("{word} {}", team.namespaces.join(", "));
-    card.write(Text::new(&namespaces, BODY, Ink::Soft, room).at(16.0, 40.0, Anchor::Start));
+    card.add_text(Text::new(&namespaces, BODY, Ink::Soft, room).positioned(
+        16.0,
+        40.0,
+        Anchor::Start,
+    ));
     let members = match team.members.as_slice() {
         [] => "no members listed".to_owned(),
         members => members.join(", "),
     };
-    card.write(Text::new(&members, BODY, Ink::Soft, room).at(16.0, 57.0, Anchor::Start));
+    card.add_text(Text::new(&members, BODY, Ink::Soft, room).positioned(16.0, 57.0, Anchor::Start));
     card
 }

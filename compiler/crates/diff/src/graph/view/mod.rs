@@ -1,11 +1,11 @@
 //! The content of a picture of a cluster, independent of its layout.
 
-mod cards;
-mod of;
+mod build;
+mod node_gpus;
 
-pub use cards::{Card, Cards, Cut, Slice};
+pub use node_gpus::{GpuRun, MigDevice, NodeGpus, Partitioning};
 
-use gpuc_model::plan::{PromiseSummary, What};
+use gpuc_model::plan::{QuotaTotalSummary, StepKind};
 
 /// The content of a picture of a cluster.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub struct View {
     /// The teams.
     pub teams: Vec<TeamView>,
     /// The quotas of teams, by pool and resource.
-    pub promises: Vec<PromiseSummary>,
+    pub quota_totals: Vec<QuotaTotalSummary>,
     /// The install steps; each follows its dependencies.
     pub steps: Vec<StepView>,
     /// The number of workloads.
@@ -40,24 +40,24 @@ pub struct PoolView {
     /// Short marks for the capacity type and dedicated pools: `spot`, `for research`.
     pub marks: Vec<String>,
     /// The GPUs of a node, if it has any.
-    pub cards: Option<Cards>,
+    pub node_gpus: Option<NodeGpus>,
     /// The minimum number of nodes.
     pub min_nodes: u32,
     /// The maximum number of nodes.
     pub max_nodes: u32,
     /// The advertised resources.
-    pub offers: Vec<OfferView>,
+    pub advertised: Vec<AdvertisedView>,
     /// The taints, as `key=value:Effect`.
     pub taints: Vec<String>,
     /// The workloads that fit on the pool.
-    pub workloads: Vec<Placed>,
+    pub workloads: Vec<PlacedWorkload>,
     /// The installer of the driver and the component that advertises the GPUs.
-    pub served: String,
+    pub provided_by: String,
 }
 
 /// An advertised resource.
 #[derive(Clone, Debug, Default)]
-pub struct OfferView {
+pub struct AdvertisedView {
     /// The resource name.
     pub name: String,
     /// The number on a node.
@@ -70,11 +70,11 @@ pub struct OfferView {
 
 /// A workload on a pool that it fits on.
 #[derive(Clone, Debug, Default)]
-pub struct Placed {
+pub struct PlacedWorkload {
     /// The workload's name.
     pub name: String,
     /// The requests: `2 x 8 GPUs`.
-    pub asks: String,
+    pub requests: String,
 }
 
 /// A team.
@@ -96,21 +96,21 @@ pub struct StepView {
     /// The name without the pool.
     pub stem: String,
     /// The kind of step.
-    pub what: What,
+    pub kind: StepKind,
     /// The steps that it depends on, by index, with the reason.
-    pub needs: Vec<(usize, String)>,
+    pub dependencies: Vec<(usize, String)>,
 }
 
 impl PoolView {
     /// The number of GPUs, minimum and maximum.
     pub fn gpu_count(&self) -> (u64, u64) {
-        let per_node = u64::from(self.cards.as_ref().map_or(0, |cards| cards.per_node));
+        let per_node = u64::from(self.node_gpus.as_ref().map_or(0, |cards| cards.per_node));
         let total = |nodes: u32| per_node * u64::from(nodes);
         (total(self.min_nodes), total(self.max_nodes))
     }
 
     /// Describes the machine, the GPUs and the sharing mode.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         let words = [&self.machine, &self.gpus, &self.sharing];
         let words: Vec<_> = words.into_iter().filter(|it| !it.is_empty()).collect();
         words

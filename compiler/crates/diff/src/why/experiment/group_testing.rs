@@ -11,180 +11,181 @@ use gpuc_compile::compile::{Compilation, Options};
 use gpuc_compile::lock::LOCK_FILE;
 use gpuc_syntax::source::Span;
 
-use super::leaf::{self, Leaf, Leaves};
-use super::variants::{self, Instead};
-use super::{After, changed, moved_of};
-use crate::why::{Asked, At, Path, touches};
+use super::leaf::{self, InputLeaf, InputLeaves};
+use super::variants::{self, Replacement};
+use super::{TreeFileState, compile_changed, effects_of_state};
+use crate::why::{Path, QueryTarget, ResolvedQuery, overlaps};
 
 /// The maximum work: the number of compilations times the size of the document, because each one reads all of it.
-const MOST: usize = 80_000;
+const MAX_WORK: usize = 80_000;
 
 /// The minimum number of compilations, independent of the size of the document.
-const LEAST: usize = 24;
+const MIN_COMPILATIONS: usize = 24;
 
 /// The approximate number of compilations of an experiment with a single input.
-const EACH: usize = 3;
+const COMPILATIONS_PER_INPUT: usize = 3;
 
 /// The number of values tried in groups before an input gets its own experiment.
-const ROUNDS: usize = 6;
+const MAX_ROUNDS: usize = 6;
 
 /// The size up to which a group that does not compile is not split.
-const FEW: usize = 3;
+const MIN_SPLIT_SIZE: usize = 3;
 
 /// The number of valid values to test for an input.
-const ENOUGH: usize = 2;
+const VALUES_PER_INPUT: usize = 2;
 
 /// The inputs that get their own experiment, and the number of inputs that were not tested because there are too many.
-pub fn suspects(
+pub fn find_suspects(
     compilation: &Compilation,
-    leaves: Leaves,
-    asked: &Asked,
+    leaves: InputLeaves,
+    asked: &ResolvedQuery,
     options: &Options<'_>,
     tick: &(dyn Fn() + Sync),
-) -> (Vec<Leaf>, usize) {
-    let Leaves {
+) -> (Vec<InputLeaf>, usize) {
+    let InputLeaves {
         mut all,
-        early,
+        early_count: early,
         size,
     } = leaves;
-    let most = (MOST / size.max(1)).max(LEAST);
-    if all.len() * EACH <= most {
+    let most = (MAX_WORK / size.max(1)).max(MIN_COMPILATIONS);
+    if all.len() * COMPILATIONS_PER_INPUT <= most {
         return (all, 0);
     }
-    let rest = all.split_off(early.min(most / EACH / 2));
-    let screen = Screen {
+    let rest = all.split_off(early.min(most / COMPILATIONS_PER_INPUT / 2));
+    let screen = GroupTest {
         compilation,
         options,
         asked,
-        parts: parts(asked),
-        left: AtomicUsize::new(most.saturating_sub(all.len() * EACH)),
+        targets: queried_targets(asked),
+        remaining: AtomicUsize::new(most.saturating_sub(all.len() * COMPILATIONS_PER_INPUT)),
         tick,
     };
-    let (found, unknown) = screen.all(&rest);
+    let (found, unknown) = screen.find_affecting(&rest);
     all.extend(found);
     (all, unknown)
 }
 
 /// The queried parts.
-fn parts(asked: &Asked) -> Vec<At> {
-    match &asked.at {
-        At::Field(path) => {
-            let leaves = asked.page.leaves(path).into_iter();
-            leaves.map(At::Field).collect()
+fn queried_targets(asked: &ResolvedQuery) -> Vec<QueryTarget> {
+    match &asked.target {
+        QueryTarget::Field(path) => {
+            let leaves = asked.document.leaf_paths(path).into_iter();
+            leaves.map(QueryTarget::Field).collect()
         }
         at => vec![at.clone()],
     }
 }
 
-struct Screen<'s> {
+struct GroupTest<'s> {
     compilation: &'s Compilation,
     options: &'s Options<'s>,
-    asked: &'s Asked,
-    parts: Vec<At>,
-    left: AtomicUsize,
+    asked: &'s ResolvedQuery,
+    targets: Vec<QueryTarget>,
+    remaining: AtomicUsize,
     tick: &'s (dyn Fn() + Sync),
 }
 
 /// A change of one input.
 #[derive(Clone)]
-struct Try<'l> {
-    leaf: &'l Leaf,
+struct InputChange<'l> {
+    leaf: &'l InputLeaf,
     /// The replacement; `None` to remove the input.
-    instead: Option<Instead>,
+    replacement: Option<Replacement>,
 }
 
 /// The effect on the queried parts.
-enum Became {
-    Same,
-    Moved,
+enum GroupOutcome {
+    Unchanged,
+    Affected,
     /// The document is invalid: the primary locations of the errors, and their secondary locations.
-    Wrong([Vec<Span>; 2]),
+    Invalid([Vec<Span>; 2]),
 }
 
 /// The results of a round.
 #[derive(Default)]
-struct Sifted<'l> {
-    moving: Vec<&'l Leaf>,
-    still: Vec<&'l Leaf>,
-    wrong: Vec<&'l Leaf>,
-    unknown: Vec<&'l Leaf>,
+struct RoundResult<'l> {
+    affecting: Vec<&'l InputLeaf>,
+    unaffecting: Vec<&'l InputLeaf>,
+    invalid: Vec<&'l InputLeaf>,
+    untested: Vec<&'l InputLeaf>,
 }
 
-impl Sifted<'_> {
-    fn and(mut self, other: Self) -> Self {
-        self.moving.extend(other.moving);
-        self.still.extend(other.still);
-        self.wrong.extend(other.wrong);
-        self.unknown.extend(other.unknown);
+impl RoundResult<'_> {
+    fn merge(mut self, other: Self) -> Self {
+        self.affecting.extend(other.affecting);
+        self.unaffecting.extend(other.unaffecting);
+        self.invalid.extend(other.invalid);
+        self.untested.extend(other.untested);
         self
     }
 }
 
 /// The intermediate result for an input.
-struct State<'l> {
-    leaf: &'l Leaf,
-    instead: std::vec::IntoIter<Instead>,
-    understood: usize,
+struct InputState<'l> {
+    leaf: &'l InputLeaf,
+    replacements: std::vec::IntoIter<Replacement>,
+    valid_changes: usize,
     is_done: bool,
 }
 
-impl Screen<'_> {
+impl GroupTest<'_> {
     /// The inputs that affect the queried part or have no valid change, and the number of untested inputs.
-    fn all(&self, leaves: &[Leaf]) -> (Vec<Leaf>, usize) {
-        let mut found: Vec<&Leaf> = Vec::new();
-        let mut unknown: Vec<&Leaf> = Vec::new();
+    fn find_affecting(&self, leaves: &[InputLeaf]) -> (Vec<InputLeaf>, usize) {
+        let mut found: Vec<&InputLeaf> = Vec::new();
+        let mut unknown: Vec<&InputLeaf> = Vec::new();
         let root = &self.compilation.loaded.root;
         let cluster = self.compilation.cluster.as_ref();
         let state = |leaf| {
-            let mut instead = variants::instead(root, leaf, cluster);
-            instead.truncate(ROUNDS);
-            State {
+            let mut instead = variants::replacements(root, leaf, cluster);
+            instead.truncate(MAX_ROUNDS);
+            InputState {
                 leaf,
                 is_done: instead.is_empty(),
-                instead: instead.into_iter(),
-                understood: 0,
+                replacements: instead.into_iter(),
+                valid_changes: 0,
             }
         };
-        let mut states: Vec<State<'_>> = leaves.iter().map(state).collect();
-        for _ in 0..ROUNDS {
+        let mut states: Vec<InputState<'_>> = leaves.iter().map(state).collect();
+        for _ in 0..MAX_ROUNDS {
             let waiting = states.iter_mut().filter(|state| !state.is_done);
-            let tries: Vec<Try<'_>> = waiting
+            let tries: Vec<InputChange<'_>> = waiting
                 .filter_map(|state| {
-                    let instead = state.instead.next();
+                    let instead = state.replacements.next();
                     state.is_done = instead.is_none();
-                    Some(Try {
+                    Some(InputChange {
                         leaf: state.leaf,
-                        instead: Some(instead?),
+                        replacement: Some(instead?),
                     })
                 })
                 .collect();
-            let sifted = self.sift(tries);
+            let sifted = self.test_group(tries);
             for state in &mut states {
                 let is_in =
-                    |leaves: &[&Leaf]| leaves.iter().any(|leaf| leaf.path == state.leaf.path);
-                if is_in(&sifted.still) {
-                    state.understood += 1;
-                    state.is_done |= state.understood >= ENOUGH;
-                } else if is_in(&sifted.moving) || is_in(&sifted.unknown) {
-                    state.understood += 1;
+                    |leaves: &[&InputLeaf]| leaves.iter().any(|leaf| leaf.path == state.leaf.path);
+                if is_in(&sifted.unaffecting) {
+                    state.valid_changes += 1;
+                    state.is_done |= state.valid_changes >= VALUES_PER_INPUT;
+                } else if is_in(&sifted.affecting) || is_in(&sifted.untested) {
+                    state.valid_changes += 1;
                     state.is_done = true;
                 }
             }
-            found.extend(sifted.moving);
-            unknown.extend(sifted.unknown);
+            found.extend(sifted.affecting);
+            unknown.extend(sifted.untested);
         }
-        for tries in left_out(leaves) {
-            let sifted = self.sift(tries);
-            found.extend(sifted.moving);
-            unknown.extend(sifted.unknown);
+        for tries in removal_groups(leaves) {
+            let sifted = self.test_group(tries);
+            found.extend(sifted.affecting);
+            unknown.extend(sifted.untested);
         }
         // Inputs that are valid only together with others, such as a region with its zones.
         let never = states
             .iter()
-            .filter(|state| state.understood == 0 && !state.leaf.is_section);
+            .filter(|state| state.valid_changes == 0 && !state.leaf.is_section);
         found.extend(never.map(|state| state.leaf));
         // Each of these needs a few more compilations.
-        let more = self.left.load(Ordering::Relaxed) / EACH + LEAST / EACH;
+        let more = self.remaining.load(Ordering::Relaxed) / COMPILATIONS_PER_INPUT
+            + MIN_COMPILATIONS / COMPILATIONS_PER_INPUT;
         found.sort_by_key(|leaf| leaf.span);
         found.dedup_by_key(|leaf| &leaf.path);
         unknown.extend(found.iter().skip(more).copied());
@@ -195,75 +196,79 @@ impl Screen<'_> {
         (found.into_iter().cloned().collect(), unknown.len())
     }
 
-    fn sift<'l>(&self, tries: Vec<Try<'l>>) -> Sifted<'l> {
-        let mut sifted = Sifted::default();
-        let leaves = |tries: &[Try<'l>]| tries.iter().map(|it| it.leaf).collect::<Vec<_>>();
+    fn test_group<'l>(&self, tries: Vec<InputChange<'l>>) -> RoundResult<'l> {
+        let mut sifted = RoundResult::default();
+        let leaves = |tries: &[InputChange<'l>]| tries.iter().map(|it| it.leaf).collect::<Vec<_>>();
         if tries.is_empty() {
             return sifted;
         }
         let spent = self
-            .left
+            .remaining
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
                 left.checked_sub(1)
             });
         if spent.is_err() {
-            sifted.unknown = leaves(&tries);
+            sifted.untested = leaves(&tries);
             return sifted;
         }
         (self.tick)();
-        match self.become_of(&tries) {
-            Became::Same => sifted.still = leaves(&tries),
-            Became::Moved if tries.len() == 1 => sifted.moving = leaves(&tries),
-            Became::Moved => return self.halves(tries),
-            Became::Wrong(_) if tries.len() == 1 => sifted.wrong = leaves(&tries),
+        match self.outcome_of(&tries) {
+            GroupOutcome::Unchanged => sifted.unaffecting = leaves(&tries),
+            GroupOutcome::Affected if tries.len() == 1 => sifted.affecting = leaves(&tries),
+            GroupOutcome::Affected => return self.test_halves(tries),
+            GroupOutcome::Invalid(_) if tries.len() == 1 => sifted.invalid = leaves(&tries),
             // Each of them is required.
-            Became::Wrong([places, _])
-                if places.len() >= tries.len() && tries.iter().all(|it| it.instead.is_none()) =>
+            GroupOutcome::Invalid([places, _])
+                if places.len() >= tries.len()
+                    && tries.iter().all(|it| it.replacement.is_none()) =>
             {
-                sifted.wrong = leaves(&tries);
+                sifted.invalid = leaves(&tries);
             }
-            Became::Wrong(places) => {
-                let blamed = places.iter().map(|spans| blamed(&tries, spans));
+            GroupOutcome::Invalid(places) => {
+                let blamed = places.iter().map(|spans| split_by_location(&tries, spans));
                 match blamed.into_iter().find(|(wrong, _)| !wrong.is_empty()) {
                     // A change that is invalid with others may be valid alone.
                     Some((wrong, rest)) if !rest.is_empty() => {
-                        let (one, other) = rayon::join(|| self.sift(rest), || self.sift(wrong));
-                        return one.and(other);
+                        let (one, other) =
+                            rayon::join(|| self.test_group(rest), || self.test_group(wrong));
+                        return one.merge(other);
                     }
-                    Some((wrong, _)) if one_shape(&wrong) => sifted.wrong = leaves(&wrong),
+                    Some((wrong, _)) if have_one_shape(&wrong) => sifted.invalid = leaves(&wrong),
                     Some((wrong, _)) => {
-                        let sifted = by_shape(wrong).into_iter().map(|shape| self.sift(shape));
-                        return sifted.fold(Sifted::default(), Sifted::and);
+                        let sifted = group_by_shape(wrong)
+                            .into_iter()
+                            .map(|shape| self.test_group(shape));
+                        return sifted.fold(RoundResult::default(), RoundResult::merge);
                     }
                     // Small groups are retried with other values.
-                    None if tries.len() <= FEW => sifted.wrong = leaves(&tries),
-                    None => return self.halves(tries),
+                    None if tries.len() <= MIN_SPLIT_SIZE => sifted.invalid = leaves(&tries),
+                    None => return self.test_halves(tries),
                 }
             }
         }
         sifted
     }
 
-    fn halves<'l>(&self, mut tries: Vec<Try<'l>>) -> Sifted<'l> {
+    fn test_halves<'l>(&self, mut tries: Vec<InputChange<'l>>) -> RoundResult<'l> {
         let second = tries.split_off(tries.len() / 2);
-        let (one, other) = rayon::join(|| self.sift(tries), || self.sift(second));
-        one.and(other)
+        let (one, other) = rayon::join(|| self.test_group(tries), || self.test_group(second));
+        one.merge(other)
     }
 
-    fn become_of(&self, tries: &[Try<'_>]) -> Became {
+    fn outcome_of(&self, tries: &[InputChange<'_>]) -> GroupOutcome {
         let mut root = self.compilation.loaded.root.clone();
         let mut out: Vec<&Path> = Vec::new();
         for one in tries {
-            match &one.instead {
-                Some(instead) => variants::put(&mut root, &one.leaf.path, instead),
+            match &one.replacement {
+                Some(instead) => variants::apply_replacement(&mut root, &one.leaf.path, instead),
                 None => out.push(&one.leaf.path),
             }
         }
         // Removes the last items of lists first, so that the others keep their indexes.
         for path in out.into_iter().rev() {
-            leaf::remove(&mut root, path);
+            leaf::remove_part(&mut root, path);
         }
-        let after = changed(&self.compilation.loaded, root, self.options);
+        let after = compile_changed(&self.compilation.loaded, root, self.options);
         let Some((tree, lock)) = &after.output else {
             let errors = after.report.diagnostics().iter();
             let errors = errors.filter(|it| it.severity == gpuc_syntax::diag::Severity::Error);
@@ -271,7 +276,7 @@ impl Screen<'_> {
                 .clone()
                 .flat_map(|it| it.labels.iter().map(|label| label.span));
             let labels = labels.collect();
-            return Became::Wrong([errors.map(|it| it.primary.span).collect(), labels]);
+            return GroupOutcome::Invalid([errors.map(|it| it.primary.span).collect(), labels]);
         };
         let lock = lock.to_json();
         let text = if self.asked.file == LOCK_FILE {
@@ -280,42 +285,45 @@ impl Screen<'_> {
             tree.get(&self.asked.file)
                 .map(|file| file.contents.as_str())
         };
-        let page = &self.asked.page;
+        let page = &self.asked.document;
         let after = match text {
-            None => After::Gone,
-            Some(text) if text == page.text() => return Became::Same,
-            Some(text) => After::Other(text),
+            None => TreeFileState::Removed,
+            Some(text) if text == page.text() => return GroupOutcome::Unchanged,
+            Some(text) => TreeFileState::Changed(text),
         };
-        let moved = moved_of(&self.asked.file, page, after, &self.parts);
+        let moved = effects_of_state(&self.asked.file, page, after, &self.targets);
         if moved
             .iter()
-            .all(|moved| *moved == super::affected::Moved::No)
+            .all(|moved| *moved == super::affected::PartEffect::Unchanged)
         {
-            Became::Same
+            GroupOutcome::Unchanged
         } else {
-            Became::Moved
+            GroupOutcome::Affected
         }
     }
 }
 
 /// Splits changes into those at some locations and the others.
-fn blamed<'l>(tries: &[Try<'l>], places: &[Span]) -> (Vec<Try<'l>>, Vec<Try<'l>>) {
-    let is_there = |it: &Try<'_>| places.iter().any(|place| touches(it.leaf.span, *place));
+fn split_by_location<'l>(
+    tries: &[InputChange<'l>],
+    places: &[Span],
+) -> (Vec<InputChange<'l>>, Vec<InputChange<'l>>) {
+    let is_there = |it: &InputChange<'_>| places.iter().any(|place| overlaps(it.leaf.span, *place));
     tries.iter().cloned().partition(is_there)
 }
 
 /// Groups of inputs to remove together: inputs with the same keys, none of which contains another.
-fn left_out(leaves: &[Leaf]) -> Vec<Vec<Try<'_>>> {
-    let all = leaves.iter().map(|leaf| Try {
+fn removal_groups(leaves: &[InputLeaf]) -> Vec<Vec<InputChange<'_>>> {
+    let all = leaves.iter().map(|leaf| InputChange {
         leaf,
-        instead: None,
+        replacement: None,
     });
-    by_shape(all.collect())
+    group_by_shape(all.collect())
 }
 
 /// Groups changes by the keys of their path.
-fn by_shape(tries: Vec<Try<'_>>) -> Vec<Vec<Try<'_>>> {
-    let mut shapes: Vec<(String, Vec<Try<'_>>)> = Vec::new();
+fn group_by_shape(tries: Vec<InputChange<'_>>) -> Vec<Vec<InputChange<'_>>> {
+    let mut shapes: Vec<(String, Vec<InputChange<'_>>)> = Vec::new();
     for one in tries {
         let shape = one.leaf.path.keys();
         match shapes.iter_mut().find(|(known, _)| *known == shape) {
@@ -327,7 +335,7 @@ fn by_shape(tries: Vec<Try<'_>>) -> Vec<Vec<Try<'_>>> {
 }
 
 /// Whether all changes have the same keys in their path.
-fn one_shape(tries: &[Try<'_>]) -> bool {
+fn have_one_shape(tries: &[InputChange<'_>]) -> bool {
     let first = tries.first().map(|it| it.leaf.path.keys());
     tries.iter().all(|it| Some(it.leaf.path.keys()) == first)
 }

@@ -16,60 +16,70 @@ use gpuc_compile::lock::LOCK_FILE;
 use gpuc_syntax::load::Loaded;
 use gpuc_syntax::node::Node;
 
-use affected::Moved;
-pub(super) use affected::{short, shown};
-pub use group_testing::suspects;
-pub(super) use leaf::touches;
-pub use leaf::{Leaf, Leaves, leaves};
-use variants::{Other, others, without};
+use affected::PartEffect;
+pub(super) use affected::{short_text, short_value};
+pub use group_testing::find_suspects;
+pub(super) use leaf::overlaps;
+pub use leaf::{InputLeaf, InputLeaves, input_leaves};
+use variants::{InputVariant, variants, without_leaf};
 
-use super::At;
-use super::document::Page;
+use super::QueryTarget;
+use super::document::IndexedDocument;
 use super::path::Path;
 
 /// The number of valid changes tried for an input, in addition to removing it.
-const CHANGES: usize = 2;
+const CHANGES_PER_INPUT: usize = 2;
 
 /// The effect of one change of the input on the tree.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct Experiment {
     /// The changed input.
-    pub leaf: Leaf,
+    pub leaf: InputLeaf,
     /// A description of the change.
-    pub tried: String,
+    pub change: String,
     renamed: Option<(String, String)>,
     /// The changed and removed files.
-    files: BTreeMap<String, Option<String>>,
+    changed: BTreeMap<String, Option<String>>,
     /// The added files.
-    new: BTreeMap<String, String>,
+    added: BTreeMap<String, String>,
     /// The effect of other inputs that had to be removed too, which is not an effect of this input.
-    beside: BTreeMap<String, Option<String>>,
+    side_effects: BTreeMap<String, Option<String>>,
 }
 
 /// An input that affects the queried part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The input.
-    pub leaf: Leaf,
+    pub leaf: InputLeaf,
     /// A description of the change.
-    pub tried: String,
+    pub change: String,
     /// A description of the effect.
-    pub then: String,
+    pub effect: String,
 }
 
 /// Changes one input in a few ways and compares the resulting trees.
-pub fn try_one(compilation: &Compilation, leaf: &Leaf, options: &Options<'_>) -> Vec<Trial> {
-    let Some(before) = files(compilation) else {
+pub fn run_experiments(
+    compilation: &Compilation,
+    leaf: &InputLeaf,
+    options: &Options<'_>,
+) -> Vec<Experiment> {
+    let Some(before) = files_by_path(compilation) else {
         return Vec::new();
     };
     let root = &compilation.loaded.root;
     let mut trials = Vec::new();
     let mut wrong = None;
-    let mut attempt = |other: Other, wrong: &mut Option<(Other, Compilation)>| {
-        let after = changed(&compilation.loaded, other.root.clone(), options);
-        match files(&after) {
+    let mut attempt = |other: InputVariant, wrong: &mut Option<(InputVariant, Compilation)>| {
+        let after = compile_changed(&compilation.loaded, other.root.clone(), options);
+        match files_by_path(&after) {
             Some(after) => {
-                trials.push(compare(leaf, &before, after, other.tried, other.renamed));
+                trials.push(compare_trees(
+                    leaf,
+                    &before,
+                    after,
+                    other.change,
+                    other.renamed,
+                ));
                 return true;
             }
             // The first change that may be valid if other inputs are removed.
@@ -80,31 +90,31 @@ pub fn try_one(compilation: &Compilation, leaf: &Leaf, options: &Options<'_>) ->
         }
         false
     };
-    let mut understood = 0;
-    for other in others(root, leaf, compilation.cluster.as_ref()) {
-        understood += usize::from(attempt(other, &mut wrong));
-        if understood == CHANGES {
+    let mut valid_changes = 0;
+    for other in variants(root, leaf, compilation.cluster.as_ref()) {
+        valid_changes += usize::from(attempt(other, &mut wrong));
+        if valid_changes == CHANGES_PER_INPUT {
             break;
         }
     }
     let mut repairs = Vec::new();
-    if understood == 0 {
+    if valid_changes == 0 {
         repairs.extend(wrong);
     }
     let mut wrong = None;
-    if let Some(without) = without(root, leaf) {
+    if let Some(without) = without_leaf(root, leaf) {
         attempt(without, &mut wrong);
     }
     repairs.extend(wrong);
     for (other, after) in repairs {
-        trials.extend(repair::repaired(compilation, leaf, other, after, options));
+        trials.extend(repair::repair(compilation, leaf, other, after, options));
     }
-    trials.retain(|trial| !trial.files.is_empty());
+    trials.retain(|trial| !trial.changed.is_empty());
     trials
 }
 
 /// Compiles the document with another root.
-fn changed(loaded: &Loaded, root: Node, options: &Options<'_>) -> Compilation {
+fn compile_changed(loaded: &Loaded, root: Node, options: &Options<'_>) -> Compilation {
     let loaded = Loaded {
         root,
         ..loaded.clone()
@@ -113,7 +123,7 @@ fn changed(loaded: &Loaded, root: Node, options: &Options<'_>) -> Compilation {
 }
 
 /// Every file by path, including the lock.
-fn files(compilation: &Compilation) -> Option<BTreeMap<String, String>> {
+fn files_by_path(compilation: &Compilation) -> Option<BTreeMap<String, String>> {
     let (tree, lock) = compilation.output.as_ref()?;
     let files = tree.files();
     let files = files.map(|(path, file)| (path.to_owned(), file.contents.clone()));
@@ -121,13 +131,13 @@ fn files(compilation: &Compilation) -> Option<BTreeMap<String, String>> {
     Some(files.chain([lock]).collect())
 }
 
-fn compare(
-    leaf: &Leaf,
+fn compare_trees(
+    leaf: &InputLeaf,
     before: &BTreeMap<String, String>,
     mut after: BTreeMap<String, String>,
     tried: String,
     renamed: Option<(String, String)>,
-) -> Trial {
+) -> Experiment {
     let mut files = BTreeMap::new();
     for (path, text) in before {
         match after.remove(path) {
@@ -137,73 +147,92 @@ fn compare(
             }
         }
     }
-    Trial {
+    Experiment {
         leaf: leaf.clone(),
-        tried,
+        change: tried,
         renamed,
-        files,
-        new: after,
-        beside: BTreeMap::new(),
+        changed: files,
+        added: after,
+        side_effects: BTreeMap::new(),
     }
 }
 
 /// The state of a file after a change.
 #[derive(Clone, Copy)]
-enum After<'t> {
-    Same,
-    Gone,
-    Other(&'t str),
+enum TreeFileState<'t> {
+    Unchanged,
+    Removed,
+    Changed(&'t str),
 }
 
-impl Trial {
+impl Experiment {
     /// The state of a file after the change, by its new name if it was renamed.
-    fn after(&self, file: &str) -> After<'_> {
+    fn state_of(&self, file: &str) -> TreeFileState<'_> {
         let moved = || {
             let (old, new) = self.renamed.as_ref()?;
-            self.new.get(&file.replace(old, new))
+            self.added.get(&file.replace(old, new))
         };
-        match self.files.get(file) {
-            None => After::Same,
-            Some(Some(now)) => After::Other(now),
-            Some(None) => moved().map_or(After::Gone, |now| After::Other(now)),
+        match self.changed.get(file) {
+            None => TreeFileState::Unchanged,
+            Some(Some(now)) => TreeFileState::Changed(now),
+            Some(None) => moved().map_or(TreeFileState::Removed, |now| TreeFileState::Changed(now)),
         }
     }
 
     /// The effect on some parts of a file.
-    fn moved(&self, file: &str, page: &Page, parts: &[At]) -> Vec<Moved> {
-        let moved = moved_of(file, page, self.after(file), parts);
-        let beside = match self.beside.get(file) {
+    fn effects_on(
+        &self,
+        file: &str,
+        page: &IndexedDocument,
+        parts: &[QueryTarget],
+    ) -> Vec<PartEffect> {
+        let moved = effects_of_state(file, page, self.state_of(file), parts);
+        let beside = match self.side_effects.get(file) {
             None => return moved,
-            Some(None) => After::Gone,
-            Some(Some(text)) => After::Other(text),
+            Some(None) => TreeFileState::Removed,
+            Some(Some(text)) => TreeFileState::Changed(text),
         };
-        let beside = moved_of(file, page, beside, parts);
+        let beside = effects_of_state(file, page, beside, parts);
         let pairs = moved.into_iter().zip(beside);
-        let own = pairs.map(|(moved, beside)| if moved == beside { Moved::No } else { moved });
+        let own = pairs.map(|(moved, beside)| {
+            if moved == beside {
+                PartEffect::Unchanged
+            } else {
+                moved
+            }
+        });
         own.collect()
     }
 }
 
 /// The effect of a changed file on some of its parts.
-fn moved_of(file: &str, page: &Page, after: After<'_>, parts: &[At]) -> Vec<Moved> {
-    let all = |moved: Moved| vec![moved; parts.len()];
+fn effects_of_state(
+    file: &str,
+    page: &IndexedDocument,
+    after: TreeFileState<'_>,
+    parts: &[QueryTarget],
+) -> Vec<PartEffect> {
+    let all = |moved: PartEffect| vec![moved; parts.len()];
     let after = match after {
-        After::Same => return all(Moved::No),
-        After::Gone => return all(Moved::Gone),
-        After::Other(text) => Page::new(file, text),
+        TreeFileState::Unchanged => return all(PartEffect::Unchanged),
+        TreeFileState::Removed => return all(PartEffect::Removed),
+        TreeFileState::Changed(text) => IndexedDocument::new(file, text),
     };
-    let lines = LazyCell::new(|| affected::lines(page.text(), after.text()));
+    let lines = LazyCell::new(|| affected::line_effects(page.text(), after.text()));
     let are_documents = page.root().is_some() && after.root().is_some();
-    let one = |at: &At| match at {
-        At::Whole => Moved::Now(None),
-        At::Field(path) if are_documents => affected::field(page, &after, path),
-        At::Field(_) => Moved::Gone,
-        At::Line(line) => {
-            let fields = page.fields_on(*line);
+    let one = |at: &QueryTarget| match at {
+        QueryTarget::File => PartEffect::Changed(None),
+        QueryTarget::Field(path) if are_documents => affected::compare_field(page, &after, path),
+        QueryTarget::Field(_) => PartEffect::Removed,
+        QueryTarget::Line(line) => {
+            let fields = page.fields_starting_on(*line);
             if are_documents && !fields.is_empty() {
-                affected::line(page, &after, &fields)
+                affected::compare_line(page, &after, &fields)
             } else {
-                lines.get(line - 1).cloned().unwrap_or(Moved::No)
+                lines
+                    .get(line - 1)
+                    .cloned()
+                    .unwrap_or(PartEffect::Unchanged)
             }
         }
     };
@@ -212,23 +241,28 @@ fn moved_of(file: &str, page: &Page, after: After<'_>, parts: &[At]) -> Vec<Move
 
 /// The inputs that affect each of some parts of a file, with the first change of the input that did. A section is
 /// included only if none of its nested parts is.
-pub fn causes(trials: &[Trial], file: &str, page: &Page, parts: &[At]) -> Vec<Vec<Cause>> {
-    named(trials, file, page, parts, &|_| "it".to_owned())
+pub fn causes(
+    trials: &[Experiment],
+    file: &str,
+    page: &IndexedDocument,
+    parts: &[QueryTarget],
+) -> Vec<Vec<Cause>> {
+    named_causes(trials, file, page, parts, &|_| "it".to_owned())
 }
 
 /// The same, with a name for each part in the description of the effect.
-pub(super) fn named(
-    trials: &[Trial],
+pub(super) fn named_causes(
+    trials: &[Experiment],
     file: &str,
-    page: &Page,
-    parts: &[At],
-    name: &dyn Fn(&At) -> String,
+    page: &IndexedDocument,
+    parts: &[QueryTarget],
+    name: &dyn Fn(&QueryTarget) -> String,
 ) -> Vec<Vec<Cause>> {
     let mut causes: Vec<Vec<Cause>> = vec![Vec::new(); parts.len()];
     for trial in trials {
-        let moved = trial.moved(file, page, parts);
+        let moved = trial.effects_on(file, page, parts);
         for ((causes, moved), at) in causes.iter_mut().zip(moved).zip(parts) {
-            let Some(then) = moved.said(&name(at)) else {
+            let Some(then) = moved.describe(&name(at)) else {
                 continue;
             };
             if causes
@@ -237,8 +271,8 @@ pub(super) fn named(
             {
                 causes.push(Cause {
                     leaf: trial.leaf.clone(),
-                    tried: trial.tried.clone(),
-                    then,
+                    change: trial.change.clone(),
+                    effect: then,
                 });
             }
         }
@@ -246,8 +280,9 @@ pub(super) fn named(
     for causes in &mut causes {
         let paths: Vec<_> = causes.iter().map(|cause| cause.leaf.path.clone()).collect();
         causes.retain(|cause| {
-            let holds = |path: &Path| cause.leaf.path != *path && path.is_below(&cause.leaf.path);
-            !cause.leaf.is_section || !paths.iter().any(holds)
+            let is_below_cause =
+                |path: &Path| cause.leaf.path != *path && path.is_below(&cause.leaf.path);
+            !cause.leaf.is_section || !paths.iter().any(is_below_cause)
         });
         causes.sort_by_key(|cause| (cause.leaf.is_section, cause.leaf.span));
     }

@@ -4,84 +4,84 @@
 //! The inputs at the errors are removed. Their own effect is subtracted from the effect of the change.
 
 use gpuc_compile::compile::{Compilation, Options};
-use gpuc_syntax::diag::{Severity, words};
+use gpuc_syntax::diag::{Severity, phrases};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use super::super::path::{Path, Step, walk};
-use super::leaf::{self, Leaf};
-use super::variants::Other;
-use super::{Trial, changed, compare, files, touches};
+use super::leaf::{self, InputLeaf};
+use super::variants::InputVariant;
+use super::{Experiment, compare_trees, compile_changed, files_by_path, overlaps};
 
 /// The maximum number of repair rounds.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// The maximum number of removed inputs.
-const MOST: usize = 8;
+const MAX_REMOVED: usize = 8;
 
 /// The maximum number of removed inputs in the description.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Whether all errors after a change are outside of the changed input.
-pub(super) fn is_possible(leaf: &Leaf, after: &Compilation) -> bool {
-    let places = wrong(after);
-    !places.is_empty() && places.iter().all(|place| !touches(leaf.span, *place))
+pub(super) fn is_possible(leaf: &InputLeaf, after: &Compilation) -> bool {
+    let places = error_spans(after);
+    !places.is_empty() && places.iter().all(|place| !overlaps(leaf.span, *place))
 }
 
 /// Repeats the change with the inputs at the errors removed as well.
-pub(super) fn repaired(
+pub(super) fn repair(
     compilation: &Compilation,
-    leaf: &Leaf,
-    other: Other,
+    leaf: &InputLeaf,
+    other: InputVariant,
     mut after: Compilation,
     options: &Options<'_>,
-) -> Option<Trial> {
-    let before = files(compilation)?;
+) -> Option<Experiment> {
+    let before = files_by_path(compilation)?;
     let root = &compilation.loaded.root;
     let is_without = leaf
         .path
         .find(&other.root)
         .is_none_or(|node| node.span() != leaf.span);
     let mut out: Vec<Path> = Vec::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if !is_possible(leaf, &after) {
             return None;
         }
-        for place in wrong(&after) {
+        for place in error_spans(&after) {
             let path = part_at(root, place)?;
             if !out.contains(&path) {
                 out.push(path);
             }
         }
-        if out.len() > MOST {
+        if out.len() > MAX_REMOVED {
             return None;
         }
         let rest = if is_without {
             let all: Vec<_> = out.iter().chain([&leaf.path]).collect();
-            less(root, all)
+            without_parts(root, all)
         } else {
-            less(&other.root, out.iter().collect())
+            without_parts(&other.root, out.iter().collect())
         };
-        after = changed(&compilation.loaded, rest, options);
-        if let Some(after) = files(&after) {
-            let beside = less(root, out.iter().collect());
-            let beside = files(&changed(&compilation.loaded, beside, options))?;
-            let beside = compare(leaf, &before, beside, String::new(), None);
+        after = compile_changed(&compilation.loaded, rest, options);
+        if let Some(after) = files_by_path(&after) {
+            let beside = without_parts(root, out.iter().collect());
+            let beside = files_by_path(&compile_changed(&compilation.loaded, beside, options))?;
+            let beside = compare_trees(leaf, &before, beside, String::new(), None);
             let is_whole = |path: &&Path| {
                 let mut others = out.iter();
                 !others.any(|other| other != *path && path.is_below(other))
             };
             let names = out.iter().filter(is_whole);
             let names: Vec<_> = names.map(ToString::to_string).collect();
-            let names = words::some(&names, NAMED);
+            let names = phrases::quoted_list(&names, MAX_NAMED);
             let tried = if is_without {
-                format!("{} together with {names}", other.tried)
+                format!("{} together with {names}", other.change)
             } else {
-                format!("{} with {names} removed", other.tried)
+                format!("{} with {names} removed", other.change)
             };
-            let trial = compare(leaf, &before, after, tried, other.renamed);
-            return Some(Trial {
-                beside: beside.files,
+            let trial = compare_trees(leaf, &before, after, tried, other.renamed);
+            return Some(Experiment {
+                side_effects: beside.changed,
                 ..trial
             });
         }
@@ -90,7 +90,7 @@ pub(super) fn repaired(
 }
 
 /// The locations of the errors.
-fn wrong(after: &Compilation) -> Vec<Span> {
+fn error_spans(after: &Compilation) -> Vec<Span> {
     let errors = after.report.diagnostics().iter();
     let errors = errors.filter(|found| found.severity == Severity::Error);
     errors.map(|found| found.primary.span).collect()
@@ -112,7 +112,7 @@ fn part_at(root: &Node, place: Span) -> Option<Path> {
             see(node.span(), path.clone());
         }
         for entry in node.entries() {
-            let path = path.then(Step::Key(entry.key.clone()));
+            let path = path.child(Step::Key(entry.key.clone()));
             see(entry.key_span, path);
         }
     });
@@ -120,11 +120,11 @@ fn part_at(root: &Node, place: Span) -> Option<Path> {
 }
 
 /// The document without some parts: removes the last items of lists first, so that the others keep their indexes.
-fn less(root: &Node, mut out: Vec<&Path>) -> Node {
+fn without_parts(root: &Node, mut out: Vec<&Path>) -> Node {
     let mut root = root.clone();
     out.sort();
     for path in out.into_iter().rev() {
-        leaf::remove(&mut root, path);
+        leaf::remove_part(&mut root, path);
     }
     root
 }

@@ -8,76 +8,85 @@ use gpuc_model::Cluster;
 use gpuc_syntax::load::UNIONS;
 use gpuc_syntax::node::{Entry, Node, Scalar, Value};
 use gpuc_syntax::schema;
-use gpuc_syntax::yaml::core_schema::Core;
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
-use super::super::path::{Path, Step, at, walk};
-use super::leaf::{Leaf, replaced};
+use super::super::path::{Path, Step, find_mut, walk};
+use super::leaf::{InputLeaf, replace_part};
 
 /// The document with one change.
-pub(super) struct Other {
+pub(super) struct InputVariant {
     /// The changed document.
     pub(super) root: Node,
     /// A description of the change: `set to 3`.
-    pub(super) tried: String,
+    pub(super) change: String,
     /// The old and the new name, if a name was changed everywhere.
     pub(super) renamed: Option<(String, String)>,
 }
 
 /// The changes to try for an input, most likely valid first.
-pub(super) fn others(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec<Other> {
+pub(super) fn variants(
+    root: &Node,
+    leaf: &InputLeaf,
+    cluster: Option<&Cluster>,
+) -> Vec<InputVariant> {
     let mut others = Vec::new();
     let Some(node) = leaf.path.find(root) else {
         return others;
     };
     if let Value::Scalar(scalar) = &node.value {
         // Other fields may refer to a name.
-        others.extend(renamed(root, leaf, scalar));
-        for value in values(root, leaf, scalar, cluster) {
-            let tried = format!("set to `{}`", plain(&value));
+        others.extend(rename_everywhere(root, leaf, scalar));
+        for value in other_values(root, leaf, scalar, cluster) {
+            let tried = format!("set to `{}`", plain_text(&value));
             let names = node.text().filter(|_| is_name(leaf));
-            let renamed = names.map(|old| (old.to_owned(), plain(&value)));
-            let changed = replaced(root, &leaf.path, Some(Value::Scalar(value)));
-            others.extend(changed.map(|root| Other {
+            let renamed = names.map(|old| (old.to_owned(), plain_text(&value)));
+            let changed = replace_part(root, &leaf.path, Some(Value::Scalar(value)));
+            others.extend(changed.map(|root| InputVariant {
                 root,
-                tried,
+                change: tried,
                 renamed,
             }));
         }
-        others.extend(everywhere(root, leaf, scalar, cluster));
+        others.extend(replace_everywhere(root, leaf, scalar, cluster));
     }
-    others.extend(chosen(root, leaf, node));
+    others.extend(union_variants(root, leaf, node));
     others
 }
 
 /// The document without a part.
-pub(super) fn without(root: &Node, leaf: &Leaf) -> Option<Other> {
-    Some(Other {
-        root: replaced(root, &leaf.path, None)?,
-        tried: "removed".to_owned(),
+pub(super) fn without_leaf(root: &Node, leaf: &InputLeaf) -> Option<InputVariant> {
+    Some(InputVariant {
+        root: replace_part(root, &leaf.path, None)?,
+        change: "removed".to_owned(),
         renamed: None,
     })
 }
 
 /// Other values of a leaf.
-fn values(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluster>) -> Vec<Scalar> {
-    match scalar.core() {
-        Core::Bool(value) => vec![Scalar::Bool(!value)],
-        Core::Integer(value) => {
+fn other_values(
+    root: &Node,
+    leaf: &InputLeaf,
+    scalar: &Scalar,
+    cluster: Option<&Cluster>,
+) -> Vec<Scalar> {
+    match scalar.core_value() {
+        CoreValue::Bool(value) => vec![Scalar::Bool(!value)],
+        CoreValue::Integer(value) => {
             let near = [value + 1, value - 1, value * 2].into_iter();
             let near = near.filter(|other| *other >= 0 && *other != value);
             near.filter_map(|other| i64::try_from(other).ok())
                 .map(Scalar::Integer)
                 .collect()
         }
-        Core::Float(value) => vec![
+        CoreValue::Float(value) => vec![
             Scalar::Float(value * 0.5),
             Scalar::Float(value.mul_add(2.0, 1.0)),
         ],
-        Core::Null => Vec::new(),
-        Core::Text(text) => {
-            let mut texts = known(leaf, text, cluster);
-            texts.extend(near(text));
-            texts.extend(beside(root, leaf, text));
+        CoreValue::Null => Vec::new(),
+        CoreValue::Text(text) => {
+            let mut texts = known_values(leaf, text, cluster);
+            texts.extend(similar_texts(text));
+            texts.extend(values_of_similar_fields(root, leaf, text));
             let mut seen = BTreeSet::from([text.to_owned()]);
             texts.retain(|other| seen.insert(other.clone()));
             texts.into_iter().map(Scalar::Text).collect()
@@ -86,10 +95,10 @@ fn values(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluster>) 
 }
 
 /// Known values: enum values of the schema, machine types, GPU models, regions.
-fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
+fn known_values(leaf: &InputLeaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
     let keys = leaf.path.keys();
     let mut words: Vec<String> = Vec::new();
-    if let Ok(key) = schema::key(&keys) {
+    if let Ok(key) = schema::describe_key(&keys) {
         words.extend(key.values.into_iter().map(|(name, _)| name));
     }
     let last = keys.rsplit('.').next().unwrap_or_default();
@@ -101,7 +110,7 @@ fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
                 words.extend(machines.map(|machine| machine.name.to_owned()));
             }
             // Machine types without GPUs are not listed, but their sizes double.
-            words.extend(doubled(text));
+            words.extend(doubled_numbers(text));
             words.extend(
                 text.strip_suffix(".xlarge")
                     .map(|family| format!("{family}.2xlarge")),
@@ -120,7 +129,7 @@ fn known(leaf: &Leaf, text: &str, cluster: Option<&Cluster>) -> Vec<String> {
 }
 
 /// A text with one of its numbers doubled, each in turn.
-fn doubled(text: &str) -> Vec<String> {
+fn doubled_numbers(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut start = 0;
     while let Some(at) = text[start..].find(|c: char| c.is_ascii_digit()) {
@@ -139,7 +148,7 @@ fn doubled(text: &str) -> Vec<String> {
 }
 
 /// Texts of the same shape, with another last number or letter.
-fn near(text: &str) -> Vec<String> {
+fn similar_texts(text: &str) -> Vec<String> {
     let mut near = Vec::new();
     let digits = |at: usize| {
         text[..at]
@@ -176,7 +185,7 @@ fn near(text: &str) -> Vec<String> {
 }
 
 /// Values of similar fields in the document, such as another pool's name.
-fn beside(root: &Node, leaf: &Leaf, text: &str) -> Vec<String> {
+fn values_of_similar_fields(root: &Node, leaf: &InputLeaf, text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     walk(root, &mut |path, node| {
         let is_like = path.keys() == leaf.path.keys();
@@ -191,11 +200,16 @@ fn beside(root: &Node, leaf: &Leaf, text: &str) -> Vec<String> {
 }
 
 /// The maximum number of texts to try everywhere.
-const EVERYWHERE: usize = 6;
+const MAX_TEXTS_EVERYWHERE: usize = 6;
 
 /// Replaces a text wherever it is a prefix: zones must change with their region.
-fn everywhere(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluster>) -> Vec<Other> {
-    let Core::Text(old) = scalar.core() else {
+fn replace_everywhere(
+    root: &Node,
+    leaf: &InputLeaf,
+    scalar: &Scalar,
+    cluster: Option<&Cluster>,
+) -> Vec<InputVariant> {
+    let CoreValue::Text(old) = scalar.core_value() else {
         return Vec::new();
     };
     let mut count = 0;
@@ -208,46 +222,48 @@ fn everywhere(root: &Node, leaf: &Leaf, scalar: &Scalar, cluster: Option<&Cluste
     if count < 2 || is_of_name {
         return Vec::new();
     }
-    let texts = values(root, leaf, scalar, cluster)
+    let texts = other_values(root, leaf, scalar, cluster)
         .into_iter()
-        .take(EVERYWHERE);
+        .take(MAX_TEXTS_EVERYWHERE);
     let texts = texts.filter_map(|new| match new {
         Scalar::Text(new) => Some(new),
         _ => None,
     });
     let other = |new: String| {
         let mut root = root.clone();
-        begin_with(&mut root, old, &new);
-        Other {
+        replace_prefixes(&mut root, old, &new);
+        InputVariant {
             root,
-            tried: format!("`{old}` replaced with `{new}` everywhere"),
+            change: format!("`{old}` replaced with `{new}` everywhere"),
             renamed: None,
         }
     };
     texts.map(other).collect()
 }
 
-fn begin_with(node: &mut Node, old: &str, new: &str) {
+fn replace_prefixes(node: &mut Node, old: &str, new: &str) {
     match &mut node.value {
         Value::Scalar(scalar) => {
-            if let Core::Text(text) = scalar.core()
+            if let CoreValue::Text(text) = scalar.core_value()
                 && let Some(rest) = text.strip_prefix(old)
             {
                 *scalar = Scalar::Text(format!("{new}{rest}"));
             }
         }
-        Value::Sequence(items) => items.iter_mut().for_each(|item| begin_with(item, old, new)),
+        Value::Sequence(items) => items
+            .iter_mut()
+            .for_each(|item| replace_prefixes(item, old, new)),
         Value::Mapping(entries) => {
             for entry in entries {
-                begin_with(&mut entry.value, old, new);
+                replace_prefixes(&mut entry.value, old, new);
             }
         }
     }
 }
 
 /// Changes a name everywhere.
-fn renamed(root: &Node, leaf: &Leaf, scalar: &Scalar) -> Option<Other> {
-    let Core::Text(old) = scalar.core() else {
+fn rename_everywhere(root: &Node, leaf: &InputLeaf, scalar: &Scalar) -> Option<InputVariant> {
+    let CoreValue::Text(old) = scalar.core_value() else {
         return None;
     };
     if !is_name(leaf) {
@@ -255,16 +271,16 @@ fn renamed(root: &Node, leaf: &Leaf, scalar: &Scalar) -> Option<Other> {
     }
     let new = format!("{old}x");
     let mut root = root.clone();
-    rename(&mut root, old, &new);
-    Some(Other {
+    replace_name(&mut root, old, &new);
+    Some(InputVariant {
         root,
-        tried: format!("renamed to `{new}` everywhere"),
+        change: format!("renamed to `{new}` everywhere"),
         renamed: Some((old.to_owned(), new)),
     })
 }
 
 /// Whether an input is a name, which also occurs in file names.
-fn is_name(leaf: &Leaf) -> bool {
+fn is_name(leaf: &InputLeaf) -> bool {
     is_name_at(&leaf.path)
 }
 
@@ -272,32 +288,34 @@ fn is_name_at(path: &Path) -> bool {
     matches!(path.0.last(), Some(Step::Key(key)) if key == "name")
 }
 
-fn rename(node: &mut Node, old: &str, new: &str) {
+fn replace_name(node: &mut Node, old: &str, new: &str) {
     match &mut node.value {
         Value::Scalar(scalar) => {
-            if matches!(scalar.core(), Core::Text(text) if text == old) {
+            if matches!(scalar.core_value(), CoreValue::Text(text) if text == old) {
                 *scalar = Scalar::Text(new.to_owned());
             }
         }
-        Value::Sequence(items) => items.iter_mut().for_each(|item| rename(item, old, new)),
+        Value::Sequence(items) => items
+            .iter_mut()
+            .for_each(|item| replace_name(item, old, new)),
         Value::Mapping(entries) => {
             for Entry { key, value, .. } in entries {
                 if key == old {
                     new.clone_into(key);
                 }
-                rename(value, old, new);
+                replace_name(value, old, new);
             }
         }
     }
 }
 
 /// Another variant of a union: `mps` instead of `timeSlicing`.
-fn chosen(root: &Node, leaf: &Leaf, node: &Node) -> Vec<Other> {
-    let others = choices(leaf, node).into_iter();
+fn union_variants(root: &Node, leaf: &InputLeaf, node: &Node) -> Vec<InputVariant> {
+    let others = other_union_members(leaf, node).into_iter();
     let other = |(entries, tried)| {
-        Some(Other {
-            root: replaced(root, &leaf.path, Some(Value::Mapping(entries)))?,
-            tried,
+        Some(InputVariant {
+            root: replace_part(root, &leaf.path, Some(Value::Mapping(entries)))?,
+            change: tried,
             renamed: None,
         })
     };
@@ -305,7 +323,7 @@ fn chosen(root: &Node, leaf: &Leaf, node: &Node) -> Vec<Other> {
 }
 
 /// The other variants, each with a description of the change.
-fn choices(leaf: &Leaf, node: &Node) -> Vec<(Vec<Entry>, String)> {
+fn other_union_members(leaf: &InputLeaf, node: &Node) -> Vec<(Vec<Entry>, String)> {
     let [Entry { key, value, .. }] = node.entries() else {
         return Vec::new();
     };
@@ -313,7 +331,9 @@ fn choices(leaf: &Leaf, node: &Node) -> Vec<(Vec<Entry>, String)> {
     if !UNIONS.contains(&place.as_str()) {
         return Vec::new();
     }
-    let choices = schema::key(&place).map(|key| key.keys).unwrap_or_default();
+    let choices = schema::describe_key(&place)
+        .map(|key| key.keys)
+        .unwrap_or_default();
     let others = choices.into_iter().filter(|(other, _)| other != key);
     let choice = |(other, _): (String, _)| {
         let mut entries = node.entries().to_vec();
@@ -327,7 +347,7 @@ fn choices(leaf: &Leaf, node: &Node) -> Vec<(Vec<Entry>, String)> {
 
 /// A replacement for an input, without the document.
 #[derive(Clone)]
-pub(super) enum Instead {
+pub(super) enum Replacement {
     /// Another value.
     Value(Value),
     /// Another name, everywhere.
@@ -335,32 +355,36 @@ pub(super) enum Instead {
 }
 
 /// The replacements for an input, most likely valid first.
-pub(super) fn instead(root: &Node, leaf: &Leaf, cluster: Option<&Cluster>) -> Vec<Instead> {
+pub(super) fn replacements(
+    root: &Node,
+    leaf: &InputLeaf,
+    cluster: Option<&Cluster>,
+) -> Vec<Replacement> {
     let Some(node) = leaf.path.find(root) else {
         return Vec::new();
     };
     let mut all = Vec::new();
     if let Value::Scalar(scalar) = &node.value {
-        if let Core::Text(old) = scalar.core()
+        if let CoreValue::Text(old) = scalar.core_value()
             && is_name(leaf)
         {
             // Any other name may already be in use.
-            return vec![Instead::Name(old.to_owned(), format!("{old}x"))];
+            return vec![Replacement::Name(old.to_owned(), format!("{old}x"))];
         }
-        let values = values(root, leaf, scalar, cluster).into_iter();
-        all.extend(values.map(|value| Instead::Value(Value::Scalar(value))));
+        let values = other_values(root, leaf, scalar, cluster).into_iter();
+        all.extend(values.map(|value| Replacement::Value(Value::Scalar(value))));
     }
-    let choices = choices(leaf, node).into_iter();
-    all.extend(choices.map(|(entries, _)| Instead::Value(Value::Mapping(entries))));
+    let choices = other_union_members(leaf, node).into_iter();
+    all.extend(choices.map(|(entries, _)| Replacement::Value(Value::Mapping(entries))));
     all
 }
 
 /// Applies a replacement.
-pub(super) fn put(root: &mut Node, path: &Path, instead: &Instead) {
+pub(super) fn apply_replacement(root: &mut Node, path: &Path, instead: &Replacement) {
     match instead {
-        Instead::Name(old, new) => rename(root, old, new),
-        Instead::Value(value) => {
-            if let Some(node) = at(root, &path.0) {
+        Replacement::Name(old, new) => replace_name(root, old, new),
+        Replacement::Value(value) => {
+            if let Some(node) = find_mut(root, &path.0) {
                 node.value = value.clone();
             }
         }
@@ -368,7 +392,7 @@ pub(super) fn put(root: &mut Node, path: &Path, instead: &Instead) {
 }
 
 /// A scalar in plain notation.
-fn plain(scalar: &Scalar) -> String {
+fn plain_text(scalar: &Scalar) -> String {
     match scalar {
         Scalar::Written { text, .. } | Scalar::Text(text) => text.clone(),
         Scalar::Null => "null".to_owned(),
@@ -385,15 +409,15 @@ mod tests {
     #[test]
     fn numbers_double_one_at_a_time() {
         assert_eq!(
-            doubled("Standard_D4s_v5"),
+            doubled_numbers("Standard_D4s_v5"),
             ["Standard_D8s_v5", "Standard_D4s_v10"]
         );
-        assert!(doubled("none").is_empty());
+        assert!(doubled_numbers("none").is_empty());
     }
 
     #[test]
     fn near_texts_keep_their_shape() {
-        let near = |text| near(text).join(" ");
+        let near = |text| similar_texts(text).join(" ");
         assert_eq!(near("1.34"), "1.35 1.33 1.68 1.34x 1.342 1.34-a");
         assert_eq!(
             near("100Gi"),

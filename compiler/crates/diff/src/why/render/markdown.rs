@@ -2,20 +2,23 @@
 
 use std::fmt::Write;
 
-use gpuc_syntax::diag::render::{cell, code};
+use gpuc_syntax::diag::render::{inline_code, table_cell};
 
-use super::text::from;
-use super::{Because, Place, Told, untried};
+use super::text::origin_text;
+use super::{Because, Place, Told, untried_note};
 
 /// Renders an explanation as Markdown.
 pub fn markdown(told: &Told) -> String {
-    let mut text = format!("**{}**", code(&format!("{}/{}", told.cluster, told.file)));
+    let mut text = format!(
+        "**{}**",
+        inline_code(&format!("{}/{}", told.cluster, told.file))
+    );
     if let Some(path) = &told.path {
-        let _ = write!(text, " {}", code(path));
+        let _ = write!(text, " {}", inline_code(path));
     }
     let value = told.value.as_ref().filter(|value| !value.is_empty());
     if let Some(value) = value.filter(|_| told.parts.is_empty()) {
-        let _ = write!(text, " is {}", code(value));
+        let _ = write!(text, " is {}", inline_code(value));
     }
     text.push_str("\n\n");
     if told.parts.is_empty() {
@@ -23,8 +26,8 @@ pub fn markdown(told: &Told) -> String {
             text.push_str("| Input | Change | Effect |\n| --- | --- | --- |\n");
         }
         for mover in &told.moved_by {
-            let place = place(&mover.place);
-            let (tried, then) = (cell(&mover.tried), cell(&mover.then));
+            let place = format_place(&mover.place);
+            let (tried, then) = (table_cell(&mover.tried), table_cell(&mover.then));
             let _ = writeln!(text, "| {place} | {tried} | {then} |");
         }
     } else {
@@ -34,7 +37,7 @@ pub fn markdown(told: &Told) -> String {
                 Some(path) => format!("{path}: {}", part.value),
                 None => part.value.clone(),
             };
-            let (what, from) = (code(&what), cell(&from(told, part)));
+            let (what, from) = (inline_code(&what), table_cell(&origin_text(told, part)));
             let _ = writeln!(text, "| {} | {what} | {from} |", part.first_line);
         }
     }
@@ -42,37 +45,41 @@ pub fn markdown(told: &Told) -> String {
         let places: Vec<_> = told
             .moved_by
             .iter()
-            .map(|mover| place(&mover.place))
+            .map(|mover| format_place(&mover.place))
             .collect();
         let _ = writeln!(text, "\nAll of it is affected by {}.", places.join(", "));
     }
     if !told.reasons.is_empty() {
         text.push('\n');
-        text.extend(told.reasons.iter().map(because));
+        text.extend(told.reasons.iter().map(format_reason));
     }
-    if let Some(note) = untried(told) {
+    if let Some(note) = untried_note(told) {
         let _ = writeln!(text, "\nNote: {note}.");
     }
     text
 }
 
-fn because(reason: &Because) -> String {
+fn format_reason(reason: &Because) -> String {
     let of = reason.of.as_deref();
     let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
-    let mut text = format!("- {}{of}: {}", reason.kind.word(), cell(&reason.what));
+    let mut text = format!(
+        "- {}{of}: {}",
+        reason.kind.as_str(),
+        table_cell(&reason.what)
+    );
     if !reason.inputs.is_empty() {
-        let places: Vec<_> = reason.inputs.iter().map(place).collect();
+        let places: Vec<_> = reason.inputs.iter().map(format_place).collect();
         let _ = write!(text, " – {}", places.join(", "));
     }
     if let Some(source) = &reason.source {
-        let _ = write!(text, " (source: {})", cell(source));
+        let _ = write!(text, " (source: {})", table_cell(source));
     }
     text + "\n"
 }
 
-fn place(place: &Place) -> String {
+fn format_place(place: &Place) -> String {
     let path = place.path.as_deref().unwrap_or_default();
-    code(format!("{}:{} {path}", place.file, place.line).trim_end())
+    inline_code(format!("{}:{} {path}", place.file, place.line).trim_end())
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use gpuc_syntax::shell::is_unseen;
+use gpuc_syntax::shell::is_invisible;
 use gpuc_syntax::source::{Sources, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, At, Cause, Index, Kind, Path, Reason};
+use super::{Cause, Explanation, Index, Kind, Path, QueryTarget, Reason};
 
 pub use markdown::markdown;
 pub use text::text;
@@ -122,33 +122,42 @@ pub fn schema() -> String {
 }
 
 /// Resolves the locations of an explanation.
-pub fn tell(answer: &Answer, index: &Index<'_>, sources: &Sources, counts: (usize, usize)) -> Told {
-    let look = Look {
-        places: index.places(),
+pub fn resolve(
+    answer: &Explanation,
+    index: &Index<'_>,
+    sources: &Sources,
+    counts: (usize, usize),
+) -> Told {
+    let look = SpanResolver {
+        places: index.paths_by_span(),
         sources,
     };
     let mover = |cause: &Cause| Mover {
-        place: look.cause(cause),
-        tried: cause.tried.clone(),
-        then: cause.then.clone(),
+        place: look.place_of_cause(cause),
+        tried: cause.change.clone(),
+        then: cause.effect.clone(),
     };
-    let part = |row: &super::Row| Part {
-        path: path(&row.at),
+    let part = |row: &super::ExplainedPart| Part {
+        path: target_path(&row.target),
         first_line: row.lines.0,
         last_line: row.lines.1,
         value: row.value.clone(),
-        moved_by: row.causes.iter().map(|cause| look.cause(cause)).collect(),
+        moved_by: row
+            .causes
+            .iter()
+            .map(|cause| look.place_of_cause(cause))
+            .collect(),
         reasons: row
             .reasons
             .iter()
-            .map(|reason| look.because(reason))
+            .map(|reason| look.resolve_reason(reason))
             .collect(),
     };
     Told {
         version: 1,
         cluster: answer.cluster.clone(),
         file: answer.file.clone(),
-        path: path(&answer.at),
+        path: target_path(&answer.target),
         first_line: answer.lines.0,
         last_line: answer.lines.1,
         value: answer.value.clone(),
@@ -156,41 +165,41 @@ pub fn tell(answer: &Answer, index: &Index<'_>, sources: &Sources, counts: (usiz
         reasons: answer
             .reasons
             .iter()
-            .map(|reason| look.because(reason))
+            .map(|reason| look.resolve_reason(reason))
             .collect(),
-        parts: answer.rows.iter().map(part).collect(),
+        parts: answer.parts.iter().map(part).collect(),
         tried: counts.0,
         untried: counts.1,
     }
 }
 
-fn path(at: &At) -> Option<String> {
+fn target_path(at: &QueryTarget) -> Option<String> {
     match at {
-        At::Field(path) => Some(path.to_string()),
-        At::Whole | At::Line(_) => None,
+        QueryTarget::Field(path) => Some(path.to_string()),
+        QueryTarget::File | QueryTarget::Line(_) => None,
     }
 }
 
 /// Resolves locations of the input.
-struct Look<'l> {
+struct SpanResolver<'l> {
     places: BTreeMap<Span, Path>,
     sources: &'l Sources,
 }
 
-impl Look<'_> {
-    fn cause(&self, cause: &Cause) -> Place {
+impl SpanResolver<'_> {
+    fn place_of_cause(&self, cause: &Cause) -> Place {
         let path = Some(cause.leaf.path.to_string());
         let place = self.place(cause.leaf.span);
         let place = place.unwrap_or_else(|| unreachable!("every changed input has a location"));
         Place { path, ..place }
     }
 
-    fn because(&self, reason: &Reason) -> Because {
+    fn resolve_reason(&self, reason: &Reason) -> Because {
         let inputs = reason.inputs.iter().filter_map(|span| self.place(*span));
         Because {
             kind: reason.kind,
-            what: reason.what.clone(),
-            of: reason.of.map(str::to_owned),
+            what: reason.text.clone(),
+            of: reason.scope.map(str::to_owned),
             source: reason.source.clone(),
             inputs: inputs.collect(),
         }
@@ -203,30 +212,30 @@ impl Look<'_> {
             line: position.line,
             column: position.column,
             path: self.places.get(&span).map(ToString::to_string),
-            text: super::experiment::short(self.sources.text(span)),
+            text: super::experiment::short_text(self.sources.text(span)),
         })
     }
 }
 
 /// Text without control characters.
-pub fn visible(text: &str) -> String {
-    let shown = |c: char| if is_unseen(c) { '?' } else { c };
+pub fn strip_control_characters(text: &str) -> String {
+    let shown = |c: char| if is_invisible(c) { '?' } else { c };
     text.chars().map(shown).collect()
 }
 
 /// A location in the input with its text.
-fn line(place: &Place) -> String {
+fn place_line(place: &Place) -> String {
     let at = format!("{}:{}:{}", place.file, place.line, place.column);
     let what = match (&place.path, place.text.as_str()) {
         (Some(path), "") => path.clone(),
         (Some(path), text) => format!("{path}: {text}"),
         (None, text) => text.to_owned(),
     };
-    visible(&format!("{at}  {what}"))
+    strip_control_characters(&format!("{at}  {what}"))
 }
 
 /// The note about inputs that were not tried.
-fn untried(told: &Told) -> Option<String> {
+fn untried_note(told: &Told) -> Option<String> {
     let (tried, untried) = (told.tried, told.untried);
     (untried > 0).then(|| {
         format!(

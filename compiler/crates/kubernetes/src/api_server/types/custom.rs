@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Derived from the projects' CRDs by `needs_upstream::custom_types`.
-pub(super) const TEXT: &str = include_str!("custom.types");
+pub(super) const CUSTOM_TYPES: &str = include_str!("custom.types");
 
 /// The derived rules: `x-kubernetes-validations`.
-const RULES: &str = include_str!("custom.rules");
+const CUSTOM_RULES: &str = include_str!("custom.rules");
 
 /// A CEL rule of a CRD for created objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::api_server) struct Expression {
+pub(in crate::api_server) struct CelRule {
     pub(in crate::api_server) text: &'static str,
     /// The API server's message for a violation.
     pub(in crate::api_server) message: &'static str,
 }
 
-static EXPRESSIONS: LazyLock<BTreeMap<&'static str, Vec<Expression>>> = LazyLock::new(|| {
+static CEL_RULES: LazyLock<BTreeMap<&'static str, Vec<CelRule>>> = LazyLock::new(|| {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let (mut place, mut message) = ("", "");
-    for line in RULES.lines().filter(|line| !line.starts_with('#')) {
+    for line in CUSTOM_RULES.lines().filter(|line| !line.starts_with('#')) {
         match (line.strip_prefix("  ! "), line.strip_prefix("  ")) {
             (Some(text), _) => message = text,
             (None, Some(text)) => all
                 .entry(place)
                 .or_default()
-                .push(Expression { text, message }),
+                .push(CelRule { text, message }),
             (None, None) => place = line,
         }
     }
@@ -34,32 +34,34 @@ static EXPRESSIONS: LazyLock<BTreeMap<&'static str, Vec<Expression>>> = LazyLock
 });
 
 /// The rules of a type, `Type`, of a field of one, `Type.field`, or of each item of such a field, `Type.field[]`.
-pub(in crate::api_server) fn expressions(place: &str) -> &'static [Expression] {
-    EXPRESSIONS.get(place).map_or(&[], Vec::as_slice)
+pub(in crate::api_server) fn cel_rules(place: &str) -> &'static [CelRule] {
+    CEL_RULES.get(place).map_or(&[], Vec::as_slice)
 }
 
 /// All locations with rules.
 #[cfg(test)]
-pub(in crate::api_server) fn places() -> impl Iterator<Item = &'static str> {
-    EXPRESSIONS.keys().copied()
+pub(in crate::api_server) fn cel_rule_locations() -> impl Iterator<Item = &'static str> {
+    CEL_RULES.keys().copied()
 }
 
 /// Whether a type belongs to a custom resource.
-pub(in crate::api_server) fn is_custom(name: &str) -> bool {
+pub(in crate::api_server) fn is_custom_type(name: &str) -> bool {
     name.contains('/')
 }
 
 /// The project of a custom resource's type, with its version: `JobSet 0.12.0`.
-pub(in crate::api_server) fn defined_by(name: &str) -> Option<&'static str> {
+pub(in crate::api_server) fn defining_project(name: &str) -> Option<&'static str> {
     let (group, _) = name.split_once('/')?;
-    let mut all = definitions();
+    let mut all = custom_groups();
     all.find(|(own, _)| *own == group)
         .map(|(_, project)| project)
 }
 
 /// All known API groups of custom resources, with the project and its version.
-pub fn definitions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = TEXT.lines().filter_map(|line| line.strip_prefix("@ "));
+pub fn custom_groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = CUSTOM_TYPES
+        .lines()
+        .filter_map(|line| line.strip_prefix("@ "));
     lines.filter_map(|line| line.split_once(' '))
 }
 
@@ -69,9 +71,9 @@ mod tests {
 
     #[test]
     fn types_know_their_project() {
-        let of = |name: &str| defined_by(name).unwrap_or_default();
+        let of = |name: &str| defining_project(name).unwrap_or_default();
         assert!(of("jobset.x-k8s.io/v1alpha2/JobSet.spec").starts_with("JobSet 0."));
         assert!(of("trainer.kubeflow.org/v1alpha1/TrainJob").starts_with("Kubeflow Trainer "));
-        assert!(defined_by("PodSpec").is_none() && !is_custom("PodSpec"));
+        assert!(defining_project("PodSpec").is_none() && !is_custom_type("PodSpec"));
     }
 }

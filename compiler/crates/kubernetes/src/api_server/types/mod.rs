@@ -6,33 +6,33 @@ mod shape;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use custom::definitions;
 #[cfg(test)]
-pub(super) use custom::places;
-pub(super) use custom::{Expression, defined_by, expressions, is_custom};
-pub(super) use shape::walk;
+pub(super) use custom::cel_rule_locations;
+pub use custom::custom_groups;
+pub(super) use custom::{CelRule, cel_rules, defining_project, is_custom_type};
+pub(super) use shape::validate_value;
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum ValueType {
     /// Any value.
     Any,
     /// A string.
     Text,
     /// A Boolean.
-    Switch,
+    Bool,
     /// An integer with this number of bits.
-    Whole(u32),
+    Integer(u32),
     /// Any number.
     Number,
     /// An integer or a string.
-    NumberOrText,
+    IntOrString,
     /// A quantity.
-    Amount,
+    Quantity,
     /// A list.
-    List(Box<Type>),
+    List(Box<ValueType>),
     /// A map with arbitrary keys.
-    Map(Box<Type>),
+    Map(Box<ValueType>),
     /// An object of this type.
     Object(&'static str),
 }
@@ -42,63 +42,63 @@ pub(super) enum Type {
 pub(super) struct Field {
     pub(super) name: &'static str,
     /// Whether the field is required.
-    pub(super) is_needed: bool,
-    pub(super) holds: Type,
+    pub(super) is_required: bool,
+    pub(super) value_type: ValueType,
     /// Further constraints of the CRD.
-    pub(super) limits: Limits,
+    pub(super) constraints: FieldConstraints,
     /// The default that the API server sets.
-    pub(super) given: Option<Given>,
+    pub(super) default: Option<DefaultValue>,
 }
 
 /// A default in a CRD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum DefaultValue {
     /// An empty object, whose fields can have defaults.
     Object,
     Text(&'static str),
-    Whole(i64),
-    Switch(bool),
+    Integer(i64),
+    Bool(bool),
 }
 
 /// Further constraints of a value or a list item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Limits {
-    pub(super) least: Option<i128>,
-    pub(super) most: Option<i128>,
+pub(super) struct FieldConstraints {
+    pub(super) min: Option<i128>,
+    pub(super) max: Option<i128>,
     /// Whether it must not be empty.
-    pub(super) is_filled: bool,
+    pub(super) is_nonempty: bool,
     /// Whether it is the name of an object.
-    pub(super) is_name: bool,
+    pub(super) is_object_name: bool,
     /// The maximum number of items or keys.
-    pub(super) many: Option<usize>,
+    pub(super) max_items: Option<usize>,
     /// The maximum number of characters, of the value and of each item.
-    pub(super) long: Option<usize>,
-    pub(super) each_long: Option<usize>,
+    pub(super) max_length: Option<usize>,
+    pub(super) max_item_length: Option<usize>,
     /// The pattern of the value and of each item.
     pub(super) pattern: Option<&'static str>,
-    pub(super) each_pattern: Option<&'static str>,
+    pub(super) item_pattern: Option<&'static str>,
     /// The enumerated values; empty if any value is allowed.
-    pub(super) words: Vec<&'static str>,
+    pub(super) allowed_values: Vec<&'static str>,
 }
 
 /// Derived from the definitions of the newest version by `needs_upstream::api_types`. Fields that an older cluster
 /// version does not have are not reported.
-const TEXT: &str = include_str!("kubernetes.types");
+const KUBERNETES_TYPES: &str = include_str!("kubernetes.types");
 
 /// Fields that exist only in older versions.
 ///
 /// Source: kubernetes-validate 1.37.0, the definitions of 1.33 to 1.37; `needs_upstream::api_types` looks.
-pub static GONE: &[(&str, &str)] = &[("PodSpec", "workloadRef")];
+pub static REMOVED_FIELDS: &[(&str, &str)] = &[("PodSpec", "workloadRef")];
 
 /// Required fields that other tools add: kustomize sets selectors.
 ///
 /// Source: kubernetes-sigs/kustomize `api/internal/konfig/builtinpluginconsts/commonlabels.go` (from memory).
-const BROUGHT: &[&str] = &["selector"];
+const EXTERNALLY_SET_FIELDS: &[&str] = &["selector"];
 
 static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
     let mut types: BTreeMap<_, Vec<Field>> = BTreeMap::new();
     let mut name = "";
-    let lines = TEXT.lines().chain(custom::TEXT.lines());
+    let lines = KUBERNETES_TYPES.lines().chain(custom::CUSTOM_TYPES.lines());
     for line in lines.filter(|line| !line.starts_with(['#', '@'])) {
         match line.strip_prefix("  ") {
             None => {
@@ -112,11 +112,11 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                 let fields = types.entry(name).or_default();
                 fields.push(Field {
                     name: field.trim_end_matches('!'),
-                    is_needed: field.ends_with('!')
-                        && !BROUGHT.contains(&field.trim_end_matches('!')),
-                    holds: holds_of(holds),
-                    limits: limits_of(limits),
-                    given: given_of(given),
+                    is_required: field.ends_with('!')
+                        && !EXTERNALLY_SET_FIELDS.contains(&field.trim_end_matches('!')),
+                    value_type: parse_type(holds),
+                    constraints: parse_constraints(limits),
+                    default: parse_default(given),
                 });
             }
         }
@@ -125,21 +125,21 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
 });
 
 /// `>= 0 <= 9 filled subdomain many 8 long 63 ~ ^a+$ each-long 63 each~ ^a+$ = A B`, of each what there is.
-fn limits_of(text: &'static str) -> Limits {
-    let mut limits = Limits::default();
+fn parse_constraints(text: &'static str) -> FieldConstraints {
+    let mut limits = FieldConstraints::default();
     let mut parts = text.split_whitespace();
     while let Some(part) = parts.next() {
         match part {
-            ">=" => limits.least = parts.next().and_then(|it| it.parse().ok()),
-            "<=" => limits.most = parts.next().and_then(|it| it.parse().ok()),
-            "filled" => limits.is_filled = true,
-            "subdomain" => limits.is_name = true,
-            "many" => limits.many = parts.next().and_then(|it| it.parse().ok()),
-            "long" => limits.long = parts.next().and_then(|it| it.parse().ok()),
-            "each-long" => limits.each_long = parts.next().and_then(|it| it.parse().ok()),
+            ">=" => limits.min = parts.next().and_then(|it| it.parse().ok()),
+            "<=" => limits.max = parts.next().and_then(|it| it.parse().ok()),
+            "filled" => limits.is_nonempty = true,
+            "subdomain" => limits.is_object_name = true,
+            "many" => limits.max_items = parts.next().and_then(|it| it.parse().ok()),
+            "long" => limits.max_length = parts.next().and_then(|it| it.parse().ok()),
+            "each-long" => limits.max_item_length = parts.next().and_then(|it| it.parse().ok()),
             "~" => limits.pattern = parts.next(),
-            "each~" => limits.each_pattern = parts.next(),
-            "=" => limits.words = parts.by_ref().collect(),
+            "each~" => limits.item_pattern = parts.next(),
+            "=" => limits.allowed_values = parts.by_ref().collect(),
             _ => {}
         }
     }
@@ -147,54 +147,54 @@ fn limits_of(text: &'static str) -> Limits {
 }
 
 /// Parses a default from JSON.
-fn given_of(text: &'static str) -> Option<Given> {
+fn parse_default(text: &'static str) -> Option<DefaultValue> {
     let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     match text {
-        "{}" => Some(Given::Object),
-        "true" | "false" => Some(Given::Switch(text == "true")),
+        "{}" => Some(DefaultValue::Object),
+        "true" | "false" => Some(DefaultValue::Bool(text == "true")),
         _ => quoted
-            .map(Given::Text)
-            .or_else(|| text.parse().ok().map(Given::Whole)),
+            .map(DefaultValue::Text)
+            .or_else(|| text.parse().ok().map(DefaultValue::Integer)),
     }
 }
 
-fn holds_of(text: &'static str) -> Type {
+fn parse_type(text: &'static str) -> ValueType {
     let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
     match text {
-        "any" => Type::Any,
-        "text" => Type::Text,
-        "switch" => Type::Switch,
-        "int32" => Type::Whole(32),
-        "int64" => Type::Whole(64),
-        "number" => Type::Number,
-        "number-or-text" => Type::NumberOrText,
-        "amount" => Type::Amount,
+        "any" => ValueType::Any,
+        "text" => ValueType::Text,
+        "switch" => ValueType::Bool,
+        "int32" => ValueType::Integer(32),
+        "int64" => ValueType::Integer(64),
+        "number" => ValueType::Number,
+        "number-or-text" => ValueType::IntOrString,
+        "amount" => ValueType::Quantity,
         _ => match (inner('[', ']'), inner('{', '}')) {
-            (Some(item), _) => Type::List(Box::new(holds_of(item))),
-            (_, Some(value)) => Type::Map(Box::new(holds_of(value))),
-            _ => Type::Object(text),
+            (Some(item), _) => ValueType::List(Box::new(parse_type(item))),
+            (_, Some(value)) => ValueType::Map(Box::new(parse_type(value))),
+            _ => ValueType::Object(text),
         },
     }
 }
 
 /// Whether a field exists only in older versions.
-pub(super) fn is_gone(name: &str, field: &str) -> bool {
-    GONE.contains(&(name, field))
+pub(super) fn is_removed_field(name: &str, field: &str) -> bool {
+    REMOVED_FIELDS.contains(&(name, field))
 }
 
 /// The constraints of all fields.
 #[cfg(test)]
-pub(super) fn limits() -> impl Iterator<Item = &'static Limits> {
-    TYPES.values().flatten().map(|it| &it.limits)
+pub(super) fn all_constraints() -> impl Iterator<Item = &'static FieldConstraints> {
+    TYPES.values().flatten().map(|it| &it.constraints)
 }
 
 /// The fields of a type; none for an unknown type.
-pub(super) fn fields(name: &str) -> &'static [Field] {
+pub(super) fn fields_of_type(name: &str) -> &'static [Field] {
     TYPES.get(name).map_or(&[], Vec::as_slice)
 }
 
 /// Objects by `apiVersion` and kind; the kind is the name of the type.
-const OBJECTS: &[(&str, &str)] = &[
+const OBJECT_TYPES: &[(&str, &str)] = &[
     ("v1", "ConfigMap"),
     ("v1", "LimitRange"),
     ("v1", "Namespace"),
@@ -226,14 +226,14 @@ const OBJECTS: &[(&str, &str)] = &[
 ];
 
 /// Objects of older API versions whose type names differ: `apiVersion`, kind and type.
-const OLDER: (&str, &str, &str) = (
+const AUTOSCALING_V1: (&str, &str, &str) = (
     "autoscaling/v1",
     "HorizontalPodAutoscaler",
     "v1.HorizontalPodAutoscaler",
 );
 
 /// The API versions that the CRD of a kind serves in a group, newest last; none for an unknown kind.
-pub(super) fn versions(group: &str, kind: &str) -> Vec<&'static str> {
+pub(super) fn known_versions(group: &str, kind: &str) -> Vec<&'static str> {
     let names = TYPES.keys().filter_map(|name| name.rsplit_once('/'));
     names
         .filter(|(version, name)| {
@@ -245,11 +245,11 @@ pub(super) fn versions(group: &str, kind: &str) -> Vec<&'static str> {
 }
 
 /// The type of an object, if it is a known built-in or custom kind.
-pub(super) fn of_object(api_version: &str, kind: &str) -> Option<&'static str> {
-    if (OLDER.0, OLDER.1) == (api_version, kind) {
-        return Some(OLDER.2);
+pub(super) fn object_type_name(api_version: &str, kind: &str) -> Option<&'static str> {
+    if (AUTOSCALING_V1.0, AUTOSCALING_V1.1) == (api_version, kind) {
+        return Some(AUTOSCALING_V1.2);
     }
-    let mut objects = OBJECTS.iter();
+    let mut objects = OBJECT_TYPES.iter();
     let found = objects.find(|it| **it == (api_version, kind));
     let custom = || TYPES.get_key_value(format!("{api_version}/{kind}").as_str());
     found.map(|(_, name)| *name).or_else(|| Some(*custom()?.0))
@@ -261,57 +261,57 @@ mod tests {
 
     #[test]
     fn referenced_types_exist() {
-        fn named(holds: &Type) -> Option<&'static str> {
+        fn named(holds: &ValueType) -> Option<&'static str> {
             match holds {
-                Type::List(inner) | Type::Map(inner) => named(inner),
-                Type::Object(name) => Some(name),
+                ValueType::List(inner) | ValueType::Map(inner) => named(inner),
+                ValueType::Object(name) => Some(name),
                 _ => None,
             }
         }
         let all: Vec<_> = TYPES.values().flatten().collect();
         assert!(all.len() > 600);
-        for name in all.iter().filter_map(|field| named(&field.holds)) {
+        for name in all.iter().filter_map(|field| named(&field.value_type)) {
             assert!(TYPES.contains_key(name), "{name}");
         }
         assert_eq!(
-            limits_of(
+            parse_constraints(
                 ">= 1 <= 9 filled subdomain many 8 long 63 ~ ^a+$ each-long 5 each~ ^b$ = A B"
             ),
-            Limits {
-                least: Some(1),
-                most: Some(9),
-                is_filled: true,
-                is_name: true,
-                many: Some(8),
-                long: Some(63),
-                each_long: Some(5),
+            FieldConstraints {
+                min: Some(1),
+                max: Some(9),
+                is_nonempty: true,
+                is_object_name: true,
+                max_items: Some(8),
+                max_length: Some(63),
+                max_item_length: Some(5),
                 pattern: Some("^a+$"),
-                each_pattern: Some("^b$"),
-                words: vec!["A", "B"],
+                item_pattern: Some("^b$"),
+                allowed_values: vec!["A", "B"],
             }
         );
-        let given = ["", "{}", "false", "3", "\"\"", "\"a b\""].map(given_of);
+        let given = ["", "{}", "false", "3", "\"\"", "\"a b\""].map(parse_default);
         let some = [
-            Given::Object,
-            Given::Switch(false),
-            Given::Whole(3),
-            Given::Text(""),
-            Given::Text("a b"),
+            DefaultValue::Object,
+            DefaultValue::Bool(false),
+            DefaultValue::Integer(3),
+            DefaultValue::Text(""),
+            DefaultValue::Text("a b"),
         ];
         assert_eq!(given[0], None);
         assert_eq!(given[1..], some.map(Some));
-        for (_, name) in OBJECTS {
+        for (_, name) in OBJECT_TYPES {
             assert!(
-                fields(name).iter().any(|it| it.name == "metadata"),
+                fields_of_type(name).iter().any(|it| it.name == "metadata"),
                 "{name}"
             );
         }
-        let container = fields("Container");
+        let container = fields_of_type("Container");
         let of = |name: &str| container.iter().find(|it| it.name == name).unwrap();
         assert_eq!(
-            of("ports").holds,
-            Type::List(Box::new(Type::Object("ContainerPort")))
+            of("ports").value_type,
+            ValueType::List(Box::new(ValueType::Object("ContainerPort")))
         );
-        assert!(of("name").is_needed && !of("image").is_needed);
+        assert!(of("name").is_required && !of("image").is_required);
     }
 }

@@ -1,41 +1,46 @@
 //! Checks CPU, memory and pods against the quota of a namespace, and each container against the team's limits.
 
-use gpuc_model::scheduling::{Defaults, Demand, What, limits, thousandths_of};
+use gpuc_model::scheduling::{
+    DefaultRequests, Demand, QuotaResource, resource_limits, thousandths_of_node,
+};
 use gpuc_model::{Amounts, Team};
 use gpuc_schema::Span;
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::Entry;
 
-use super::{Kind, RULE, job_over_quota};
+use super::{ExcessKind, RULE, job_over_quota};
 use crate::scheduling::is_queued;
-use crate::services::Count;
-use crate::{Container, Pod, Scene, jobs};
+use crate::services::PodCount;
+use crate::{CheckContext, Container, Pod, jobs};
 
 /// Checks the total requests of an object's pods.
 pub(super) fn check_pods(
-    scene: &Scene<'_>,
+    scene: &CheckContext<'_>,
     pod: &Pod<'_>,
-    copies: Count,
-    kind: Kind,
+    copies: PodCount,
+    kind: ExcessKind,
     report: &mut Report,
 ) {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
-    let Some((team, _)) = scene.cluster.team_of(namespace) else {
+    let Some((team, _)) = scene.cluster.team_of_namespace(namespace) else {
         return;
     };
     let whole = pod.spec.get("containers");
-    let Some(containers) = whole.filter(|_| !pod.is_open && !pod.is_of_nodes()) else {
+    let Some(containers) = whole.filter(|_| !pod.is_partial && !pod.is_of_daemon_set()) else {
         return;
     };
-    let is_job = jobs::spec(pod.object).is_some();
-    let demand = Demand::of_pod(pod.spec, &Defaults::of(scene.cluster, namespace));
-    let limits = limits(scene.cluster, team).into_iter();
+    let is_job = jobs::job_spec(pod.object).is_some();
+    let demand = Demand::from_pod_spec(
+        pod.spec,
+        &DefaultRequests::for_namespace(scene.cluster, namespace),
+    );
+    let limits = resource_limits(scene.cluster, team).into_iter();
     for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
-        let (each, request) = match limit.what {
-            What::Cpu => (demand.cpu.map(|it| it.value), demand.cpu),
-            What::Memory => (demand.memory.map(|it| it.value), demand.memory),
-            What::Pods => (Some(1), None),
-            What::Device(_) | What::Storage => continue,
+        let (each, request) = match limit.resource {
+            QuotaResource::Cpu => (demand.cpu.map(|it| it.value), demand.cpu),
+            QuotaResource::Memory => (demand.memory.map(|it| it.value), demand.memory),
+            QuotaResource::Pods => (Some(1), None),
+            QuotaResource::Device(_) | QuotaResource::Storage => continue,
         };
         let Some(each) = each else {
             continue;
@@ -43,33 +48,33 @@ pub(super) fn check_pods(
         let all = each.saturating_mul(copies.pods);
         // Under the ResourceQuota of a namespace, the pods of a Job may run one after the other.
         let is_alone = limit.namespace.is_some() || !is_queued(scene.cluster, pod);
-        let in_turn = is_alone && is_job && each <= limit.has;
-        if all <= limit.has || Kind::from_in_turn(in_turn) != kind {
+        let in_turn = is_alone && is_job && each <= limit.amount;
+        if all <= limit.amount || ExcessKind::from_is_sequential(in_turn) != kind {
             continue;
         }
-        let total = match &limit.what {
-            what if *what == What::Pods || copies.pods == 1 => what.words(all),
+        let total = match &limit.resource {
+            what if *what == QuotaResource::Pods || copies.pods == 1 => what.format_amount(all),
             what => format!(
                 "{} pods with {} each need {}",
                 copies.pods,
-                what.words(each),
-                what.words(all)
+                what.format_amount(each),
+                what.format_amount(all)
             ),
         };
         let message = format!("{} {}: {total}", pod.title(), kind.problem());
-        let written = request.filter(|it| !it.is_given).map(|it| it.span);
+        let written = request.filter(|it| !it.is_default).map(|it| it.span);
         let span = written.or(copies.span).unwrap_or(containers.span());
         let mut builder = report.diagnostic(kind.code(), span, message);
-        if let Some(default) = request.filter(|it| it.is_given) {
+        if let Some(default) = request.filter(|it| it.is_default) {
             let text = "the default for the team's containers without a request";
             builder = builder.label(default.span, text);
         }
-        let quota = limit.what.words(limit.has);
+        let quota = limit.resource.format_amount(limit.amount);
         builder
             .label(limit.span, format!("the quota of the team is {quota}"))
             .help(match kind {
-                Kind::Never => "request less, or raise the team's quota",
-                Kind::InTurn => job_over_quota::HELP,
+                ExcessKind::Never => "request less, or raise the team's quota",
+                ExcessKind::Sequential => job_over_quota::HELP,
             })
             .emit();
     }
@@ -78,18 +83,21 @@ pub(super) fn check_pods(
 /// Checks the requests and limits of each container. An unset limit is the team's `default`, or else its `max`.
 ///
 /// Source: `PodValidateLimitFunc` in kubernetes `plugin/pkg/admission/limitranger/admission.go` (from memory).
-pub(super) fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
+pub(super) fn check_containers(scene: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
     let namespace = pod.object.namespace.as_deref();
-    let Some((team, _)) = namespace.and_then(|it| scene.cluster.team_of(it)) else {
+    let Some((team, _)) = namespace.and_then(|it| scene.cluster.team_of_namespace(it)) else {
         return;
     };
     for container in &pod.containers {
-        for (key, what, unit) in [("cpu", What::Cpu, 1), ("memory", What::Memory, 1000)] {
+        for (key, what, unit) in [
+            ("cpu", QuotaResource::Cpu, 1),
+            ("memory", QuotaResource::Memory, 1000),
+        ] {
             let words = |entry: &Entry| {
-                let amount = thousandths_of(&entry.value)?;
+                let amount = thousandths_of_node(&entry.value)?;
                 Some((
                     amount,
-                    what.words(amount.div_ceil(unit)),
+                    what.format_amount(amount.div_ceil(unit)),
                     entry.value.span(),
                 ))
             };
@@ -122,7 +130,12 @@ fn check_resource(
         container,
         team,
     } = *target;
-    let named = |list: &'static str| container.list(list).iter().find(|it| it.key == key);
+    let named = |list: &'static str| {
+        container
+            .resource_list(list)
+            .iter()
+            .find(|it| it.key == key)
+    };
     let (request, limit) = (named("requests"), named("limits"));
     let ranges = team.limits.as_ref();
     let max = ranges.and_then(|it| quantity(it.max.as_ref(), key));

@@ -7,10 +7,10 @@ use gpuc_model::Quota;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
-use crate::resources::{Amount, amount, is_gpu};
+use crate::resources::{ResourceCount, is_gpu_name, parse_count};
 use crate::scheduling::is_queued;
-use crate::services::{self, Count};
-use crate::{Container, Pod, Rule, Scene, claims, jobs};
+use crate::services::{self, PodCount};
+use crate::{CheckContext, Container, Pod, Rule, claims, jobs};
 
 use super::job_over_quota;
 
@@ -70,34 +70,38 @@ spec:
     run,
 };
 
-fn run(scene: &Scene<'_>, report: &mut Report) {
+fn run(scene: &CheckContext<'_>, report: &mut Report) {
     volumes::check_claims(scene, report);
     for pod in &scene.pods {
         check_containers(scene, pod, report);
         amounts::check_containers(scene, pod, report);
     }
-    check(scene, Kind::Never, report);
+    check(scene, ExcessKind::Never, report);
 }
 
 /// The effect of a quota on pods that exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExcessKind {
     /// Some or all of the pods never run.
     Never,
     /// The pods run one after the other, as in a Job.
-    InTurn,
+    Sequential,
 }
 
-impl Kind {
-    pub(super) fn from_in_turn(in_turn: bool) -> Self {
-        if in_turn { Self::InTurn } else { Self::Never }
+impl ExcessKind {
+    pub(super) fn from_is_sequential(in_turn: bool) -> Self {
+        if in_turn {
+            Self::Sequential
+        } else {
+            Self::Never
+        }
     }
 
     /// The code of the diagnostic.
     pub(super) fn code(self) -> &'static Code {
         match self {
             Self::Never => &RULE.code,
-            Self::InTurn => &job_over_quota::RULE.code,
+            Self::Sequential => &job_over_quota::RULE.code,
         }
     }
 
@@ -105,17 +109,17 @@ impl Kind {
     fn problem(self) -> &'static str {
         match self {
             Self::Never => "exceeds the quota of its team",
-            Self::InTurn => "cannot run all of its pods at once within the quota of its team",
+            Self::Sequential => "cannot run all of its pods at once within the quota of its team",
         }
     }
 }
 
 /// Checks the total requests of all pods of each object.
-pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
+pub(super) fn check(scene: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
     for pod in &scene.pods {
-        let copies = copies(scene, pod);
+        let copies = concurrent_pods(scene, pod);
         amounts::check_pods(scene, pod, copies, kind, report);
-        let is_job = jobs::spec(pod.object).is_some() && !is_queued(scene.cluster, pod);
+        let is_job = jobs::job_spec(pod.object).is_some() && !is_queued(scene.cluster, pod);
         for DeviceRequest {
             resource,
             each,
@@ -123,11 +127,11 @@ pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
             span,
         } in device_requests(scene, pod, copies.pods)
         {
-            let Some((limit, limit_span)) = limit(scene, pod, &resource) else {
+            let Some((limit, limit_span)) = quota_limit(scene, pod, &resource) else {
                 continue;
             };
             let all = each.saturating_mul(copies);
-            if all <= limit || Kind::from_in_turn(is_job && each <= limit) != kind {
+            if all <= limit || ExcessKind::from_is_sequential(is_job && each <= limit) != kind {
                 continue;
             }
             let total = if copies > 1 {
@@ -146,16 +150,20 @@ pub(super) fn check(scene: &Scene<'_>, kind: Kind, report: &mut Report) {
 }
 
 /// Checks the GPUs of each container against `limits.gpusPerContainer` of the team.
-fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
+fn check_containers(scene: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| scene.cluster.team_of(it));
+    let team = namespace.and_then(|it| scene.cluster.team_of_namespace(it));
     let Some((team, max)) = team.and_then(|(team, _)| Some((team, team.gpus_per_container()?)))
     else {
         return;
     };
-    let names = scene.cluster.resources_of(team);
-    for entry in pod.containers.iter().flat_map(Container::asks) {
-        let Amount::Whole(count) = amount(&entry.value) else {
+    let names = scene.cluster.requestable_resources(team);
+    for entry in pod
+        .containers
+        .iter()
+        .flat_map(Container::requested_resources)
+    {
+        let ResourceCount::Whole(count) = parse_count(&entry.value) else {
             continue;
         };
         if count <= u64::from(max.value) || !names.contains(entry.key.as_str()) {
@@ -175,9 +183,9 @@ fn check_containers(scene: &Scene<'_>, pod: &Pod<'_>, report: &mut Report) {
     }
 }
 
-fn help(kind: Kind, limit: u64) -> &'static str {
+fn help(kind: ExcessKind, limit: u64) -> &'static str {
     match (kind, limit) {
-        (Kind::InTurn, _) => job_over_quota::HELP,
+        (ExcessKind::Sequential, _) => job_over_quota::HELP,
         (_, 0) => "request a resource of the team's quota, or add this one to the quota",
         _ => "request less, or write a larger `limit` in the team's quota",
     }
@@ -195,7 +203,7 @@ struct DeviceRequest {
 
 /// The device requests of pods, one per resource, with the span of the first. Init containers are ignored: they use
 /// the same devices as the others.
-fn device_requests(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceRequest> {
+fn device_requests(scene: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceRequest> {
     let mut all: Vec<DeviceRequest> = Vec::new();
     let mut add = |resource: &str, each: u64, copies: u64, span: Span| {
         let same = |it: &&mut DeviceRequest| it.resource == resource && it.copies == copies;
@@ -210,15 +218,15 @@ fn device_requests(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceR
         }
     };
     let containers = pod.containers.iter().filter(|it| !it.is_init);
-    for entry in containers.flat_map(Container::asks) {
-        if let Amount::Whole(count @ 1..) = amount(&entry.value) {
+    for entry in containers.flat_map(Container::requested_resources) {
+        if let ResourceCount::Whole(count @ 1..) = parse_count(&entry.value) {
             add(&entry.key, count, copies, entry.value.span());
         }
     }
-    for claim in claims::of_pod(pod) {
+    for claim in claims::pod_claims(pod) {
         let known = claims::requested_devices(scene.cluster, &scene.claims, pod, &claim);
         // Pods that name the same ResourceClaim share its devices.
-        let is_shared = claim.kind() == claims::CLAIM;
+        let is_shared = claim.kind() == claims::CLAIM_KIND;
         for request in known.into_iter().flatten() {
             let copies = if is_shared { copies.min(1) } else { copies };
             let span = claim.source.span();
@@ -229,10 +237,10 @@ fn device_requests(scene: &Scene<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceR
 }
 
 /// The number of pods that a built-in controller creates at once; one for other controllers.
-pub(super) fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
+pub(super) fn concurrent_pods(scene: &CheckContext<'_>, pod: &Pod<'_>) -> PodCount {
     let job = jobs::job_pods(scene.cluster, pod);
-    let count = job.or_else(|| services::at_once(scene, pod));
-    count.unwrap_or(Count {
+    let count = job.or_else(|| services::initial_pods(scene, pod));
+    count.unwrap_or(PodCount {
         pods: 1,
         span: None,
     })
@@ -240,9 +248,13 @@ pub(super) fn copies(scene: &Scene<'_>, pod: &Pod<'_>) -> Count {
 
 /// The maximum of a resource for the team in a pod's namespace, with its first span; `None` if no quota counts the
 /// resource.
-pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<(u64, Span)> {
+pub(super) fn quota_limit(
+    scene: &CheckContext<'_>,
+    pod: &Pod<'_>,
+    resource: &str,
+) -> Option<(u64, Span)> {
     let namespace = pod.object.namespace.as_deref()?;
-    let (team, index) = scene.cluster.team_of(namespace)?;
+    let (team, index) = scene.cluster.team_of_namespace(namespace)?;
     let grants = || team.grants().filter(|grant| grant.resource == resource);
     let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
     let has_queues = scene.cluster.has_queues();
@@ -265,14 +277,14 @@ pub(super) fn limit(scene: &Scene<'_>, pod: &Pod<'_>, resource: &str) -> Option<
         let limit = counted.iter().map(|it| u64::from(it.limit.value)).sum();
         return Some((limit, first.span));
     }
-    let has_quota = team.quota_of(index).is_some_and(Quota::has_gpus);
+    let has_quota = team.namespace_quota(index).is_some_and(Quota::has_gpus);
     let counts_all = if has_queues {
-        !pod.is_of_nodes() && is_gpu(resource)
+        !pod.is_of_daemon_set() && is_gpu_name(resource)
     } else {
         has_quota
     };
     let is_advertised = scene.cluster.pools.iter().any(|pool| {
-        let mut offers = pool.offers.get().into_iter().flatten();
+        let mut offers = pool.advertised.get().into_iter().flatten();
         offers.any(|offer| offer.resource == resource)
     });
     (counts_all && (is_advertised || is_claimed)).then_some((0, team.name.span))

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::clean;
+use super::normalize_path;
 use crate::diag::Diagnostic;
 use crate::source::{Sources, Span};
 
@@ -27,11 +27,11 @@ impl<'s> Fingerprints<'s> {
 
     /// A fingerprint that does not depend on lines above the finding: its code, its file, the text of its line, and the
     /// number of equal findings before it.
-    pub(super) fn of(&mut self, found: &Diagnostic) -> String {
+    pub(super) fn fingerprint(&mut self, found: &Diagnostic) -> String {
         let span = found.primary.span;
-        let file = clean(file(self.sources, span));
+        let file = normalize_path(file_path(self.sources, span));
         let mut hash = Sha256::new();
-        for part in [found.code.id, &file, line(self.sources, span)] {
+        for part in [found.code.id, &file, line_text(self.sources, span)] {
             hash.update(part);
             hash.update([0]);
         }
@@ -45,12 +45,12 @@ impl<'s> Fingerprints<'s> {
     }
 
     /// GitHub's fingerprint of the line, which code scanning uses: `None` if the text is unknown.
-    pub(super) fn of_line(&mut self, span: Span) -> Option<&str> {
+    pub(super) fn line_hash(&mut self, span: Span) -> Option<&str> {
         let source = self.sources.get(span.source)?;
         if source.text().is_empty() {
             return None;
         }
-        let of_file = || of_lines(source.text());
+        let of_file = || hash_lines(source.text());
         let lines = self.lines.entry(span.source).or_insert_with(of_file);
         let line = source.position(span.start).line;
         lines.get(line.checked_sub(1)?).map(String::as_str)
@@ -58,17 +58,17 @@ impl<'s> Fingerprints<'s> {
 }
 
 /// The number of characters that are hashed per line.
-const BLOCK: usize = 100;
+const HASHED_UNITS: usize = 100;
 
 /// The multiplier of the rolling hash.
-const FACTOR: u64 = 37;
+const HASH_FACTOR: u64 = 37;
 
 /// The fingerprint of each line as computed by code scanning's upload action, which warns about others: a rolling hash,
 /// modulo 2^64, of the 100 UTF-16 units from the start of the line that are neither spaces nor tabs, with line ends as
 /// `\n`, an end-of-file mark and zeros after it; and the number of previous lines with the same hash.
 ///
 /// `src/fingerprints.ts` of github/codeql-action@0225834cc549ee0ca93cb085b92954821a145866
-fn of_lines(text: &str) -> Vec<String> {
+fn hash_lines(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let units = text
         .encode_utf16()
@@ -76,40 +76,40 @@ fn of_lines(text: &str) -> Vec<String> {
     let units: Vec<u64> = units
         .chain([u16::MAX])
         .map(u64::from)
-        .chain([0; BLOCK])
+        .chain([0; HASHED_UNITS])
         .collect();
     let mut leaving: u64 = 1;
-    for _ in 0..BLOCK {
-        leaving = leaving.wrapping_mul(FACTOR);
+    for _ in 0..HASHED_UNITS {
+        leaving = leaving.wrapping_mul(HASH_FACTOR);
     }
     let mut hash: u64 = 0;
-    for unit in &units[..BLOCK] {
-        hash = hash.wrapping_mul(FACTOR).wrapping_add(*unit);
+    for unit in &units[..HASHED_UNITS] {
+        hash = hash.wrapping_mul(HASH_FACTOR).wrapping_add(*unit);
     }
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut names = Vec::new();
-    let mut begins = true;
-    for (at, unit) in units[..units.len() - BLOCK].iter().enumerate() {
-        if begins {
+    let mut hashes = Vec::new();
+    let mut is_line_start = true;
+    for (at, unit) in units[..units.len() - HASHED_UNITS].iter().enumerate() {
+        if is_line_start {
             let count = counts.entry(hash).or_default();
             *count += 1;
-            names.push(format!("{hash:x}:{count}"));
+            hashes.push(format!("{hash:x}:{count}"));
         }
-        begins = *unit == u64::from(b'\n');
-        let entering = units.get(at + BLOCK).copied().unwrap_or_default();
+        is_line_start = *unit == u64::from(b'\n');
+        let entering = units.get(at + HASHED_UNITS).copied().unwrap_or_default();
         hash = hash
-            .wrapping_mul(FACTOR)
+            .wrapping_mul(HASH_FACTOR)
             .wrapping_add(entering)
             .wrapping_sub(leaving.wrapping_mul(*unit));
     }
-    names
+    hashes
 }
 
-fn file(sources: &Sources, span: Span) -> &str {
+fn file_path(sources: &Sources, span: Span) -> &str {
     sources.get(span.source).map_or("", |source| source.path())
 }
 
-fn line(sources: &Sources, span: Span) -> &str {
+fn line_text(sources: &Sources, span: Span) -> &str {
     let source = sources.get(span.source);
     source.map_or("", |source| {
         source.line(source.position(span.start).line).trim()
@@ -133,9 +133,9 @@ mod tests {
             "c8e28b0b4002a3a0:1",
             "c129715d7a2bc9a3:1",
         ];
-        assert_eq!(of_lines(""), ["c129715d7a2bc9a3:1"]);
+        assert_eq!(hash_lines(""), ["c129715d7a2bc9a3:1"]);
         assert_eq!(
-            of_lines(" a\nb\n  \t\tc\n d"),
+            hash_lines(" a\nb\n  \t\tc\n d"),
             [
                 "271789c17abda88f:1",
                 "54703d4cd895b18:1",
@@ -149,10 +149,10 @@ mod tests {
             " hello; \t\r\nworld!!!\r\n\r\n\r\n  \t\tGreetings\r\n End\r\n",
             " hello; \t\nworld!!!\r\n\n\r  \t\tGreetings\r End\r\n",
         ] {
-            assert_eq!(of_lines(ends), greetings);
+            assert_eq!(hash_lines(ends), greetings);
         }
         assert_eq!(
-            of_lines(&"Lorem ipsum dolor sit amet.\n".repeat(10)),
+            hash_lines(&"Lorem ipsum dolor sit amet.\n".repeat(10)),
             [
                 "a7f2ff13bc495cf2:1",
                 "a7f2ff13bc495cf2:2",

@@ -1,21 +1,24 @@
 //! Findings as workflow commands of GitHub Actions, which shows them next to the changed lines.
 
-use super::{clean, place};
+use super::{find_location, normalize_path};
 use crate::diag::Diagnostic;
 use crate::source::Sources;
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     let lines: Vec<String> = diagnostics
         .iter()
-        .map(|found| command(sources, found))
+        .map(|found| render_command(sources, found))
         .collect();
     lines.concat()
 }
 
-fn command(sources: &Sources, found: &Diagnostic) -> String {
+fn render_command(sources: &Sources, found: &Diagnostic) -> String {
     let mut properties = Vec::new();
-    if let Some(place) = place(sources, found.primary.span) {
-        properties.push(format!("file={}", property(&clean(place.file))));
+    if let Some(place) = find_location(sources, found.primary.span) {
+        properties.push(format!(
+            "file={}",
+            escape_property(&normalize_path(place.file))
+        ));
         properties.push(format!("line={}", place.start.line));
         properties.push(format!("col={}", place.start.column));
         properties.push(format!("endLine={}", place.end.line));
@@ -27,23 +30,27 @@ fn command(sources: &Sources, found: &Diagnostic) -> String {
         }
     }
     let title = format!("{} {}", found.code.id, found.code.name);
-    properties.push(format!("title={}", property(&title)));
+    properties.push(format!("title={}", escape_property(&title)));
     let mut message = found.message.clone();
     if let Some(help) = &found.help {
         message.push_str("\nhelp: ");
         message.push_str(help);
     }
     let word = found.severity.as_str();
-    format!("::{word} {}::{}\n", properties.join(","), data(&message))
+    format!(
+        "::{word} {}::{}\n",
+        properties.join(","),
+        escape_data(&message)
+    )
 }
 
 /// As <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts> writes a message.
-pub fn data(text: &str) -> String {
+pub fn escape_data(text: &str) -> String {
     let text = text.replace('%', "%25");
     text.replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// As the same file writes a property.
-pub fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+pub fn escape_property(text: &str) -> String {
+    escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -4,20 +4,20 @@
 use serde_json::{Value, json};
 
 use super::fingerprint::Fingerprints;
-use super::{clean, place_to_show};
+use super::{find_location_or_first, normalize_path};
 use crate::diag::{Diagnostic, Severity};
 use crate::source::Sources;
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     let mut fingerprints = Fingerprints::new(sources);
     let issues = diagnostics.iter().filter_map(|found| {
-        let place = place_to_show(sources, found.primary.span)?;
+        let place = find_location_or_first(sources, found.primary.span)?;
         Some(json!({
             "description": description(found),
             "check_name": format!("{} {}", found.code.id, found.code.name),
-            "fingerprint": fingerprints.of(found),
+            "fingerprint": fingerprints.fingerprint(found),
             "severity": severity(found.severity),
-            "location": {"path": clean(place.file), "lines": {"begin": place.start.line, "end": place.end.line}},
+            "location": {"path": normalize_path(place.file), "lines": {"begin": place.start.line, "end": place.end.line}},
         }))
     });
     let issues: Vec<Value> = issues.collect();

@@ -2,47 +2,47 @@
 
 use serde_json::{Value, json};
 
-use super::place;
+use super::find_location;
 use crate::diag::{Diagnostic, Fix, Label};
 use crate::source::{Sources, Span};
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     let findings: Vec<Value> = diagnostics
         .iter()
-        .map(|found| finding(sources, found))
+        .map(|found| finding_json(sources, found))
         .collect();
     format!("{:#}\n", json!({"version": 1, "findings": findings}))
 }
 
-fn finding(sources: &Sources, found: &Diagnostic) -> Value {
+fn finding_json(sources: &Sources, found: &Diagnostic) -> Value {
     let related =
-        |label: &Label| with_place(sources, label.span, &[("message", json!(label.text))]);
+        |label: &Label| location_json(sources, label.span, &[("message", json!(label.text))]);
     let mut all = json!({
         "code": found.code.id,
         "name": found.code.name,
         "severity": found.severity.as_str(),
         "message": found.message,
     });
-    append(&mut all, with_place(sources, found.primary.span, &[]));
-    let fix = found.fix.as_ref().map(|fix| edits(sources, fix));
+    merge_json(&mut all, location_json(sources, found.primary.span, &[]));
+    let fix = found.fix.as_ref().map(|fix| edits_json(sources, fix));
     let labels: Vec<Value> = found.labels.iter().map(related).collect();
-    append(
+    merge_json(
         &mut all,
         json!({"label": found.primary.text, "help": found.help, "related": labels, "fix": fix}),
     );
     all
 }
 
-fn edits(sources: &Sources, fix: &Fix) -> Vec<Value> {
+fn edits_json(sources: &Sources, fix: &Fix) -> Vec<Value> {
     let edits = fix.edits.iter();
     edits
-        .map(|edit| with_place(sources, edit.span, &[("text", json!(edit.text))]))
+        .map(|edit| location_json(sources, edit.span, &[("text", json!(edit.text))]))
         .collect()
 }
 
 /// The file and location, null if there is none, and other properties.
-fn with_place(sources: &Sources, span: Span, more: &[(&str, Value)]) -> Value {
-    let place = place(sources, span);
+fn location_json(sources: &Sources, span: Span, more: &[(&str, Value)]) -> Value {
+    let place = find_location(sources, span);
     let place = place.as_ref();
     let mut all = json!({
         "file": place.map(|place| place.file),
@@ -57,7 +57,7 @@ fn with_place(sources: &Sources, span: Span, more: &[(&str, Value)]) -> Value {
     all
 }
 
-fn append(all: &mut Value, more: Value) {
+fn merge_json(all: &mut Value, more: Value) {
     if let (Value::Object(all), Value::Object(more)) = (all, more) {
         all.extend(more);
     }

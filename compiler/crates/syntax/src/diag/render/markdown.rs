@@ -1,6 +1,6 @@
 //! Findings as a table for a comment on a pull request.
 
-use super::{cell, code, place, summary};
+use super::{find_location, inline_code, summary, table_cell};
 use crate::diag::Diagnostic;
 use crate::source::Sources;
 
@@ -19,18 +19,20 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 }
 
 fn row(sources: &Sources, found: &Diagnostic) -> String {
-    let place = match place(sources, found.primary.span) {
-        Some(place) => code(&format!("{}:{}", place.file, place.start.line)),
+    let place = match find_location(sources, found.primary.span) {
+        Some(place) => inline_code(&format!("{}:{}", place.file, place.start.line)),
         None => String::new(),
     };
     let help = found.help.as_ref();
-    let help = help.map_or_else(String::new, |help| format!("<br>help: {}", cell(help)));
+    let help = help.map_or_else(String::new, |help| {
+        format!("<br>help: {}", table_cell(help))
+    });
     format!(
         "| {} | {} {} | {} | {}{help} |\n",
         found.severity.as_str(),
         found.code.id,
         found.code.name,
         place,
-        cell(&found.message)
+        table_cell(&found.message)
     )
 }

@@ -1,17 +1,17 @@
 //! Output formats of findings.
 
-pub mod cell;
+pub mod escape;
 mod fingerprint;
 mod github;
 mod gitlab;
 mod json;
 mod markdown;
 mod sarif;
-mod short;
+mod shorten;
 mod text;
 
-pub use cell::{cell, code};
-pub use github::{data, property};
+pub use escape::{inline_code, table_cell};
+pub use github::{escape_data, escape_property};
 
 use super::{Diagnostic, Severity};
 use crate::source::{Position, Sources, Span};
@@ -68,7 +68,7 @@ pub fn render(
         Format::Gitlab => return gitlab::render(sources, &sorted),
         Format::Text | Format::Github | Format::Markdown => {}
     }
-    let short: Vec<Diagnostic> = sorted.into_iter().map(short::finding).collect();
+    let short: Vec<Diagnostic> = sorted.into_iter().map(shorten::shorten_finding).collect();
     let short: Vec<&Diagnostic> = short.iter().collect();
     match format {
         Format::Github => github::render(sources, &short),
@@ -97,16 +97,16 @@ fn summary(diagnostics: &[&Diagnostic]) -> String {
 }
 
 /// A location for output.
-struct Place<'s> {
+struct Location<'s> {
     file: &'s str,
     start: Position,
     end: Position,
 }
 
 /// The location of a span; `None` for values that are not in a file.
-fn place(sources: &Sources, span: Span) -> Option<Place<'_>> {
+fn find_location(sources: &Sources, span: Span) -> Option<Location<'_>> {
     let source = sources.get(span.source)?;
-    Some(Place {
+    Some(Location {
         file: source.path(),
         start: source.position(span.start),
         end: source.position(span.end),
@@ -114,11 +114,11 @@ fn place(sources: &Sources, span: Span) -> Option<Place<'_>> {
 }
 
 /// A location for formats that require one: the start of the first file for values that are not in a file.
-fn place_to_show(sources: &Sources, span: Span) -> Option<Place<'_>> {
-    place(sources, span).or_else(|| {
+fn find_location_or_first(sources: &Sources, span: Span) -> Option<Location<'_>> {
+    find_location(sources, span).or_else(|| {
         let first = sources.iter().next()?;
         let head = first.position(0);
-        Some(Place {
+        Some(Location {
             file: first.path(),
             start: head,
             end: head,
@@ -127,13 +127,13 @@ fn place_to_show(sources: &Sources, span: Span) -> Option<Place<'_>> {
 }
 
 /// A path as used by a repository host: without `.`, and without resolvable `..`.
-fn clean(path: &str) -> String {
+fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
-        let leaves = parts.last().is_some_and(|last| !["", ".."].contains(last));
+        let has_parent = parts.last().is_some_and(|last| !["", ".."].contains(last));
         match part {
             "." => {}
-            ".." if leaves => _ = parts.pop(),
+            ".." if has_parent => _ = parts.pop(),
             _ => parts.push(part),
         }
     }
@@ -141,12 +141,12 @@ fn clean(path: &str) -> String {
 }
 
 /// Text without control characters, which could change the display of other text.
-pub fn visible(text: &str) -> String {
-    text.chars().map(visible_char).collect()
+pub fn replace_control_chars(text: &str) -> String {
+    text.chars().map(replace_control_char).collect()
 }
 
 /// A visible character. Unicode has pictures for control characters, but not for bidirectional controls.
-fn visible_char(c: char) -> char {
+fn replace_control_char(c: char) -> char {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',

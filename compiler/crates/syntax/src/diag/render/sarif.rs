@@ -7,30 +7,30 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::fingerprint::Fingerprints;
-use super::{Place, clean, place, place_to_show};
+use super::{Location, find_location, find_location_or_first, normalize_path};
 use crate::diag::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::Sources;
 
 /// GitHub rejects a document with more results. Its other requirements are on the same page, `SARIF support for code
 /// scanning`: content/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning.md of
 /// github/docs@0c5268cc10ff2d246b7eb3fc36e7d36ed9f8bb19
-const MOST_RESULTS: usize = 25_000;
+const MAX_RESULTS: usize = 25_000;
 
 /// The longest description of a rule there, in characters.
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION: usize = 1024;
 
 /// The base of relative paths, which the consumer of the document knows.
 const ROOT: &str = "%SRCROOT%";
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
-    let (told, left_out) = most_important(diagnostics, MOST_RESULTS);
-    let codes: BTreeMap<&str, &Code> = told
+    let (included, omitted) = most_important(diagnostics, MAX_RESULTS);
+    let codes: BTreeMap<&str, &Code> = included
         .iter()
         .map(|found| (found.code.id, found.code))
         .collect();
     let rules: Vec<Value> = codes.values().map(|code| rule(code)).collect();
     let mut fingerprints = Fingerprints::new(sources);
-    let results: Vec<Value> = told
+    let results: Vec<Value> = included
         .iter()
         .map(|found| result(sources, found, &codes, &mut fingerprints))
         .collect();
@@ -38,9 +38,9 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     let driver =
         json!({"name": "gpuc", "version": version, "semanticVersion": version, "rules": rules});
     let mut invocation = json!({"executionSuccessful": true});
-    if left_out > 0 {
+    if omitted > 0 {
         let text = format!(
-            "{left_out} more findings are omitted: code scanning accepts at most {MOST_RESULTS}"
+            "{omitted} more findings are omitted: code scanning accepts at most {MAX_RESULTS}"
         );
         invocation["toolExecutionNotifications"] =
             json!([{"level": "warning", "message": {"text": text}}]);
@@ -62,13 +62,13 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 
 /// The findings up to the limit, errors before warnings, and the number of omitted ones.
 fn most_important<'d>(all: &[&'d Diagnostic], most: usize) -> (Vec<&'d Diagnostic>, usize) {
-    let mut told = all.to_vec();
-    if told.len() > most {
-        told.sort_by_key(|found| Reverse(found.severity));
-        told.truncate(most);
+    let mut included = all.to_vec();
+    if included.len() > most {
+        included.sort_by_key(|found| Reverse(found.severity));
+        included.truncate(most);
     }
-    let left_out = all.len() - told.len();
-    (told, left_out)
+    let omitted = all.len() - included.len();
+    (included, omitted)
 }
 
 fn rule(code: &Code) -> Value {
@@ -76,31 +76,31 @@ fn rule(code: &Code) -> Value {
         "id": code.id,
         "name": code.name,
         "shortDescription": {"text": code.summary},
-        "fullDescription": {"text": what_it_checks(code)},
-        "help": {"text": code.explanation().replace("### ", ""), "markdown": page(code)},
-        "defaultConfiguration": {"level": level(code.severity)},
+        "fullDescription": {"text": full_description(code)},
+        "help": {"text": code.explanation().replace("### ", ""), "markdown": help_markdown(code)},
+        "defaultConfiguration": {"level": sarif_level(code.severity)},
         "properties": {
-            "tags": [tag(code)],
+            "tags": [category(code)],
             "precision": match code.severity {
                 Severity::Error => "very-high",
                 Severity::Warning => "high",
             },
-            "problem.severity": level(code.severity),
+            "problem.severity": sarif_level(code.severity),
         },
     })
 }
 
 /// The first section of a code's explanation, as plain text.
-fn what_it_checks(code: &Code) -> String {
+fn full_description(code: &Code) -> String {
     code.checks
         .replace('\n', " ")
         .chars()
-        .take(LONGEST_DESCRIPTION)
+        .take(MAX_DESCRIPTION)
         .collect()
 }
 
 /// The explanation with its examples.
-fn page(code: &Code) -> String {
+fn help_markdown(code: &Code) -> String {
     let mut page = code.explanation().trim_end().to_owned();
     for (heading, example) in [("Example", code.bad), ("Fixed example", &code.good())] {
         if !example.is_empty() {
@@ -116,7 +116,7 @@ fn page(code: &Code) -> String {
 }
 
 /// The category, by the thousands digit of the ID.
-fn tag(code: &Code) -> &'static str {
+fn category(code: &Code) -> &'static str {
     match code.id.as_bytes().get("GPUC".len()) {
         Some(b'0') => "reading",
         Some(b'1') => "names",
@@ -126,7 +126,7 @@ fn tag(code: &Code) -> &'static str {
     }
 }
 
-fn level(severity: Severity) -> &'static str {
+fn sarif_level(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -144,8 +144,8 @@ fn result(
         None => found.message.clone(),
     };
     let labels = found.labels.iter();
-    let labels: Vec<(&Label, Place<'_>)> = labels
-        .filter_map(|label| Some((label, place(sources, label.span)?)))
+    let labels: Vec<(&Label, Location<'_>)> = labels
+        .filter_map(|label| Some((label, find_location(sources, label.span)?)))
         .collect();
     let mut related = Vec::new();
     for (id, (label, place)) in (1..).zip(&labels) {
@@ -154,23 +154,27 @@ fn result(
         location["message"] = json!({"text": label.text});
         related.push(location);
         // A related location is shown only if the message links to it.
-        let shown = escaped(&format!("{}:{}", clean(place.file), place.start.line));
+        let shown = escape_link_text(&format!(
+            "{}:{}",
+            normalize_path(place.file),
+            place.start.line
+        ));
         write!(text, "\n{}: [{shown}]({id})", label.text)
             .expect("a string takes all that is written");
     }
-    let mut known_by = json!({"gpuc/v1": fingerprints.of(found)});
-    if let Some(name) = fingerprints.of_line(found.primary.span) {
-        known_by["primaryLocationLineHash"] = json!(name);
+    let mut partial_fingerprints = json!({"gpuc/v1": fingerprints.fingerprint(found)});
+    if let Some(name) = fingerprints.line_hash(found.primary.span) {
+        partial_fingerprints["primaryLocationLineHash"] = json!(name);
     }
     let mut result = json!({
         "ruleId": found.code.id,
         "ruleIndex": codes.keys().position(|id| *id == found.code.id),
-        "level": level(found.severity),
+        "level": sarif_level(found.severity),
         "message": {"text": text},
-        "partialFingerprints": known_by,
+        "partialFingerprints": partial_fingerprints,
     });
     // A document with a result without a location is rejected.
-    if let Some(place) = place_to_show(sources, found.primary.span) {
+    if let Some(place) = find_location_or_first(sources, found.primary.span) {
         result["locations"] = json!([location(&place)]);
     }
     if !related.is_empty() {
@@ -180,18 +184,18 @@ fn result(
         let text = found.help.as_ref().unwrap_or(&found.message);
         result["fixes"] = json!([{
             "description": {"text": text},
-            "artifactChanges": changes(sources, fix),
+            "artifactChanges": artifact_changes(sources, fix),
         }]);
     }
     result
 }
 
-fn location(place: &Place<'_>) -> Value {
+fn location(place: &Location<'_>) -> Value {
     json!({"physicalLocation": {"artifactLocation": artifact(place.file), "region": region(place)}})
 }
 
 fn artifact(path: &str) -> Value {
-    let uri = uri(&clean(path));
+    let uri = encode_uri(&normalize_path(path));
     if path.starts_with('/') {
         json!({"uri": uri})
     } else {
@@ -200,13 +204,13 @@ fn artifact(path: &str) -> Value {
 }
 
 /// Text between the brackets of a link: SARIF 3.11.6.
-fn escaped(text: &str) -> String {
+fn escape_link_text(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('[', "\\[")
         .replace(']', "\\]")
 }
 
-fn region(place: &Place<'_>) -> Value {
+fn region(place: &Location<'_>) -> Value {
     json!({
         "startLine": place.start.line,
         "startColumn": place.start.column,
@@ -215,10 +219,10 @@ fn region(place: &Place<'_>) -> Value {
     })
 }
 
-fn changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
+fn artifact_changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
     let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for edit in &fix.edits {
-        if let Some(place) = place(sources, edit.span) {
+        if let Some(place) = find_location(sources, edit.span) {
             let content = json!({"text": edit.text});
             let replacement = json!({"deletedRegion": region(&place), "insertedContent": content});
             files.entry(place.file).or_default().push(replacement);
@@ -229,7 +233,7 @@ fn changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
 }
 
 /// A path as a relative reference: <https://www.rfc-editor.org/rfc/rfc3986>.
-fn uri(path: &str) -> String {
+fn encode_uri(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {

@@ -16,11 +16,11 @@ fn findings() -> (Sources, Vec<Diagnostic>) {
     let base = sources.add("base.yaml", "stack: {}\n");
     let at = |source: u32, text: &str| {
         let file = sources.get(source).expect("a file");
-        let start = crate::source::offset(file.text().find(text).expect("the text"));
+        let start = crate::source::to_offset(file.text().find(text).expect("the text"));
         Span {
             source,
             start,
-            end: start + crate::source::offset(text.len()),
+            end: start + crate::source::to_offset(text.len()),
         }
     };
     let (nam, four, stack) = (at(main, "nam"), at(main, "four"), at(base, "stack"));
@@ -154,7 +154,7 @@ fn any_span_can_be_drawn() {
     let text = "a: \"ü\u{202e}\r\n\tb\"\n\n漢: x";
     let mut sources = Sources::default();
     let source = sources.add("a.yaml", text);
-    let length = crate::source::offset(sources.get(source).expect("a file").text().len());
+    let length = crate::source::to_offset(sources.get(source).expect("a file").text().len());
     for start in 0..=length + 1 {
         for end in [start, start + 1, length, length + 9] {
             let span = Span { source, start, end };
@@ -162,7 +162,7 @@ fn any_span_can_be_drawn() {
             report
                 .diagnostic(&WRONG_TYPE, span, "m")
                 .primary_label("x")
-                .label(span.head(), "y")
+                .label(span.empty_at_start(), "y")
                 .emit();
             let drawn = render(
                 Format::Text,
@@ -331,7 +331,7 @@ fn paths_are_relative_to_the_repository() {
         ("/a/../b.yaml", "/b.yaml"),
         ("/../b.yaml", "/../b.yaml"),
     ] {
-        assert_eq!(clean(path), expected, "{path}");
+        assert_eq!(normalize_path(path), expected, "{path}");
     }
 }
 
@@ -372,7 +372,7 @@ fn sarif_fingerprints_do_not_depend_on_lines_above() {
         let (mut sources, mut report) = (Sources::default(), Report::default());
         let source = sources.add("a.yaml", text);
         for (byte, _) in text.match_indices('x') {
-            let start = crate::source::offset(byte);
+            let start = crate::source::to_offset(byte);
             let end = start + 1;
             report
                 .diagnostic(&WRONG_TYPE, Span { source, start, end }, "m")

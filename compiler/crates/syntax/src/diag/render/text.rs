@@ -8,17 +8,17 @@ use miette::{
     SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
 };
 
-use super::{Options, place, summary, visible, visible_char};
+use super::{Options, find_location, replace_control_char, replace_control_chars, summary};
 use crate::diag::{Diagnostic, Label, Severity};
-use crate::source::{Source, Sources, offset};
+use crate::source::{Source, Sources, to_offset};
 
 /// The maximum distance in lines of labels that share an excerpt.
-const NEAR: usize = 4;
+const MAX_LABEL_DISTANCE: usize = 4;
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic], options: Options) -> String {
     let mut text = String::new();
     for found in diagnostics {
-        finding(&mut text, sources, found, options);
+        render_finding(&mut text, sources, found, options);
         text.push('\n');
     }
     if !diagnostics.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic], options: Op
     text
 }
 
-fn finding(text: &mut String, sources: &Sources, found: &Diagnostic, options: Options) {
+fn render_finding(text: &mut String, sources: &Sources, found: &Diagnostic, options: Options) {
     let paint = |style: &'static str| if options.color { style } else { "" };
     let (bold, end) = (paint("\u{1b}[1m"), paint("\u{1b}[0m"));
     let color = match found.severity {
@@ -36,8 +36,8 @@ fn finding(text: &mut String, sources: &Sources, found: &Diagnostic, options: Op
         Severity::Warning => paint("\u{1b}[1;33m"),
     };
     let (word, code) = (found.severity.as_str(), found.code);
-    let message = visible(&found.message);
-    line(
+    let message = replace_control_chars(&found.message);
+    write_line(
         text,
         format_args!(
             "{color}{word}[{} {}]{end}{bold}: {message}{end}",
@@ -45,22 +45,22 @@ fn finding(text: &mut String, sources: &Sources, found: &Diagnostic, options: Op
         ),
     );
     for excerpt in excerpts(sources, found, options.width) {
-        line(
+        write_line(
             text,
             format_args!("{}--> {}", " ".repeat(excerpt.gutter()), excerpt.place),
         );
         excerpt.draw(text, options.color);
     }
     if let Some(help) = &found.help {
-        let lines: Vec<String> = help.lines().map(visible).collect();
-        line(
+        let lines: Vec<String> = help.lines().map(replace_control_chars).collect();
+        write_line(
             text,
             format_args!("{bold}help{end}: {}", lines.join("\n      ")),
         );
     }
 }
 
-fn line(text: &mut String, line: fmt::Arguments<'_>) {
+fn write_line(text: &mut String, line: fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a string takes all that is written");
 }
 
@@ -79,18 +79,19 @@ struct Excerpt {
 
 /// The excerpts of a finding; the first one contains the primary label.
 fn excerpts(sources: &Sources, found: &Diagnostic, width: usize) -> Vec<Excerpt> {
-    let mut left: Vec<(&Label, bool)> = found.labels.iter().map(|label| (label, false)).collect();
-    left.insert(0, (&found.primary, true));
-    left.retain(|(label, _)| sources.get(label.span.source).is_some());
+    let mut remaining: Vec<(&Label, bool)> =
+        found.labels.iter().map(|label| (label, false)).collect();
+    remaining.insert(0, (&found.primary, true));
+    remaining.retain(|(label, _)| sources.get(label.span.source).is_some());
     let mut excerpts = Vec::new();
-    while !left.is_empty() {
-        let mut together = vec![left.remove(0)];
-        while let Some(next) = left.iter().position(|(label, _)| {
+    while !remaining.is_empty() {
+        let mut together = vec![remaining.remove(0)];
+        while let Some(next) = remaining.iter().position(|(label, _)| {
             together
                 .iter()
                 .any(|(other, _)| are_near(sources, other, label))
         }) {
-            together.push(left.remove(next));
+            together.push(remaining.remove(next));
         }
         excerpts.extend(excerpt(sources, &together, width));
     }
@@ -106,18 +107,18 @@ fn are_near(sources: &Sources, one: &Label, other: &Label) -> bool {
     let (Some(first), Some(second)) = (line(one), line(other)) else {
         return false;
     };
-    one.span.source == other.span.source && first.abs_diff(second) <= NEAR
+    one.span.source == other.span.source && first.abs_diff(second) <= MAX_LABEL_DISTANCE
 }
 
 fn excerpt(sources: &Sources, labels: &[(&Label, bool)], width: usize) -> Option<Excerpt> {
     let (main, _) = labels.first()?;
     let source = sources.get(main.span.source)?;
-    let shown = place(sources, main.span)?;
+    let shown = find_location(sources, main.span)?;
     let line_of = |label: &Label| source.position(label.span.start).line;
     let first = labels.iter().map(|(label, _)| line_of(label)).min()?;
     let last = labels.iter().map(|(label, _)| line_of(label)).max()?;
     let mut excerpt = Excerpt {
-        place: visible(&format!(
+        place: replace_control_chars(&format!(
             "{}:{}:{}",
             shown.file, shown.start.line, shown.start.column
         )),
@@ -127,15 +128,15 @@ fn excerpt(sources: &Sources, labels: &[(&Label, bool)], width: usize) -> Option
         labels: Vec::new(),
     };
     for number in excerpt.first + 1..=excerpt.last {
-        let here = labels.iter().filter(|(label, _)| line_of(label) == number);
-        excerpt.add_line(source, number, &here.copied().collect::<Vec<_>>(), width);
+        let on_line = labels.iter().filter(|(label, _)| line_of(label) == number);
+        excerpt.add_line(source, number, &on_line.copied().collect::<Vec<_>>(), width);
     }
     Some(excerpt)
 }
 
 /// The number of the last line, without a trailing empty line.
 fn last_line(source: &Source) -> usize {
-    let last = source.position(offset(source.text().len())).line;
+    let last = source.position(to_offset(source.text().len())).line;
     if source.line(last).is_empty() {
         last - 1
     } else {
@@ -158,10 +159,15 @@ impl Excerpt {
             Some(first) if line.chars().nth(width).is_some() => first.saturating_sub(width / 3),
             _ => 0,
         };
-        let kept: String = line.chars().skip(skipped).take(width).map(show).collect();
+        let excerpt_text: String = line
+            .chars()
+            .skip(skipped)
+            .take(width)
+            .map(display_char)
+            .collect();
         self.text.push_str(if skipped > 0 { "…" } else { "" });
         let kept_begin = self.text.len();
-        self.text.push_str(&kept);
+        self.text.push_str(&excerpt_text);
         for (label, is_primary) in labels {
             let column = start_of(label) - skipped;
             let written = source
@@ -173,12 +179,12 @@ impl Excerpt {
                 .next()
                 .unwrap_or_default();
             let byte = |column: usize| {
-                let mut bytes = kept.char_indices().map(|(byte, _)| byte);
-                kept_begin + bytes.nth(column).unwrap_or(kept.len())
+                let mut bytes = excerpt_text.char_indices().map(|(byte, _)| byte);
+                kept_begin + bytes.nth(column).unwrap_or(excerpt_text.len())
             };
             let start = byte(column);
             let end = byte(column + on_line.chars().count().max(1));
-            let text = (!label.text.is_empty()).then(|| visible(&label.text));
+            let text = (!label.text.is_empty()).then(|| replace_control_chars(&label.text));
             let span = (start, end - start);
             self.labels.push(if *is_primary {
                 LabeledSpan::new_primary_with_span(text, span)
@@ -207,16 +213,16 @@ impl Excerpt {
             },
         };
         let handler = GraphicalReportHandler::new_themed(theme)
-            .with_context_lines(NEAR + 1)
+            .with_context_lines(MAX_LABEL_DISTANCE + 1)
             .with_links(false)
             .without_cause_chain();
-        let mut drawn = String::new();
+        let mut rendered = String::new();
         let lines = Lines(&self);
         handler
-            .render_report(&mut drawn, &lines)
+            .render_report(&mut rendered, &lines)
             .expect("the labels lie inside of the text that is drawn");
         // Drop miette's header, which shows the file differently, and its closing line.
-        let body = drawn.lines().skip_while(|line| !line.contains(",-"));
+        let body = rendered.lines().skip_while(|line| !line.contains(",-"));
         let body: Vec<&str> = body.skip(1).collect();
         for line in body
             .iter()
@@ -229,8 +235,12 @@ impl Excerpt {
 }
 
 /// A character of a source line, one column wide.
-fn show(c: char) -> char {
-    if c == '\t' { ' ' } else { visible_char(c) }
+fn display_char(c: char) -> char {
+    if c == '\t' {
+        ' '
+    } else {
+        replace_control_char(c)
+    }
 }
 
 /// An excerpt as a miette diagnostic.

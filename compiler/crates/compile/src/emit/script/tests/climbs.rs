@@ -9,10 +9,10 @@ static CLUSTER: ResourceKind = ResourceKind {
     fields: &[FieldKind {
         name: "version",
         read: ".version | if (split(\".\")[1] | tonumber) > ($want | split(\".\")[1] | tonumber) then $want else . end",
-        create: None,
-        change: Change::Climbs {
+        create_flag: None,
+        change: Change::MinorVersionSteps {
             reason: "a cluster is upgraded one minor version at a time",
-            back: "it cannot be downgraded",
+            downgrade_effect: "it cannot be downgraded",
         },
         source: "the test",
     }],
@@ -22,13 +22,13 @@ static CLUSTER: ResourceKind = ResourceKind {
 /// Runs the script on a cluster with this version, and returns the outcome and the resulting version.
 fn run(has: &str, flags: &[&str]) -> (Outcome, Value) {
     let mut resource = pool("one", "cluster");
-    let cloud = |words: &[&str]| Command::new(["cloud"]).with(words.to_vec());
+    let cloud = |words: &[&str]| Command::new(["cloud"]).with_arguments(words.to_vec());
     resource.kind = &CLUSTER;
     resource.fields = vec![Field {
         kind: &CLUSTER.fields[0],
-        want: json!("1.36"),
+        desired: json!("1.36"),
         update: vec![cloud(&["set", "one", "version", "\"1.36\""])],
-        others: None,
+        external_entries: None,
         origin: Origin::default(),
     }];
     let world = World::new(&plan(vec![resource]), &json!({"one": {"version": has}}));

@@ -50,8 +50,8 @@ esac
 const SIZE: FieldKind = FieldKind {
     name: "machine type",
     read: ".size # as created",
-    create: None,
-    change: Change::Replaces {
+    create_flag: None,
+    change: Change::Replacement {
         reason: "the machine type of a pool is immutable",
     },
     source: "the test",
@@ -59,15 +59,15 @@ const SIZE: FieldKind = FieldKind {
 const LABELS: FieldKind = FieldKind {
     name: "labels",
     read: "(.labels // {}) | to_entries | sort_by(.key) | from_entries",
-    create: None,
+    create_flag: None,
     change: Change::InPlace,
     source: "the test",
 };
 const IMAGE: FieldKind = FieldKind {
     name: "image",
     read: ".image",
-    create: None,
-    change: Change::Rolls {
+    create_flag: None,
+    change: Change::NodeRollout {
         reason: "every node is recreated",
     },
     source: "the test",
@@ -82,32 +82,33 @@ static POOL: ResourceKind = ResourceKind {
 const HOSTILE: &str = "it's \"$(touch broken)\" `touch broken`\ntouch broken # \\";
 
 fn pool(name: &str, script: &str) -> Resource {
-    let cloud = |words: &[&str]| Command::new(["cloud"]).with(words.to_vec());
+    let cloud = |words: &[&str]| Command::new(["cloud"]).with_arguments(words.to_vec());
     let labels = json!({"a": HOSTILE, "b": "1"});
     let value = json!({"size": "big", "labels": labels, "image": "x"});
     let field = |kind: &'static FieldKind, want: Value, update: Vec<Command>| Field {
         kind,
-        want,
+        desired: want,
         update,
-        others: None,
+        external_entries: None,
         origin: Origin::default(),
     };
     let set = |key: &str, value: &str| cloud(&["set", name, key, value]);
     // The command depends on both the observed and the wanted labels.
     let computed = "b + (.labels // {}) + $want | del(.gone) | tojson";
-    let labels_update = cloud(&["set", name, "labels"]).with_word(Word::Observed(computed.into()));
+    let labels_update =
+        cloud(&["set", name, "labels"]).with_argument(Argument::Observed(computed.into()));
     Resource {
         kind: &POOL,
         name: name.to_owned(),
         script: script.to_owned(),
-        about: format!("A pool for {HOSTILE}"),
-        observe: Observe {
+        description: format!("A pool for {HOSTILE}"),
+        observation: Observation {
             command: cloud(&["show", name]),
-            absent: r"\(NotFound\)",
+            absent_pattern: r"\(NotFound\)",
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
-        by_hand: Vec::new(),
-        comes_with: None,
+        manual_delete: Vec::new(),
+        created_with: None,
         fields: vec![
             field(&POOL.fields[0], json!("big"), Vec::new()),
             field(&POOL.fields[1], labels, vec![labels_update]),
@@ -120,11 +121,11 @@ fn pool(name: &str, script: &str) -> Resource {
 
 fn plan(resources: Vec<Resource>) -> Plan {
     let identity = IdentityCheck {
-        is_place: true,
-        what: "account",
-        ask: Command::new(["cloud", "account"]),
-        want: "me".to_owned(),
-        otherwise: format!("log in as {HOSTILE}"),
+        is_location: true,
+        subject: "account",
+        query: Command::new(["cloud", "account"]),
+        expected: "me".to_owned(),
+        mismatch_message: format!("log in as {HOSTILE}"),
     };
     let script = File {
         path: "hosts/x.sh".to_owned(),
@@ -133,7 +134,10 @@ fn plan(resources: Vec<Resource>) -> Plan {
     };
     let yaml = File {
         path: "config.yaml".to_owned(),
-        contents: Contents::Yaml(Node::typed(&json!({"a": "no"}), Origin::default())),
+        contents: Contents::Yaml(Node::from_serializable(
+            &json!({"a": "no"}),
+            Origin::default(),
+        )),
         origin: Origin::default(),
     };
     Plan {
@@ -155,7 +159,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
             min_nodes: 1,
             allocatable: BTreeMap::from([("nvidia.com/gpu".to_owned(), 8)]),
             devices: Vec::new(),
-            fabric: BTreeMap::new(),
+            interconnect: BTreeMap::new(),
             daemon_sets: vec![("gpuc".to_owned(), "device-plugin".to_owned())],
             tolerations: vec![json!({"operator": "Exists"})],
             runtime_class: Some("nvidia".to_owned()),
@@ -397,9 +401,9 @@ fn wrong_account_stops_every_script() {
 #[test]
 fn failed_read_stops_the_script() {
     let mut broken = pool("one", "pool-one");
-    broken.observe.command = Command::new(["cloud", "broken"]);
+    broken.observation.command = Command::new(["cloud", "broken"]);
     let mut silent = pool("two", "pool-two");
-    silent.observe.command = Command::new(["true"]);
+    silent.observation.command = Command::new(["true"]);
     let world = World::new(&plan(vec![broken, silent]), &json!({}));
     let run = world.run("apply.sh", &[]);
     assert_eq!((run.code, world.changes()), (1, Vec::new()));

@@ -5,7 +5,7 @@ use super::*;
 
 fn with_labels_update(update: Vec<Command>, want: Value) -> Resource {
     let mut one = pool("one", "pool-one");
-    one.fields[1].want = want;
+    one.fields[1].desired = want;
     one.fields[1].update = update;
     one
 }
@@ -15,7 +15,7 @@ fn command_with_null_word_is_skipped() {
     let left = "(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end";
     let set = Command::new(["cloud", "set", "one", "labels", r#"{"a":"1"}"#]);
     let note = Command::new(["cloud", "set", "one", "left"]);
-    let note = note.with_word(Word::ObservedIfAny(left.to_owned()));
+    let note = note.with_argument(Argument::ObservedOptional(left.to_owned()));
     let resource = with_labels_update(vec![set, note], json!({"a": "1"}));
     let mut thing = whole();
     thing["labels"] = json!({"a": "2"});
@@ -42,8 +42,8 @@ fn each_string_of_a_list_is_one_word() {
     let words = r#"[.labels[], "", "a b"]"#;
     let set = Command::new(["cloud", "words", "one"]);
     let set = set
-        .with_word(Word::ObservedWords(words.to_owned()))
-        .with(["last"]);
+        .with_argument(Argument::ObservedList(words.to_owned()))
+        .with_arguments(["last"]);
     let resource = with_labels_update(vec![set], json!({}));
     let world = World::new(
         &plan(vec![resource]),
@@ -66,7 +66,7 @@ fn each_string_of_a_list_is_one_word() {
 #[test]
 fn externally_managed_entries_are_listed_and_kept() {
     let mut one = pool("one", "pool-one");
-    one.fields[1].others = Some("[.labels | keys[] | select(IN(\"a\", \"b\") | not)]");
+    one.fields[1].external_entries = Some("[.labels | keys[] | select(IN(\"a\", \"b\") | not)]");
     let mut thing = whole();
     let world = World::new(&plan(vec![one.clone()]), &json!({"one": thing}));
     let run = world.run("pool-one.sh", &[]);
@@ -94,13 +94,13 @@ const ANY_LABELS: FieldKind = FieldKind {
 fn dry_run_does_not_create_a_resource_twice() {
     let mut first = pool("first", "pool-first");
     let update = Command::new(["cloud", "set", "first", "image", r#""x""#]);
-    first.comes_with = Some(ComesWith {
-        what: "cluster ml".to_owned(),
-        observe: Observe {
+    first.created_with = Some(CreatedWith {
+        title: "cluster ml".to_owned(),
+        observation: Observation {
             command: Command::new(["cloud", "show", "ml"]),
-            absent: r"\(NotFound\)",
+            absent_pattern: r"\(NotFound\)",
         },
-        afterwards: vec![update],
+        follow_up: vec![update],
     });
     let world = World::new(&plan(vec![first]), &json!({}));
     let run = world.run("pool-first.sh", &["--dry-run"]);

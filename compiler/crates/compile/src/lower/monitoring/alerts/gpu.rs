@@ -7,19 +7,19 @@ use gpuc_schema::gpu::GpuArchitecture;
 use super::super::exporter::reports_utilization;
 use super::super::expression::Expression;
 use super::super::metrics::{self, Metric};
-use super::super::recording::of_pool;
+use super::super::recording::pool_matcher;
 use super::super::series::{self, Series};
-use super::xid::{FATAL, OF_PROGRAMS, pattern};
-use super::{Alert, Watched};
+use super::xid::{CAUSED_BY_PROGRAMS, FATAL, any_number_pattern};
+use super::{Alert, PoolAlertContext};
 
 /// The labels that identify a GPU in an alert.
 const GPU: &str = "pool, node, gpu, UUID, modelName";
 
 /// A GPU as summaries name it.
-const WHICH: &str = "GPU {{ $labels.gpu }} of {{ $labels.node }}";
+const GPU_DESCRIPTION: &str = "GPU {{ $labels.gpu }} of {{ $labels.node }}";
 
 /// The alerts about a pool's GPUs.
-pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
+pub(super) fn alerts(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
     let mut alerts = vec![
         temperature_high(watched),
         temperature_critical(watched),
@@ -31,83 +31,91 @@ pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
         alerts.extend([rows_remapped(watched), row_remap_failed(watched)]);
     }
     alerts.push(pcie_replays(watched));
-    if reports_utilization(watched.pool, watched.measures) {
-        alerts.push(idle(watched));
+    if reports_utilization(watched.pool, watched.exporter) {
+        alerts.push(idle_gpu(watched));
     }
     alerts
 }
 
 /// GPUs remap rows since Ampere; earlier models retire pages, which neither exporter reports
 /// (<https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html>).
-fn has_row_remapper(watched: &Watched<'_>) -> bool {
+fn has_row_remapper(watched: &PoolAlertContext<'_>) -> bool {
     let gpus = watched.pool.gpus.expect_resolved().as_ref();
     gpus.is_some_and(|gpus| gpus.model.architecture >= GpuArchitecture::Ampere)
 }
 
-fn metric(watched: &Watched<'_>, metric: &'static Metric) -> Expression {
-    Expression::of(metric, &of_pool(watched.pool))
+fn metric(watched: &PoolAlertContext<'_>, metric: &'static Metric) -> Expression {
+    Expression::for_metric(metric, &pool_matcher(watched.pool))
 }
 
-fn recorded(watched: &Watched<'_>, series: &'static Series) -> Expression {
-    Expression::recorded(series, &of_pool(watched.pool))
+fn series_expression(watched: &PoolAlertContext<'_>, series: &'static Series) -> Expression {
+    Expression::for_series(series, &pool_matcher(watched.pool))
 }
 
-fn alert(name: AlertName, lasts: &str, expression: Expression, what: &str, how: &str) -> Alert {
+fn alert(
+    name: AlertName,
+    duration: &str,
+    expression: Expression,
+    summary: &str,
+    description: &str,
+) -> Alert {
     Alert {
         name,
         pool: None,
         expression,
-        lasts: lasts.to_owned(),
-        summary: format!("{WHICH} {what}"),
-        description: format!("{WHICH} (pool {{{{ $labels.pool }}}}, {{{{ $labels.UUID }}}}) {how}"),
+        duration: duration.to_owned(),
+        summary: format!("{GPU_DESCRIPTION} {summary}"),
+        description: format!(
+            "{GPU_DESCRIPTION} (pool {{{{ $labels.pool }}}}, {{{{ $labels.UUID }}}}) {description}"
+        ),
     }
 }
 
-fn temperature_high(watched: &Watched<'_>) -> Alert {
+fn temperature_high(watched: &PoolAlertContext<'_>) -> Alert {
     let limit = watched.limits.temperature_celsius.value;
-    let expression = recorded(watched, &series::TEMPERATURE_CELSIUS);
+    let expression = series_expression(watched, &series::TEMPERATURE_CELSIUS);
     alert(
         AlertName::GpuTemperatureHigh,
         "5m",
-        expression.within(&format!("{{}} > {limit}")),
+        expression.wrapped_in(&format!("{{}} > {limit}")),
         "is hotter than its threshold",
         "has been at {{ $value }} °C for 5 minutes.",
     )
 }
 
-fn temperature_critical(watched: &Watched<'_>) -> Alert {
+fn temperature_critical(watched: &PoolAlertContext<'_>) -> Alert {
     let limit = watched.limits.temperature_celsius.value + 5;
-    let expression = recorded(watched, &series::TEMPERATURE_CELSIUS);
+    let expression = series_expression(watched, &series::TEMPERATURE_CELSIUS);
     alert(
         AlertName::GpuTemperatureCritical,
         "2m",
-        expression.within(&format!("{{}} > {limit}")),
+        expression.wrapped_in(&format!("{{}} > {limit}")),
         "is close to overheating",
         "has been at {{ $value }} °C for 2 minutes.",
     )
 }
 
-fn memory_nearly_full(watched: &Watched<'_>) -> Alert {
+fn memory_nearly_full(watched: &PoolAlertContext<'_>) -> Alert {
     let limit = watched.limits.memory_used_percent.value;
-    let used = recorded(watched, &series::MEMORY_USED_BYTES);
-    let all = recorded(watched, &series::MEMORY_BYTES);
+    let used = series_expression(watched, &series::MEMORY_USED_BYTES);
+    let all = series_expression(watched, &series::MEMORY_BYTES);
     alert(
         AlertName::GpuMemoryNearlyFull,
         "10m",
-        used.with(all, &format!("{{}} / {{}} > {limit} / 100")),
+        used.combined_with(all, &format!("{{}} / {{}} > {limit} / 100")),
         "has little free memory",
         "uses {{ $value | humanizePercentage }} of its memory\
          {{ with $labels.GPU_I_PROFILE }}, in a MIG device {{ . }}{{ end }}.",
     )
 }
 
-fn power_high(watched: &Watched<'_>) -> Option<Alert> {
+fn power_high(watched: &PoolAlertContext<'_>) -> Option<Alert> {
     let limit = watched.limits.power_watts?.value;
-    let expression = recorded(watched, &series::POWER_WATTS);
+    let expression = series_expression(watched, &series::POWER_WATTS);
     Some(alert(
         AlertName::GpuPowerHigh,
         "10m",
-        expression.within(&format!("{{}} > {limit}")),
+        expression.wrapped_in(&format!("{{}} > {limit}")),
         "draws more power than its threshold",
         "has drawn {{ $value | printf \"%.0f\" }} W for 10 minutes.",
     ))
@@ -116,14 +124,14 @@ fn power_high(watched: &Watched<'_>) -> Option<Alert> {
 /// The value of the metric is the number of the last error, and persists: its presence is the condition, not a change.
 /// A range of five minutes bridges failed scrapes. `increase` over the number of an error has no meaning
 /// (NVIDIA/dcgm-exporter#500, #190).
-fn xid_fatal(watched: &Watched<'_>) -> Alert {
-    let codes = pattern(FATAL);
-    let matchers = format!("{},err_code=~\"{codes}\"", of_pool(watched.pool));
-    let last = Expression::of(&metrics::XID, &matchers);
+fn xid_fatal(watched: &PoolAlertContext<'_>) -> Alert {
+    let codes = any_number_pattern(FATAL);
+    let matchers = format!("{},err_code=~\"{codes}\"", pool_matcher(watched.pool));
+    let last = Expression::for_metric(&metrics::XID, &matchers);
     alert(
         AlertName::GpuXidFatal,
         "0m",
-        last.within(&format!(
+        last.wrapped_in(&format!(
             "max by ({GPU}, err_code, err_msg) (max_over_time({{}}[5m])) > 0"
         )),
         "requires a reset",
@@ -132,14 +140,14 @@ fn xid_fatal(watched: &Watched<'_>) -> Alert {
 }
 
 /// An error that was not the last one an hour ago. The label changes with the error, so a new error is a new series.
-fn xid(watched: &Watched<'_>) -> Alert {
-    let codes = pattern([0].iter().chain(FATAL).chain(OF_PROGRAMS));
-    let matchers = format!("{},err_code!~\"{codes}\"", of_pool(watched.pool));
-    let last = || Expression::of(&metrics::XID, &matchers);
+fn xid(watched: &PoolAlertContext<'_>) -> Alert {
+    let codes = any_number_pattern([0].iter().chain(FATAL).chain(CAUSED_BY_PROGRAMS));
+    let matchers = format!("{},err_code!~\"{codes}\"", pool_matcher(watched.pool));
+    let last = || Expression::for_metric(&metrics::XID, &matchers);
     alert(
         AlertName::GpuXid,
         "0m",
-        last().with(
+        last().combined_with(
             last(),
             &format!(
                 "max by ({GPU}, err_code, err_msg) ({{}}) > 0 unless on (UUID, err_code) {{}} offset 1h"
@@ -150,46 +158,46 @@ fn xid(watched: &Watched<'_>) -> Alert {
     )
 }
 
-fn ecc(watched: &Watched<'_>) -> Alert {
+fn ecc(watched: &PoolAlertContext<'_>) -> Alert {
     let errors = metric(watched, &metrics::ECC_UNCORRECTABLE);
     alert(
         AlertName::GpuEccUncorrectable,
         "0m",
-        errors.within(&format!("max by ({GPU}) (increase({{}}[1h])) > 0")),
+        errors.wrapped_in(&format!("max by ({GPU}) (increase({{}}[1h])) > 0")),
         "had an uncorrectable memory error",
         "had {{ $value | printf \"%.0f\" }} uncorrectable memory errors within the last hour.",
     )
 }
 
-fn rows_remapped(watched: &Watched<'_>) -> Alert {
+fn rows_remapped(watched: &PoolAlertContext<'_>) -> Alert {
     let rows = metric(watched, &metrics::ROWS_REMAPPED);
     alert(
         AlertName::GpuRowsRemapped,
         "0m",
-        rows.within(&format!("max by ({GPU}) (increase({{}}[1d])) > 0")),
+        rows.wrapped_in(&format!("max by ({GPU}) (increase({{}}[1d])) > 0")),
         "must be reset to remap faulty memory",
         "marked {{ $value | printf \"%.0f\" }} memory rows for remapping within the last day.",
     )
 }
 
-fn row_remap_failed(watched: &Watched<'_>) -> Alert {
+fn row_remap_failed(watched: &PoolAlertContext<'_>) -> Alert {
     let failed = metric(watched, &metrics::ROW_REMAP_FAILURE);
     alert(
         AlertName::GpuRowRemapFailed,
         "0m",
-        failed.within(&format!("max by ({GPU}) ({{}}) > 0")),
+        failed.wrapped_in(&format!("max by ({GPU}) ({{}}) > 0")),
         "has faulty memory that it cannot remap",
         "could not remap a row of its memory.",
     )
 }
 
-fn pcie_replays(watched: &Watched<'_>) -> Alert {
+fn pcie_replays(watched: &PoolAlertContext<'_>) -> Alert {
     let limit = watched.limits.pcie_replays_per_minute.value;
     let replays = metric(watched, &metrics::PCIE_REPLAYS);
     alert(
         AlertName::GpuPcieReplays,
         "15m",
-        replays.within(&format!("max by ({GPU}) (rate({{}}[15m])) * 60 > {limit}")),
+        replays.wrapped_in(&format!("max by ({GPU}) (rate({{}}[15m])) * 60 > {limit}")),
         "has an unreliable PCIe link to its host",
         "retransmits {{ $value | printf \"%.0f\" }} PCIe packets a minute.",
     )
@@ -197,7 +205,7 @@ fn pcie_replays(watched: &Watched<'_>) -> Alert {
 
 /// The alert names the pod that holds an idle GPU only if that is certain: of several pods that share a GPU,
 /// dcgm-exporter names varying ones (NVIDIA/dcgm-exporter#307, #340).
-fn idle(watched: &Watched<'_>) -> Alert {
+fn idle_gpu(watched: &PoolAlertContext<'_>) -> Alert {
     let limits = watched.limits;
     let percent = limits.idle_percent.value;
     let shared = matches!(
@@ -205,7 +213,7 @@ fn idle(watched: &Watched<'_>) -> Alert {
         Sharing::TimeSlicing { .. } | Sharing::Mps { .. }
     );
     let is_certain = !shared || watched.pool.is_advertised_by(DevicePlugin::Gpuc);
-    let holders = recorded(watched, &series::HOLDER);
+    let holders = series_expression(watched, &series::HOLDER);
     let (holders, holder_text) = if is_certain {
         (
             holders,
@@ -213,11 +221,11 @@ fn idle(watched: &Watched<'_>) -> Alert {
         )
     } else {
         let by = "group by (pool, node, UUID) ({})";
-        (holders.within(by), "pods hold replicas of it")
+        (holders.wrapped_in(by), "pods hold replicas of it")
     };
-    let busy = recorded(watched, &series::UTILIZATION_RATIO);
+    let busy = series_expression(watched, &series::UTILIZATION_RATIO);
     let minutes = limits.idle_minutes.value;
-    let expression = holders.with(
+    let expression = holders.combined_with(
         busy,
         &format!("{{}} and on (UUID, GPU_I_ID) avg_over_time({{}}[10m]) < {percent} / 100"),
     );
@@ -225,7 +233,7 @@ fn idle(watched: &Watched<'_>) -> Alert {
         name: AlertName::GpuIdle,
         pool: None,
         expression,
-        lasts: format!("{minutes}m"),
+        duration: format!("{minutes}m"),
         summary: "an allocated GPU of {{ $labels.node }} is idle".to_owned(),
         description: format!(
             "{{{{ $labels.UUID }}}} of {{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) has been busy for less \

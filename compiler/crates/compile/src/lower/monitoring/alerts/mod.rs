@@ -9,13 +9,13 @@ mod xid;
 use gpuc_model::Pool;
 use gpuc_schema::config::{AlertName, Alerts};
 
-use super::exporter::Measures;
+use super::exporter::GpuExporter;
 use super::expression::Expression;
 
-pub use page::{Page, Severity, page};
-pub use xid::{FATAL as FATAL_XIDS, OF_PROGRAMS as XIDS_OF_PROGRAMS};
+pub use page::{AlertDoc, Severity, alert_doc};
+pub use xid::{CAUSED_BY_PROGRAMS as XIDS_OF_PROGRAMS, FATAL as FATAL_XIDS};
 
-pub(super) use node::of_cluster;
+pub(super) use node::cluster_alerts;
 
 /// An alerting rule. Several rules may have one name: they evaluate different series and mean the same.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Alert {
     /// The condition under which it fires.
     pub(super) expression: Expression,
     /// How long the condition must hold, as Prometheus writes it: `5m`.
-    pub(super) lasts: String,
+    pub(super) duration: String,
     /// One line, with labels.
     pub(super) summary: String,
     /// A sentence with the value that caused the alert.
@@ -35,17 +35,17 @@ pub(super) struct Alert {
 }
 
 /// The inputs of a pool's alerts.
-pub(super) struct Watched<'c> {
+pub(super) struct PoolAlertContext<'c> {
     /// The pool.
     pub(super) pool: &'c Pool,
     /// The exporter that measures its GPUs.
-    pub(super) measures: Measures,
+    pub(super) exporter: GpuExporter,
     /// The thresholds.
     pub(super) limits: &'c Alerts,
 }
 
 /// The enabled alerts of a pool.
-pub(super) fn of_pool(watched: &Watched<'_>) -> Vec<Alert> {
+pub(super) fn pool_alerts(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
     gpu::alerts(watched)
         .into_iter()
         .chain(pool::alerts(watched))
@@ -62,7 +62,7 @@ pub(super) fn is_enabled(limits: &Alerts, name: AlertName) -> bool {
 }
 
 /// The name of an alert in the file and in Prometheus.
-pub fn word(name: AlertName) -> String {
+pub fn alert_id(name: AlertName) -> String {
     format!("{name:?}")
 }
 
@@ -74,7 +74,7 @@ mod tests {
     fn names_match_the_file() {
         for name in AlertName::ALL {
             let written = serde_json::to_value(name).expect("a string");
-            assert_eq!(written, word(*name));
+            assert_eq!(written, alert_id(*name));
         }
     }
 }

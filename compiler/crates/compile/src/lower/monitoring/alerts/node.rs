@@ -3,18 +3,21 @@
 use gpuc_model::check::Checked;
 use gpuc_schema::config::AlertName;
 
-use super::super::expression::{Expression, any_of, resource_label};
+use super::super::expression::{Expression, any_of_matcher, resource_label};
 use super::super::{metrics, series};
 use super::{Alert, is_enabled};
 
 /// The enabled alerts of a cluster.
-pub(in super::super) fn of_cluster(cluster: &Checked<'_>) -> Vec<Alert> {
+pub(in super::super) fn cluster_alerts(cluster: &Checked<'_>) -> Vec<Alert> {
     let Some(monitoring) = &cluster.config.monitoring else {
         return Vec::new();
     };
     let limits = &monitoring.alerts;
-    let quota = quota_nearly_used(&quotas(cluster), limits.quota_used_percent.value);
-    without_metrics(cluster)
+    let quota = quota_nearly_used(
+        &quota_resource_pattern(cluster),
+        limits.quota_used_percent.value,
+    );
+    node_without_metrics(cluster)
         .into_iter()
         .chain([quota])
         .filter(|alert| is_enabled(limits, alert.name))
@@ -22,11 +25,11 @@ pub(in super::super) fn of_cluster(cluster: &Checked<'_>) -> Vec<Alert> {
 }
 
 /// The pool of a node is known only if the node has a target: the alert then has the label `pool`.
-fn without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
+fn node_without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
     let offers = cluster
         .pools
         .iter()
-        .flat_map(|pool| pool.offers.expect_resolved());
+        .flat_map(|pool| pool.advertised.expect_resolved());
     let mut labels: Vec<_> = offers
         .map(|offer| resource_label(&offer.resource))
         .collect();
@@ -35,19 +38,19 @@ fn without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
     if labels.is_empty() {
         return None;
     }
-    let matchers = any_of("resource", labels.iter().map(String::as_str));
+    let matchers = any_of_matcher("resource", labels.iter().map(String::as_str));
     let nodes = || {
-        let nodes = Expression::of(&metrics::NODE_CAPACITY, &matchers);
-        let measured = Expression::recorded(&series::MEMORY_BYTES, "");
-        nodes.with(measured, "(group by (node) ({} > 0) unless on (node) {})")
+        let nodes = Expression::for_metric(&metrics::NODE_CAPACITY, &matchers);
+        let measured = Expression::for_series(&series::MEMORY_BYTES, "");
+        nodes.combined_with(measured, "(group by (node) ({} > 0) unless on (node) {})")
     };
-    let pool = Expression::recorded(&series::NODE_POOL, "");
-    let with_pool = nodes().with(pool, "{} * on (node) group_left (pool) {}");
+    let pool = Expression::for_series(&series::NODE_POOL, "");
+    let with_pool = nodes().combined_with(pool, "{} * on (node) group_left (pool) {}");
     Some(Alert {
         name: AlertName::GpuNodeWithoutMetrics,
         pool: None,
-        expression: with_pool.with(nodes(), "{} or on (node) {}"),
-        lasts: "10m".to_owned(),
+        expression: with_pool.combined_with(nodes(), "{} or on (node) {}"),
+        duration: "10m".to_owned(),
         summary: "no metrics of the GPUs of {{ $labels.node }}".to_owned(),
         description: "{{ $labels.node }} has GPUs, and Prometheus receives no metrics of them."
             .to_owned(),
@@ -56,10 +59,10 @@ fn without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
 
 /// The resources in GPU quotas, as a regular expression in PromQL's quotes. For extended resources, Kubernetes supports
 /// only `requests.` (kubernetes/kubernetes `pkg/quota/v1/evaluator/core/pods.go`); ResourceClaims count by DeviceClass.
-fn quotas(cluster: &Checked<'_>) -> String {
+fn quota_resource_pattern(cluster: &Checked<'_>) -> String {
     let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
     std::iter::once("requests\\\\.nvidia\\\\.com/.+".to_owned())
-        .chain(classes.map(|class| class.quota().replace('.', "\\\\.")))
+        .chain(classes.map(|class| class.quota_resource().replace('.', "\\\\.")))
         .collect::<Vec<_>>()
         .join("|")
 }
@@ -67,19 +70,19 @@ fn quotas(cluster: &Checked<'_>) -> String {
 fn quota_nearly_used(quotas: &str, percent: u32) -> Alert {
     let quota = |kind: &str| {
         let matchers = format!("resource=~\"{quotas}\",type=\"{kind}\"");
-        Expression::of(&metrics::RESOURCE_QUOTA, &matchers)
+        Expression::for_metric(&metrics::RESOURCE_QUOTA, &matchers)
     };
     Alert {
         name: AlertName::GpuQuotaNearlyUsed,
         pool: None,
-        expression: quota("used").with(
+        expression: quota("used").combined_with(
             quota("hard"),
             &format!(
                 "max by (namespace, resourcequota, resource) ({{}}) \
                  / (max by (namespace, resourcequota, resource) ({{}}) > 0) >= {percent} / 100"
             ),
         ),
-        lasts: "15m".to_owned(),
+        duration: "15m".to_owned(),
         summary: "{{ $labels.namespace }} has nearly used up its GPU quota".to_owned(),
         description: "{{ $labels.namespace }} uses {{ $value | humanizePercentage }} of {{ $labels.resource }} in its \
                       quota {{ $labels.resourcequota }}."

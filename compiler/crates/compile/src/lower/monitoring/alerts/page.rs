@@ -15,7 +15,7 @@ pub enum Severity {
 
 impl Severity {
     /// The value of the label `severity`.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
             Self::Warning => "warning",
@@ -26,11 +26,11 @@ impl Severity {
 
 /// The documentation of an alert.
 #[derive(Debug)]
-pub struct Page {
+pub struct AlertDoc {
     /// The severity.
     pub severity: Severity,
     /// The condition under which it fires, as a sentence.
-    pub when: &'static str,
+    pub condition: &'static str,
     /// The meaning.
     pub meaning: &'static str,
     /// The required action.
@@ -40,7 +40,7 @@ pub struct Page {
 use Severity::{Critical, Info, Warning};
 
 /// Returns the documentation of an alert.
-pub fn page(name: AlertName) -> &'static Page {
+pub fn alert_doc(name: AlertName) -> &'static AlertDoc {
     match name {
         AlertName::GpuTemperatureHigh => &TEMPERATURE_HIGH,
         AlertName::GpuTemperatureCritical => &TEMPERATURE_CRITICAL,
@@ -64,9 +64,9 @@ pub fn page(name: AlertName) -> &'static Page {
     }
 }
 
-static TEMPERATURE_HIGH: Page = Page {
+static TEMPERATURE_HIGH: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "A GPU is hotter than `temperatureCelsius` for 5 minutes.",
+    condition: "A GPU is hotter than `temperatureCelsius` for 5 minutes.",
     meaning: "Cooling does not keep up with the load. A GPU that gets hotter reduces its clocks.",
     action: "Run `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` on the node: it shows how close the GPU is to its \
              slowdown temperature, and whether it is throttled already. That temperature differs between GPU models, \
@@ -76,18 +76,18 @@ static TEMPERATURE_HIGH: Page = Page {
              work to another node and report this one.",
 };
 
-static TEMPERATURE_CRITICAL: Page = Page {
+static TEMPERATURE_CRITICAL: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "A GPU is more than 5 degrees hotter than `temperatureCelsius` for 2 minutes.",
+    condition: "A GPU is more than 5 degrees hotter than `temperatureCelsius` for 2 minutes.",
     meaning: "The GPU is about to reduce its clocks or to shut down.",
     action: "Drain the node (`kubectl drain <node> --ignore-daemonsets --delete-emptydir-data`), and check its fans \
              and airflow; in a cloud, replace the node. Do not wait for the GPU to protect itself: a shutdown ends \
              its jobs.",
 };
 
-static MEMORY_NEARLY_FULL: Page = Page {
+static MEMORY_NEARLY_FULL: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "More than `memoryUsedPercent` of the memory of a GPU or MIG device is in use for 10 minutes.",
+    condition: "More than `memoryUsedPercent` of the memory of a GPU or MIG device is in use for 10 minutes.",
     meaning: "The next allocation may fail. Servers that allocate all memory at startup look like this in normal \
               operation.",
     action: "Find the pod that holds the GPU: the series `gpuc:gpu_holder` with the alert's `UUID` and `GPU_I_ID` \
@@ -95,18 +95,18 @@ static MEMORY_NEARLY_FULL: Page = Page {
              give it a larger MIG device, fewer replicas on the same GPU, or a smaller batch.",
 };
 
-static POWER_HIGH: Page = Page {
+static POWER_HIGH: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "A GPU draws more than `powerWatts` for 10 minutes. If that key is not set, this alert does not exist.",
+    condition: "A GPU draws more than `powerWatts` for 10 minutes. If that key is not set, this alert does not exist.",
     meaning: "The GPU draws more power than planned.",
     action: "Compare with the limit that `nvidia-smi -q -d POWER` shows on the node, and with the power budget of the \
              rack. If the budget is smaller, lower the limit (`nvidia-smi --power-limit=<watts>`, until the next \
              restart). If the GPU model is designed to draw as much, raise `powerWatts`.",
 };
 
-static XID_FATAL: Page = Page {
+static XID_FATAL: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "The last critical error (Xid) of a GPU is one after which NVIDIA requires a reset or a restart.",
+    condition: "The last critical error (Xid) of a GPU is one after which NVIDIA requires a reset or a restart.",
     meaning: "The GPU is not reliable until it is reset. The metric keeps the last error until the exporter restarts, \
               so the alert fires until the node restarts or another error follows.",
     action: "Cordon and drain the node. Keep the output of `nvidia-bug-report.sh`, then restart the node; in a cloud, \
@@ -115,9 +115,9 @@ static XID_FATAL: Page = Page {
              error recurs, return the GPU to its vendor with that output.",
 };
 
-static XID: Page = Page {
+static XID: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "A critical error (Xid) appeared within the last hour that is neither caused by a program nor fatal.",
+    condition: "A critical error (Xid) appeared within the last hour that is neither caused by a program nor fatal.",
     meaning: "An error occurred in the GPU, its memory or its links. An immediate repetition of the same error is not \
               visible: the metric only keeps the last one.",
     action: "Look the number up in NVIDIA's catalogue of Xids (<https://docs.nvidia.com/deploy/xid-errors/>). Check \
@@ -125,18 +125,18 @@ static XID: Page = Page {
              error recurs, handle it like `GpuXidFatal`.",
 };
 
-static ECC_UNCORRECTABLE: Page = Page {
+static ECC_UNCORRECTABLE: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "A GPU counted an uncorrectable memory error within the last hour.",
+    condition: "A GPU counted an uncorrectable memory error within the last hour.",
     meaning: "Results may be wrong, and the affected program was stopped.",
     action: "Notify the owner of the affected pod, drain the node and reset the GPU. Check the remapped rows \
              (`nvidia-smi -q -d ROW_REMAPPER`, or `PAGE_RETIREMENT` before Ampere). If there are many of them, or a \
              remapping failed, return the GPU to its vendor; in a cloud, replace the node.",
 };
 
-static ROWS_REMAPPED: Page = Page {
+static ROWS_REMAPPED: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "A row of a GPU's memory was marked for remapping within the last day.",
+    condition: "A row of a GPU's memory was marked for remapping within the last day.",
     meaning: "The spare row replaces the faulty one at the next reset. Until then, running programs may be affected \
               again.",
     action: "Cordon the node. When its pods have finished, reset the GPU (`nvidia-smi --gpu-reset`) or restart the \
@@ -144,26 +144,26 @@ static ROWS_REMAPPED: Page = Page {
              after the row was marked.",
 };
 
-static ROW_REMAP_FAILED: Page = Page {
+static ROW_REMAP_FAILED: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "A GPU reports that remapping of a memory row has failed.",
+    condition: "A GPU reports that remapping of a memory row has failed.",
     meaning: "No spare rows are left where one is required. The GPU is defective.",
     action: "Drain the node and return the GPU to its vendor; in a cloud, replace the node. Until then the alert \
              keeps firing: the GPU stores the failure.",
 };
 
-static PCIE_REPLAYS: Page = Page {
+static PCIE_REPLAYS: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "More than `pcieReplaysPerMinute` PCIe packets a minute had to be retransmitted for 15 minutes.",
+    condition: "More than `pcieReplaysPerMinute` PCIe packets a minute had to be retransmitted for 15 minutes.",
     meaning: "The PCIe link between the GPU and its host is unreliable. It works, but slowly.",
     action: "Compare the link's width and speed with those of the other GPUs under load, since idle links reduce \
              their speed (`nvidia-smi --query-gpu=index,pcie.link.gen.current,pcie.link.width.current --format=csv`). \
              Then drain the node and reseat the GPU or its riser; in a cloud, replace the node.",
 };
 
-static IDLE: Page = Page {
+static IDLE: AlertDoc = AlertDoc {
     severity: Info,
-    when: "A pod holds a GPU or MIG device that is busy for less than `idlePercent` of the time, for `idleMinutes`. \
+    condition: "A pod holds a GPU or MIG device that is busy for less than `idlePercent` of the time, for `idleMinutes`. \
            With `exporter: gpuc`, there is no such alert for MIG devices: the driver does not report their \
            utilization.",
     meaning: "An allocated GPU is not used: for example by a forgotten notebook, a hanging job, or a server without \
@@ -172,9 +172,9 @@ static IDLE: Page = Page {
              one.",
 };
 
-static UNHEALTHY: Page = Page {
+static UNHEALTHY: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "A node advertises fewer GPUs as allocatable than it has, for 10 minutes.",
+    condition: "A node advertises fewer GPUs as allocatable than it has, for 10 minutes.",
     meaning: "The device plugin reports some of them as unhealthy, or it does not run. The scheduler places no new \
               pods on them.",
     action: "If `GpuPluginDown` fires too, start there. Otherwise check the log of the plugin's pod on the node, and \
@@ -182,18 +182,18 @@ static UNHEALTHY: Page = Page {
              reason.",
 };
 
-static MISSING: Page = Page {
+static MISSING: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "A node has fewer of a GPU resource than its pool declares, for 15 minutes.",
+    condition: "A node has fewer of a GPU resource than its pool declares, for 15 minutes.",
     meaning: "A GPU is missing from the node, the driver did not start, or the GPUs are shared or partitioned in \
               another way than the file says.",
     action: "Compare `nvidia-smi -L` on the node with the pool. A GPU that fell off the bus returns after a restart \
              or not at all. If the MIG geometry differs, run `gpuc-runtime inspect`.",
 };
 
-static PLUGIN_DOWN: Page = Page {
+static PLUGIN_DOWN: AlertDoc = AlertDoc {
     severity: Critical,
-    when: "The device plugin's DaemonSet is not ready on every node it is scheduled to, or is scheduled to fewer \
+    condition: "The device plugin's DaemonSet is not ready on every node it is scheduled to, or is scheduled to fewer \
            nodes than the pool's minimum, for 10 minutes.",
     meaning: "GPUs of such a node cannot be allocated to new pods. Running pods are not affected.",
     action: "The alert's labels name the DaemonSet: `kubectl --namespace <namespace> get pods --output wide` shows \
@@ -202,42 +202,42 @@ static PLUGIN_DOWN: Page = Page {
              them, or the nodes do not exist.",
 };
 
-static EXPORTER_DOWN: Page = Page {
+static EXPORTER_DOWN: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "The exporter's DaemonSet is not ready on every node it is scheduled to, or Prometheus cannot scrape it, \
+    condition: "The exporter's DaemonSet is not ready on every node it is scheduled to, or Prometheus cannot scrape it, \
            for 10 minutes.",
     meaning: "There are no metrics of the GPUs of such a node, so the other alerts cannot fire for it.",
     action: "Check the events and the log of the exporter's pod on the node. If the pod is healthy, the page of \
              targets in Prometheus shows why the scrape fails: a NetworkPolicy allows only the pods of Prometheus.",
 };
 
-static NODE_WITHOUT_METRICS: Page = Page {
+static NODE_WITHOUT_METRICS: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "A node has GPUs and Prometheus received no metrics of them for 10 minutes.",
+    condition: "A node has GPUs and Prometheus received no metrics of them for 10 minutes.",
     meaning: "No exporter runs there, or it does not find the GPUs. The other alerts cannot fire for this node.",
     action: "Check whether an exporter's pod runs on the node, and its log. A node that belongs to no pool of the \
              file has none.",
 };
 
-static HEALTH_UNWATCHED: Page = Page {
+static HEALTH_UNWATCHED: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "gpuc-runtime receives no error events from the driver for 10 minutes.",
+    condition: "gpuc-runtime receives no error events from the driver for 10 minutes.",
     meaning: "GPUs that become unhealthy are still advertised to pods.",
     action: "Check the log of gpuc-runtime's pod on the node, which contains the driver's response; restart the pod \
              once. If that does not help, cordon the node, since GPUs that fail there remain allocatable: \
              gpuc-runtime and the driver may not be compatible.",
 };
 
-static CONFIGURATION_REFUSED: Page = Page {
+static CONFIGURATION_REFUSED: AlertDoc = AlertDoc {
     severity: Warning,
-    when: "gpuc-runtime rejected its configuration 5 minutes ago and uses the last valid one.",
+    condition: "gpuc-runtime rejected its configuration 5 minutes ago and uses the last valid one.",
     meaning: "The change in the file has no effect on the node yet. gpuc-runtime may be older than the compiler.",
     action: "The log of its pod names the key. If the version is the cause, update `stack.runtimeImage`.",
 };
 
-static QUOTA_NEARLY_USED: Page = Page {
+static QUOTA_NEARLY_USED: AlertDoc = AlertDoc {
     severity: Info,
-    when: "A namespace uses `quotaUsedPercent` or more of a GPU quota for 15 minutes.",
+    condition: "A namespace uses `quotaUsedPercent` or more of a GPU quota for 15 minutes.",
     meaning: "The quota will reject its next pods.",
     action: "Look for idle GPUs in the namespace (`GpuIdle`), then raise the quota or wait.",
 };

@@ -2,17 +2,17 @@
 
 use gpuc_schema::config::{AlertName, DevicePlugin};
 
-use super::super::exporter::{Measures, RUNTIME_JOB};
+use super::super::exporter::{GpuExporter, RUNTIME_JOB};
 use super::super::expression::{Expression, resource_label};
 use super::super::metrics::{self, Metric};
-use super::super::recording::of_pool;
+use super::super::recording::pool_matcher;
 use super::super::series;
-use super::{Alert, Watched};
+use super::{Alert, PoolAlertContext};
 use crate::charts::dcgm_exporter;
 use crate::lower::daemon_set_of_plugin;
 
 /// The alerts about a pool's nodes.
-pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
+pub(super) fn alerts(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
     let mut alerts = missing(watched);
     if !alerts.is_empty() {
         alerts.insert(0, unhealthy(watched));
@@ -25,7 +25,7 @@ pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
             "the device plugin",
         ));
     }
-    if watched.measures == Measures::Dcgm {
+    if watched.exporter == GpuExporter::Dcgm {
         let exporter = dcgm_exporter::daemon_set(watched.pool);
         alerts.push(not_ready(
             AlertName::GpuExporterDown,
@@ -41,14 +41,15 @@ pub(super) fn alerts(watched: &Watched<'_>) -> Vec<Alert> {
     alerts
 }
 
-fn unhealthy(watched: &Watched<'_>) -> Alert {
-    let capacity = Expression::recorded(&series::NODE_CAPACITY, &of_pool(watched.pool));
-    let allocatable = Expression::recorded(&series::NODE_ALLOCATABLE, &of_pool(watched.pool));
+fn unhealthy(watched: &PoolAlertContext<'_>) -> Alert {
+    let capacity = Expression::for_series(&series::NODE_CAPACITY, &pool_matcher(watched.pool));
+    let allocatable =
+        Expression::for_series(&series::NODE_ALLOCATABLE, &pool_matcher(watched.pool));
     Alert {
         name: AlertName::GpuUnhealthy,
         pool: None,
-        expression: capacity.with(allocatable, "{} - {} > 0"),
-        lasts: "10m".to_owned(),
+        expression: capacity.combined_with(allocatable, "{} - {} > 0"),
+        duration: "10m".to_owned(),
         summary: "{{ $labels.node }} does not advertise all of its GPUs".to_owned(),
         description: "{{ $labels.node }} (pool {{ $labels.pool }}) has {{ $value }} unallocatable {{ $labels.resource \
                       }}."
@@ -57,23 +58,23 @@ fn unhealthy(watched: &Watched<'_>) -> Alert {
 }
 
 /// One alert for each resource, since each has its own number per node.
-fn missing(watched: &Watched<'_>) -> Vec<Alert> {
-    let offers = watched.pool.offers.expect_resolved().iter();
-    let alert = |offer: &gpuc_model::Offer| {
+fn missing(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
+    let offers = watched.pool.advertised.expect_resolved().iter();
+    let alert = |offer: &gpuc_model::AdvertisedResource| {
         let matchers = format!(
             "{},resource=\"{}\"",
-            of_pool(watched.pool),
+            pool_matcher(watched.pool),
             resource_label(&offer.resource)
         );
-        let capacity = Expression::recorded(&series::NODE_CAPACITY, &matchers);
-        let nodes = Expression::recorded(&series::NODE_POOL, &of_pool(watched.pool));
+        let capacity = Expression::for_series(&series::NODE_CAPACITY, &matchers);
+        let nodes = Expression::for_series(&series::NODE_POOL, &pool_matcher(watched.pool));
         // A node on which no plugin ever registered has no value.
-        let capacity = capacity.with(nodes, "({} or on (node) 0 * {})");
+        let capacity = capacity.combined_with(nodes, "({} or on (node) 0 * {})");
         Alert {
             name: AlertName::GpuMissing,
             pool: None,
-            expression: capacity.within(&format!("{{}} < {}", offer.per_node)),
-            lasts: "15m".to_owned(),
+            expression: capacity.wrapped_in(&format!("{{}} < {}", offer.per_node)),
+            duration: "15m".to_owned(),
             summary: "{{ $labels.node }} has fewer GPUs than its pool declares".to_owned(),
             description: format!(
                 "{{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) has {{{{ $value }}}} of {}, and its pool \
@@ -88,26 +89,26 @@ fn missing(watched: &Watched<'_>) -> Vec<Alert> {
 /// A DaemonSet that is not ready everywhere, or is scheduled to fewer nodes than the pool's minimum.
 fn not_ready(
     name: AlertName,
-    watched: &Watched<'_>,
+    watched: &PoolAlertContext<'_>,
     (namespace, daemon_set): &(String, String),
     component: &str,
 ) -> Alert {
     let status = |metric: &'static Metric| {
         let matchers = format!("namespace=\"{namespace}\",daemonset=\"{daemon_set}\"");
-        Expression::of(metric, &matchers).within("max by (namespace, daemonset) ({})")
+        Expression::for_metric(metric, &matchers).wrapped_in("max by (namespace, daemonset) ({})")
     };
     let desired = || status(&metrics::DAEMON_SET_DESIRED);
-    let mut expression = desired().with(status(&metrics::DAEMON_SET_READY), "{} - {} > 0");
+    let mut expression = desired().combined_with(status(&metrics::DAEMON_SET_READY), "{} - {} > 0");
     let min = watched.pool.nodes.expect_resolved().min;
     if min > 0 {
-        let too_few = desired().within(&format!("{min} - {{}} > 0"));
-        expression = expression.with(too_few, "({}) or ({})");
+        let too_few = desired().wrapped_in(&format!("{min} - {{}} > 0"));
+        expression = expression.combined_with(too_few, "({}) or ({})");
     }
     Alert {
         name,
         pool: Some(watched.pool.name.value.clone()),
         expression,
-        lasts: "10m".to_owned(),
+        duration: "10m".to_owned(),
         summary: format!(
             "{component} is missing on nodes of pool {}",
             watched.pool.name
@@ -119,35 +120,35 @@ fn not_ready(
     }
 }
 
-fn not_scraped(watched: &Watched<'_>) -> Alert {
+fn not_scraped(watched: &PoolAlertContext<'_>) -> Alert {
     let matchers = format!(
         "job=\"{}\",{}",
-        watched.measures.job(),
-        of_pool(watched.pool)
+        watched.exporter.scrape_job(),
+        pool_matcher(watched.pool)
     );
-    let up = Expression::of(&metrics::UP, &matchers);
+    let up = Expression::for_metric(&metrics::UP, &matchers);
     Alert {
         name: AlertName::GpuExporterDown,
         pool: None,
-        expression: up.within("max by (pool, node) ({}) == 0"),
-        lasts: "10m".to_owned(),
+        expression: up.wrapped_in("max by (pool, node) ({}) == 0"),
+        duration: "10m".to_owned(),
         summary: "Prometheus cannot scrape the GPU exporter of {{ $labels.node }}".to_owned(),
         description: "the GPU exporter on {{ $labels.node }} (pool {{ $labels.pool }}) does not respond to Prometheus."
             .to_owned(),
     }
 }
 
-fn runtime_metric_is_zero(watched: &Watched<'_>, metric: &'static Metric) -> Expression {
-    let matchers = format!("job=\"{RUNTIME_JOB}\",{}", of_pool(watched.pool));
-    Expression::of(metric, &matchers).within("max by (pool, node) ({}) == 0")
+fn runtime_metric_is_zero(watched: &PoolAlertContext<'_>, metric: &'static Metric) -> Expression {
+    let matchers = format!("job=\"{RUNTIME_JOB}\",{}", pool_matcher(watched.pool));
+    Expression::for_metric(metric, &matchers).wrapped_in("max by (pool, node) ({}) == 0")
 }
 
-fn health_unwatched(watched: &Watched<'_>) -> Alert {
+fn health_unwatched(watched: &PoolAlertContext<'_>) -> Alert {
     Alert {
         name: AlertName::GpuHealthUnwatched,
         pool: None,
         expression: runtime_metric_is_zero(watched, &metrics::MONITORING_UP),
-        lasts: "10m".to_owned(),
+        duration: "10m".to_owned(),
         summary: "the health of the GPUs of {{ $labels.node }} is not monitored".to_owned(),
         description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) receives no error events from the \
                       driver."
@@ -155,12 +156,12 @@ fn health_unwatched(watched: &Watched<'_>) -> Alert {
     }
 }
 
-fn configuration_refused(watched: &Watched<'_>) -> Alert {
+fn configuration_refused(watched: &PoolAlertContext<'_>) -> Alert {
     Alert {
         name: AlertName::GpuConfigurationRefused,
         pool: None,
-        expression: runtime_metric_is_zero(watched, &metrics::CONFIGURATION_TAKEN),
-        lasts: "5m".to_owned(),
+        expression: runtime_metric_is_zero(watched, &metrics::CONFIGURATION_APPLIED),
+        duration: "5m".to_owned(),
         summary: "gpuc-runtime on {{ $labels.node }} rejected its configuration".to_owned(),
         description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) uses the last valid configuration."
             .to_owned(),

@@ -13,10 +13,10 @@ pub const FATAL: &[u64] = &[
 ];
 
 /// Errors that programs commonly cause: NVIDIA/k8s-device-plugin@v0.20.0 ignores them.
-pub const OF_PROGRAMS: &[u64] = &[13, 31, 43, 45, 68, 109];
+pub const CAUSED_BY_PROGRAMS: &[u64] = &[13, 31, 43, 45, 68, 109];
 
 /// A regular expression that matches any of these numbers.
-pub(super) fn pattern<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> String {
+pub(super) fn any_number_pattern<'n>(numbers: impl IntoIterator<Item = &'n u64>) -> String {
     let mut pattern = String::new();
     for number in numbers {
         let bar = if pattern.is_empty() { "" } else { "|" };

@@ -4,7 +4,9 @@ use super::super::expression::Expression;
 use super::super::metrics;
 use super::super::series;
 use super::model::{Dashboard, Panel, PanelKind, Row, Target, Unit};
-use super::parts::{gpus, held, memory_used, panel, recorded, xids};
+use super::parts::{
+    gpu_count, held_gpu_count, memory_used, selected_series, single_query_panel, xid_panel,
+};
 
 pub(super) fn dashboard() -> Dashboard {
     Dashboard {
@@ -12,14 +14,14 @@ pub(super) fn dashboard() -> Dashboard {
         title: "GPUs / Fleet",
         description: "All GPUs of the cluster, by pool.",
         variables: Vec::new(),
-        rows: vec![now(), pools(), over_time(), problems()],
+        rows: vec![current_row(), pools_row(), history_row(), problems_row()],
     }
 }
 
-fn now() -> Row {
-    let utilization = recorded(&series::UTILIZATION_RATIO, "").within("avg({})");
-    let power = recorded(&series::POWER_WATTS, "").within("sum({})");
-    let firing = Expression::of(
+fn current_row() -> Row {
+    let utilization = selected_series(&series::UTILIZATION_RATIO, "").wrapped_in("avg({})");
+    let power = selected_series(&series::POWER_WATTS, "").wrapped_in("sum({})");
+    let firing = Expression::for_metric(
         &metrics::ALERTS,
         "alertstate=\"firing\",alertname=~\"Gpu.+\"",
     );
@@ -28,48 +30,54 @@ fn now() -> Row {
         title: "Now",
         height: 4,
         panels: vec![
-            panel(stat, "GPUs", "Measured GPUs.", Unit::Count, (gpus(""), "")),
-            panel(
+            single_query_panel(
+                stat,
+                "GPUs",
+                "Measured GPUs.",
+                Unit::Count,
+                (gpu_count(""), ""),
+            ),
+            single_query_panel(
                 stat,
                 "Allocated",
                 "GPUs that pods hold, full or in part.",
                 Unit::Count,
-                (held(""), ""),
+                (held_gpu_count(""), ""),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::Gauge,
                 "Utilization",
                 "The mean over all GPUs and MIG devices.",
                 Unit::Ratio,
                 (utilization, ""),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::Gauge,
                 "Memory usage",
                 "The used fraction of the memory of all GPUs.",
                 Unit::Ratio,
                 (memory_used("", ""), ""),
             ),
-            panel(
+            single_query_panel(
                 stat,
                 "Power",
                 "The power draw of all GPUs.",
                 Unit::Watt,
                 (power, ""),
             ),
-            panel(
+            single_query_panel(
                 stat,
                 "Alerts",
                 "Firing GPU alerts.",
                 Unit::Count,
-                (firing.within("count({}) or vector(0)"), ""),
+                (firing.wrapped_in("count({}) or vector(0)"), ""),
             ),
         ],
     }
 }
 
-fn pools() -> Row {
-    let sum = |series| recorded(series, "").within("sum by (pool, resource) ({})");
+fn pools_row() -> Row {
+    let sum = |series| selected_series(series, "").wrapped_in("sum by (pool, resource) ({})");
     let target = |expression, legend| Target { expression, legend };
     Row {
         title: "Pools",
@@ -86,17 +94,18 @@ fn pools() -> Row {
                     target(sum(&series::NODE_REQUESTED), "requested"),
                 ],
             },
-            panel(
+            single_query_panel(
                 PanelKind::BarGauge,
                 "Utilization",
                 "The mean over a pool's GPUs and MIG devices.",
                 Unit::Ratio,
                 (
-                    recorded(&series::UTILIZATION_RATIO, "").within("avg by (pool) ({})"),
+                    selected_series(&series::UTILIZATION_RATIO, "")
+                        .wrapped_in("avg by (pool) ({})"),
                     "{{pool}}",
                 ),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::BarGauge,
                 "Memory usage",
                 "The used fraction of the memory of a pool's GPUs.",
@@ -107,31 +116,32 @@ fn pools() -> Row {
     }
 }
 
-fn over_time() -> Row {
-    let utilization = recorded(&series::UTILIZATION_RATIO, "").within("avg by (pool) ({})");
-    let power = recorded(&series::POWER_WATTS, "").within("sum by (pool) ({})");
-    let requested =
-        recorded(&series::NODE_REQUESTED, "").within("sum by (namespace, resource) ({})");
+fn history_row() -> Row {
+    let utilization =
+        selected_series(&series::UTILIZATION_RATIO, "").wrapped_in("avg by (pool) ({})");
+    let power = selected_series(&series::POWER_WATTS, "").wrapped_in("sum by (pool) ({})");
+    let requested = selected_series(&series::NODE_REQUESTED, "")
+        .wrapped_in("sum by (namespace, resource) ({})");
     let lines = PanelKind::TimeSeries;
     Row {
         title: "Over time",
         height: 9,
         panels: vec![
-            panel(
+            single_query_panel(
                 lines,
                 "Utilization",
                 "The mean over a pool's GPUs and MIG devices.",
                 Unit::Ratio,
                 (utilization, "{{pool}}"),
             ),
-            panel(
+            single_query_panel(
                 lines,
                 "Requests",
                 "The requests of the pods of each namespace.",
                 Unit::Count,
                 (requested, "{{namespace}} {{resource}}"),
             ),
-            panel(
+            single_query_panel(
                 lines,
                 "Power",
                 "The power draw of a pool's GPUs.",
@@ -142,9 +152,10 @@ fn over_time() -> Row {
     }
 }
 
-fn problems() -> Row {
-    let hottest = recorded(&series::TEMPERATURE_CELSIUS, "").within("max by (pool) ({})");
-    let firing = Expression::of(
+fn problems_row() -> Row {
+    let hottest =
+        selected_series(&series::TEMPERATURE_CELSIUS, "").wrapped_in("max by (pool) ({})");
+    let firing = Expression::for_metric(
         &metrics::ALERTS,
         "alertstate=\"firing\",alertname=~\"Gpu.+\"",
     );
@@ -152,18 +163,18 @@ fn problems() -> Row {
         title: "Problems",
         height: 9,
         panels: vec![
-            panel(
+            single_query_panel(
                 PanelKind::Table,
                 "Alerts",
                 "Firing GPU alerts.",
                 Unit::Count,
                 (
-                    firing.within("max by (alertname, severity, pool, node, namespace) ({})"),
+                    firing.wrapped_in("max by (alertname, severity, pool, node, namespace) ({})"),
                     "",
                 ),
             ),
-            xids(""),
-            panel(
+            xid_panel(""),
+            single_query_panel(
                 PanelKind::TimeSeries,
                 "Hottest GPU",
                 "The highest temperature in a pool.",

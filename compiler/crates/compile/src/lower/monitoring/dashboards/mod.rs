@@ -26,7 +26,7 @@ const SIDECAR_LABEL: (&str, &str) = ("grafana_dashboard", "1");
 /// Source: <https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution>.
 const NO_SUBSTITUTION: (&str, &str) = ("kustomize.toolkit.fluxcd.io/substitute", "disabled");
 
-fn all() -> [Dashboard; 4] {
+fn dashboards() -> [Dashboard; 4] {
     [
         fleet::dashboard(),
         pool::dashboard(),
@@ -41,7 +41,7 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let span = monitoring.map(|monitoring| monitoring.dashboards.span);
     let origin = Origin::rule(span, "`monitoring.dashboards` enables dashboards");
     let object = |dashboard: &Dashboard| {
-        let json = serde_json::to_string_pretty(&dashboard.json());
+        let json = serde_json::to_string_pretty(&dashboard.to_json());
         let json = json.expect("a dashboard is JSON") + "\n";
         let (key, value) = SIDECAR_LABEL;
         let mut all = labels();
@@ -60,19 +60,22 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
         };
         Object::new(COMPONENT, &object, origin.clone())
     };
-    all().iter().map(object).collect()
+    dashboards().iter().map(object).collect()
 }
 
 /// The names of the series that dashboards query.
-pub(super) fn reads() -> BTreeSet<&'static str> {
-    all().iter().flat_map(Dashboard::reads).collect()
+pub(super) fn queried_series() -> BTreeSet<&'static str> {
+    dashboards()
+        .iter()
+        .flat_map(Dashboard::queried_series)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
 
-    use super::all;
+    use super::dashboards;
 
     /// Collects the titles and descriptions in a dashboard.
     fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
@@ -92,8 +95,8 @@ mod tests {
 
     #[test]
     fn titles_and_descriptions_contain_no_identifiers() {
-        for dashboard in all() {
-            let json = dashboard.json();
+        for dashboard in dashboards() {
+            let json = dashboard.to_json();
             let mut found = Vec::new();
             texts(&json, &mut found);
             assert!(found.len() > 5, "{}", dashboard.uid);

@@ -39,7 +39,7 @@ pub(super) struct Variable {
     /// The series that have the label.
     pub(super) series: Expression,
     /// Whether several values, or all, can be selected.
-    pub(super) several: bool,
+    pub(super) is_multi_select: bool,
 }
 
 /// A row of panels under a title.
@@ -171,12 +171,12 @@ impl PanelKind {
 
 impl Dashboard {
     /// The dashboard in Grafana's JSON model.
-    pub(super) fn json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let datasource = json!({
             "name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus",
             "hide": 0, "includeAll": false, "multi": false, "refresh": 1, "regex": "", "options": [], "current": {},
         });
-        let variables = self.variables.iter().map(Variable::json);
+        let variables = self.variables.iter().map(Variable::to_json);
         let variables: Vec<_> = std::iter::once(datasource).chain(variables).collect();
         json!({
             "uid": self.uid,
@@ -202,14 +202,14 @@ impl Dashboard {
     }
 
     /// The names of the series that it queries.
-    pub(super) fn reads(&self) -> BTreeSet<&'static str> {
+    pub(super) fn queried_series(&self) -> BTreeSet<&'static str> {
         let panels = self.rows.iter().flat_map(|row| &row.panels);
         let targets = panels.flat_map(|panel| &panel.targets);
         let expressions = targets.map(|target| &target.expression);
         let offered = self.variables.iter().map(|variable| &variable.series);
         expressions
             .chain(offered)
-            .flat_map(|it| it.reads.clone())
+            .flat_map(|it| it.queried_series.clone())
             .collect()
     }
 
@@ -227,7 +227,7 @@ impl Dashboard {
             for (panel, column) in row.panels.iter().zip(0..) {
                 id += 1;
                 let place = json!({"h": row.height, "w": width, "x": column * width, "y": y});
-                panels.push(panel.json(id, &place));
+                panels.push(panel.to_json(id, &place));
             }
             y += row.height;
         }
@@ -236,19 +236,19 @@ impl Dashboard {
 }
 
 impl Variable {
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let query = format!("label_values({}, {})", self.series.text, self.label);
         json!({
-            "name": self.name, "label": self.name, "type": "query", "datasource": source(),
+            "name": self.name, "label": self.name, "type": "query", "datasource": data_source(),
             "query": {"query": query, "refId": "StandardVariableQuery"}, "definition": query,
-            "hide": 0, "includeAll": self.several, "multi": self.several, "refresh": 2, "regex": "", "sort": 1,
+            "hide": 0, "includeAll": self.is_multi_select, "multi": self.is_multi_select, "refresh": 2, "regex": "", "sort": 1,
             "options": [], "current": {},
         })
     }
 }
 
 impl Panel {
-    fn json(&self, id: u32, place: &Value) -> Value {
+    fn to_json(&self, id: u32, place: &Value) -> Value {
         let targets = self.targets.iter().zip('A'..);
         let targets: Vec<_> = targets
             .map(|(target, name)| {
@@ -258,7 +258,7 @@ impl Panel {
                     _ => "time_series",
                 };
                 json!({
-                    "refId": name.to_string(), "datasource": source(), "editorMode": "code", "format": format,
+                    "refId": name.to_string(), "datasource": data_source(), "editorMode": "code", "format": format,
                     "expr": target.expression.text, "legendFormat": target.legend,
                     "instant": instant, "range": !instant,
                 })
@@ -269,7 +269,7 @@ impl Panel {
             "type": self.kind.id(),
             "title": self.title,
             "description": self.description,
-            "datasource": source(),
+            "datasource": data_source(),
             "gridPos": place,
             "fieldConfig": {"defaults": self.defaults(), "overrides": []},
             "options": self.kind.options(),
@@ -308,6 +308,6 @@ impl Panel {
 }
 
 /// The data source selected at the top.
-fn source() -> Value {
+fn data_source() -> Value {
     json!({"type": "prometheus", "uid": "${datasource}"})
 }

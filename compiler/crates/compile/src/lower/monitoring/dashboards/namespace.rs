@@ -5,7 +5,7 @@ use super::super::metrics;
 use super::super::series;
 use super::super::series::Series;
 use super::model::{Dashboard, PanelKind, Row, Unit, Variable};
-use super::parts::{panel, recorded};
+use super::parts::{selected_series, single_query_panel};
 
 /// The matcher of the selected namespaces.
 const SELECTED: &str = "namespace=~\"$namespace\"";
@@ -18,58 +18,58 @@ pub(super) fn dashboard() -> Dashboard {
         variables: vec![Variable {
             name: "namespace",
             label: "namespace",
-            series: recorded(&series::NODE_REQUESTED, ""),
-            several: true,
+            series: selected_series(&series::NODE_REQUESTED, ""),
+            is_multi_select: true,
         }],
-        rows: vec![now(), usage()],
+        rows: vec![current_row(), usage_row()],
     }
 }
 
 /// The values of a series for the GPUs that the namespace's pods hold. A GPU that several pods share counts for each of
 /// them.
-fn held(series: &'static Series) -> Expression {
-    let holders = recorded(&series::HOLDER, SELECTED);
-    let holders = holders.within("group by (UUID, GPU_I_ID, namespace, pod) ({})");
-    recorded(series, "").with(
+fn held_by_namespace(series: &'static Series) -> Expression {
+    let holders = selected_series(&series::HOLDER, SELECTED);
+    let holders = holders.wrapped_in("group by (UUID, GPU_I_ID, namespace, pod) ({})");
+    selected_series(series, "").combined_with(
         holders,
         "max by (UUID, GPU_I_ID) ({}) * on (UUID, GPU_I_ID) group_right () {}",
     )
 }
 
-fn quota(kind: &str) -> Expression {
+fn quota_series(kind: &str) -> Expression {
     let matchers =
         format!("{SELECTED},resource=~\"requests\\\\.nvidia\\\\.com/.+\",type=\"{kind}\"");
-    let quota = Expression::of(&metrics::RESOURCE_QUOTA, &matchers);
-    quota.within("max by (namespace, resource) ({})")
+    let quota = Expression::for_metric(&metrics::RESOURCE_QUOTA, &matchers);
+    quota.wrapped_in("max by (namespace, resource) ({})")
 }
 
-fn now() -> Row {
-    let requested = recorded(&series::NODE_REQUESTED, SELECTED);
+fn current_row() -> Row {
+    let requested = selected_series(&series::NODE_REQUESTED, SELECTED);
     let requested = || {
         requested
             .clone()
-            .within("sum by (namespace, resource, pool) ({})")
+            .wrapped_in("sum by (namespace, resource, pool) ({})")
     };
-    let used = quota("used").with(quota("hard"), "{} / ({} > 0)");
+    let used = quota_series("used").combined_with(quota_series("hard"), "{} / ({} > 0)");
     Row {
         title: "Now",
         height: 8,
         panels: vec![
-            panel(
+            single_query_panel(
                 PanelKind::Table,
                 "Requests",
                 "GPUs, replicas and MIG devices that pods request.",
                 Unit::Count,
                 (requested(), ""),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::BarGauge,
                 "Quota",
                 "The used fraction of each quota.",
                 Unit::Ratio,
                 (used, "{{namespace}} {{resource}}"),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::TimeSeries,
                 "Requests",
                 "GPUs, replicas and MIG devices that pods request.",
@@ -80,31 +80,31 @@ fn now() -> Row {
     }
 }
 
-fn usage() -> Row {
-    let utilization = held(&series::UTILIZATION_RATIO);
-    let memory = held(&series::MEMORY_USED_BYTES);
+fn usage_row() -> Row {
+    let utilization = held_by_namespace(&series::UTILIZATION_RATIO);
+    let memory = held_by_namespace(&series::MEMORY_USED_BYTES);
     let lines = PanelKind::TimeSeries;
     Row {
         title: "Usage",
         height: 9,
         panels: vec![
-            panel(
+            single_query_panel(
                 lines,
                 "Utilization",
                 "The mean over the GPUs and MIG devices that a pod holds.",
                 Unit::Ratio,
                 (
-                    utilization.within("avg by (namespace, pod) ({})"),
+                    utilization.wrapped_in("avg by (namespace, pod) ({})"),
                     "{{namespace}}/{{pod}}",
                 ),
             ),
-            panel(
+            single_query_panel(
                 lines,
                 "Memory usage",
                 "Of the GPUs and MIG devices that a pod holds; on shared GPUs, of all their pods.",
                 Unit::Bytes,
                 (
-                    memory.within("sum by (namespace, pod) ({})"),
+                    memory.wrapped_in("sum by (namespace, pod) ({})"),
                     "{{namespace}}/{{pod}}",
                 ),
             ),

@@ -5,7 +5,7 @@ use super::super::metrics;
 use super::super::series;
 use super::super::series::Series;
 use super::model::{Dashboard, Panel, PanelKind, Row, Unit, Variable};
-use super::parts::{panel, pools, recorded, xids};
+use super::parts::{pool_variable, selected_series, single_query_panel, xid_panel};
 
 /// The matcher of the selected nodes.
 const SELECTED: &str = "pool=~\"$pool\",node=~\"$node\"";
@@ -17,53 +17,53 @@ pub(super) fn dashboard() -> Dashboard {
     let nodes = Variable {
         name: "node",
         label: "node",
-        series: recorded(&series::NODE_POOL, "pool=~\"$pool\""),
-        several: true,
+        series: selected_series(&series::NODE_POOL, "pool=~\"$pool\""),
+        is_multi_select: true,
     };
     Dashboard {
         uid: "gpuc-node",
         title: "GPUs / Node",
         description: "Each GPU of a node: its usage and the pods that hold it.",
-        variables: vec![pools(), nodes],
-        rows: vec![usage(), hardware(), health()],
+        variables: vec![pool_variable(), nodes],
+        rows: vec![usage_row(), hardware_row(), health_row()],
     }
 }
 
-fn lines(
+fn time_series_panel(
     title: &'static str,
     description: &'static str,
     unit: Unit,
     series: &'static Series,
 ) -> Panel {
     let kind = PanelKind::TimeSeries;
-    panel(
+    single_query_panel(
         kind,
         title,
         description,
         unit,
-        (recorded(series, SELECTED), LEGEND),
+        (selected_series(series, SELECTED), LEGEND),
     )
 }
 
-fn usage() -> Row {
-    let holder = recorded(&series::HOLDER, SELECTED);
+fn usage_row() -> Row {
+    let holder = selected_series(&series::HOLDER, SELECTED);
     Row {
         title: "Usage",
         height: 9,
         panels: vec![
-            lines(
+            time_series_panel(
                 "Utilization",
                 "Of each GPU or MIG device. gpuc-runtime does not measure it for MIG devices.",
                 Unit::Ratio,
                 &series::UTILIZATION_RATIO,
             ),
-            lines(
+            time_series_panel(
                 "Memory usage",
                 "Of each GPU or MIG device.",
                 Unit::Bytes,
                 &series::MEMORY_USED_BYTES,
             ),
-            panel(
+            single_query_panel(
                 PanelKind::StateTimeline,
                 "Pods",
                 "The pods that hold a GPU, a replica of it or a MIG device.",
@@ -74,24 +74,24 @@ fn usage() -> Row {
     }
 }
 
-fn hardware() -> Row {
+fn hardware_row() -> Row {
     Row {
         title: "Hardware",
         height: 9,
         panels: vec![
-            lines(
+            time_series_panel(
                 "Temperature",
                 "Of each GPU.",
                 Unit::Celsius,
                 &series::TEMPERATURE_CELSIUS,
             ),
-            lines(
+            time_series_panel(
                 "Power",
                 "The power draw of each GPU.",
                 Unit::Watt,
                 &series::POWER_WATTS,
             ),
-            lines(
+            time_series_panel(
                 "SM clock",
                 "Of each GPU.",
                 Unit::Hertz,
@@ -101,31 +101,31 @@ fn hardware() -> Row {
     }
 }
 
-fn health() -> Row {
-    let energy = recorded(&series::ENERGY_JOULES, SELECTED);
-    let replays = Expression::of(&metrics::PCIE_REPLAYS, SELECTED);
+fn health_row() -> Row {
+    let energy = selected_series(&series::ENERGY_JOULES, SELECTED);
+    let replays = Expression::for_metric(&metrics::PCIE_REPLAYS, SELECTED);
     Row {
         title: "Health",
         height: 9,
         panels: vec![
-            xids(SELECTED),
-            panel(
+            xid_panel(SELECTED),
+            single_query_panel(
                 PanelKind::TimeSeries,
                 "PCIe replays per minute",
                 "Retransmitted packets between a GPU and its host.",
                 Unit::Count,
                 (
-                    replays.within("max by (node, gpu) (rate({}[$__rate_interval])) * 60"),
+                    replays.wrapped_in("max by (node, gpu) (rate({}[$__rate_interval])) * 60"),
                     "{{node}} GPU {{gpu}}",
                 ),
             ),
-            panel(
+            single_query_panel(
                 PanelKind::Stat,
                 "Energy",
                 "The energy consumption of the node's GPUs in the selected time range.",
                 Unit::WattHours,
                 (
-                    energy.within("sum by (node) (increase({}[$__range])) / 3600"),
+                    energy.wrapped_in("sum by (node) (increase({}[$__range])) / 3600"),
                     "{{node}}",
                 ),
             ),

@@ -7,12 +7,12 @@ use super::super::series::Series;
 use super::model::{Panel, PanelKind, Target, Unit, Variable};
 
 /// The series selected by these matchers.
-pub(super) fn recorded(series: &'static Series, matchers: &str) -> Expression {
-    Expression::recorded(series, matchers)
+pub(super) fn selected_series(series: &'static Series, matchers: &str) -> Expression {
+    Expression::for_series(series, matchers)
 }
 
 /// A panel with one query.
-pub(super) fn panel(
+pub(super) fn single_query_panel(
     kind: PanelKind,
     title: &'static str,
     description: &'static str,
@@ -29,44 +29,44 @@ pub(super) fn panel(
 }
 
 /// The variable that selects pools.
-pub(super) fn pools() -> Variable {
+pub(super) fn pool_variable() -> Variable {
     Variable {
         name: "pool",
         label: "pool",
-        series: recorded(&series::NODE_POOL, ""),
-        several: true,
+        series: selected_series(&series::NODE_POOL, ""),
+        is_multi_select: true,
     }
 }
 
 /// The number of measured GPUs. The MIG devices of a GPU count as one.
-pub(super) fn gpus(matchers: &str) -> Expression {
-    let measured = recorded(&series::MEMORY_BYTES, matchers);
-    measured.within("count(group by (UUID) ({}))")
+pub(super) fn gpu_count(matchers: &str) -> Expression {
+    let measured = selected_series(&series::MEMORY_BYTES, matchers);
+    measured.wrapped_in("count(group by (UUID) ({}))")
 }
 
 /// The number of GPUs that pods hold.
-pub(super) fn held(matchers: &str) -> Expression {
-    let held = recorded(&series::HOLDER, matchers);
-    held.within("count(group by (UUID) ({})) or vector(0)")
+pub(super) fn held_gpu_count(matchers: &str) -> Expression {
+    let held = selected_series(&series::HOLDER, matchers);
+    held.wrapped_in("count(group by (UUID) ({})) or vector(0)")
 }
 
 /// The ratio of used memory, grouped by labels.
 pub(super) fn memory_used(matchers: &str, by: &str) -> Expression {
-    let used = recorded(&series::MEMORY_USED_BYTES, matchers);
-    let all = recorded(&series::MEMORY_BYTES, matchers);
-    used.with(all, &format!("sum by ({by}) ({{}}) / sum by ({by}) ({{}})"))
+    let used = selected_series(&series::MEMORY_USED_BYTES, matchers);
+    let all = selected_series(&series::MEMORY_BYTES, matchers);
+    used.combined_with(all, &format!("sum by ({by}) ({{}}) / sum by ({by}) ({{}})"))
 }
 
 /// The last errors reported by the driver.
-pub(super) fn xids(matchers: &str) -> Panel {
-    let last = Expression::of(&metrics::XID, matchers);
-    panel(
+pub(super) fn xid_panel(matchers: &str) -> Panel {
+    let last = Expression::for_metric(&metrics::XID, matchers);
+    single_query_panel(
         PanelKind::Table,
         "Last errors (Xid)",
         "The last critical error of each GPU since its exporter started.",
         Unit::Count,
         (
-            last.within("max by (pool, node, gpu, err_code, err_msg) ({}) > 0"),
+            last.wrapped_in("max by (pool, node, gpu, err_code, err_msg) ({}) > 0"),
             "",
         ),
     )

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::super::changes::{Delta, Fate};
-use super::super::entities::{Key, Part};
+use super::super::changes::{Delta, EntityChange};
+use super::super::entities::{Entity, EntityKey};
 use super::super::impact::Impact;
-use super::{Setting, Verdict, persistent_data};
+use super::{Classification, DiffContext, persistent_data};
 mod quota;
 mod table;
 
@@ -13,40 +13,42 @@ use Impact::{
     Added, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted, WatchedDifferently,
     WorkloadRestarted,
 };
-use table::{Kind, Row, TOPOLOGY_NAME, find};
+use table::{FieldImpact, KindImpacts, TOPOLOGY_NAME, find_kind};
 
 /// Whether gpuc knows the impact of changes of a kind.
 pub fn is_known(group: &str, kind: &str) -> bool {
-    find(group, kind).is_some()
+    find_kind(group, kind).is_some()
 }
 
-pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
-    let Key::Object {
+pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
+    let EntityKey::Object {
         group, kind: name, ..
     } = &delta.key
     else {
-        return Verdict::plain(Nothing);
+        return Classification::without_reason(Nothing);
     };
-    let part = setting.part(&delta.key);
-    if let Some(verdict) = part.and_then(|part| by_use(setting, name, part, delta)) {
+    let part = setting.entity(&delta.key);
+    if let Some(verdict) = part.and_then(|part| classify_by_use(setting, name, part, delta)) {
         return verdict;
     }
-    let Some(kind) = find(group, name) else {
-        return Verdict::because(
+    let Some(kind) = find_kind(group, name) else {
+        return Classification::with_reason(
             ServiceRestarted,
             "gpuc does not know the effect of changing this kind",
         );
     };
-    match delta.fate() {
+    match delta.entity_change() {
         // A new namespace runs no workloads yet.
-        Fate::Came if is_in_new_namespace(setting, &delta.key) => Verdict::plain(Added),
-        Fate::Came => Verdict::plain(kind.came),
-        Fate::Went
-            if !setting.prunes
-                && kind.went == WorkloadRestarted
-                && let Some(new) = renamed(setting, &delta.key) =>
+        EntityChange::Added if is_in_new_namespace(setting, &delta.key) => {
+            Classification::without_reason(Added)
+        }
+        EntityChange::Added => Classification::without_reason(kind.on_create),
+        EntityChange::Removed
+            if !setting.prunes_removed
+                && kind.on_delete == WorkloadRestarted
+                && let Some(new) = renamed_object(setting, &delta.key) =>
         {
-            Verdict::because(
+            Classification::with_reason(
                 WorkloadRestarted,
                 format!(
                     "renamed to `{new}`: both run until `kubectl delete {}` deletes the old one and its pods",
@@ -54,19 +56,19 @@ pub(super) fn judge(setting: &Setting<'_>, delta: &Delta) -> Verdict {
                 ),
             )
         }
-        Fate::Went => went(setting, kind, part, name),
-        Fate::Stayed => stayed(setting, kind, part, delta),
+        EntityChange::Removed => classify_removed(setting, kind, part, name),
+        EntityChange::Modified => classify_modified(setting, kind, part, delta),
     }
 }
 
 /// Finds the new object that equals a removed one except for its name or namespace.
-fn renamed(setting: &Setting<'_>, key: &Key) -> Option<String> {
-    let old = setting.before.all.get(key)?;
-    let mut new = setting.after.all.iter().filter(|(new, _)| {
+fn renamed_object(setting: &DiffContext<'_>, key: &EntityKey) -> Option<String> {
+    let old = setting.before.by_key.get(key)?;
+    let mut new = setting.after.by_key.iter().filter(|(new, _)| {
         let is_kind = match (key, new) {
             (
-                Key::Object { group, kind, .. },
-                Key::Object {
+                EntityKey::Object { group, kind, .. },
+                EntityKey::Object {
                     group: of,
                     kind: is,
                     ..
@@ -74,10 +76,10 @@ fn renamed(setting: &Setting<'_>, key: &Key) -> Option<String> {
             ) => group == of && kind == is,
             _ => false,
         };
-        is_kind && !setting.before.all.contains_key(new)
+        is_kind && !setting.before.by_key.contains_key(new)
     });
-    let renamed_fields = |part: &Part, [from, to]: [&str; 2]| {
-        part.leaves
+    let renamed_fields = |part: &Entity, [from, to]: [&str; 2]| {
+        part.fields
             .iter()
             .filter(|(path, _)| !path.starts_with("metadata."))
             .map(|(path, leaf)| {
@@ -88,8 +90,9 @@ fn renamed(setting: &Setting<'_>, key: &Key) -> Option<String> {
             })
             .collect::<std::collections::BTreeSet<_>>()
     };
-    let is_renamed = |(new, part): &(&Key, &Part)| {
-        let (Key::Object { name: old_name, .. }, Key::Object { name: new_name, .. }) = (key, new)
+    let is_renamed = |(new, part): &(&EntityKey, &Entity)| {
+        let (EntityKey::Object { name: old_name, .. }, EntityKey::Object { name: new_name, .. }) =
+            (key, new)
         else {
             return false;
         };
@@ -100,52 +103,65 @@ fn renamed(setting: &Setting<'_>, key: &Key) -> Option<String> {
     new.find(is_renamed).map(|(new, _)| new.name())
 }
 
-fn is_in_new_namespace(setting: &Setting<'_>, key: &Key) -> bool {
-    let Key::Object {
+fn is_in_new_namespace(setting: &DiffContext<'_>, key: &EntityKey) -> bool {
+    let EntityKey::Object {
         namespace: Some(namespace),
         ..
     } = key
     else {
         return false;
     };
-    let namespace = Key::Object {
+    let namespace = EntityKey::Object {
         group: String::new(),
         kind: "Namespace".to_owned(),
         namespace: None,
         name: namespace.clone(),
     };
-    setting.after.all.contains_key(&namespace) && !setting.before.all.contains_key(&namespace)
+    setting.after.by_key.contains_key(&namespace) && !setting.before.by_key.contains_key(&namespace)
 }
 
 /// The field of a node's configuration with the cluster's name.
-const NAMES_CLUSTER: &str = " » cluster";
+const CLUSTER_NAME_SUFFIX: &str = " » cluster";
 
 /// Verdicts for objects whose use matters more than their kind.
-fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Option<Verdict> {
+fn classify_by_use(
+    setting: &DiffContext<'_>,
+    kind: &str,
+    part: &Entity,
+    delta: &Delta,
+) -> Option<Classification> {
     // The object stays.
-    if delta.fate() == Fate::Went && !setting.prunes {
+    if delta.entity_change() == EntityChange::Removed && !setting.prunes_removed {
         return None;
     }
     let path = delta.path.as_deref().unwrap_or_default();
-    let is_dashboard = || part.leaves.keys().any(|path| path.contains("grafana"));
+    let is_dashboard = || part.fields.keys().any(|path| path.contains("grafana"));
     match (kind, part.component.as_str()) {
-        ("ConfigMap", "monitoring") => Some(Verdict::plain(WatchedDifferently)),
-        ("ConfigMap", _) if is_dashboard() => Some(Verdict::plain(WatchedDifferently)),
-        ("ConfigMap", "gpuc-runtime") if path.contains(" » metrics.") => Some(Verdict::because(
-            WatchedDifferently,
-            "gpuc-runtime reloads its metrics configuration without a restart",
-        )),
-        ("ConfigMap", "gpuc-runtime") if path.ends_with(NAMES_CLUSTER) => Some(Verdict::because(
-            WatchedDifferently,
-            "gpuc-runtime reloads the cluster's name for its metrics and logs without a restart",
-        )),
-        ("ConfigMap", "gpuc-runtime") if delta.fate() == Fate::Stayed => Some(Verdict::because(
-            PluginRestarted,
-            "gpuc-runtime reloads it without a restart, and advertises the new resources",
-        )),
-        ("NicNodePolicy" | "NicClusterPolicy", _) => network_driver(setting, part, delta),
+        ("ConfigMap", "monitoring") => Some(Classification::without_reason(WatchedDifferently)),
+        ("ConfigMap", _) if is_dashboard() => {
+            Some(Classification::without_reason(WatchedDifferently))
+        }
+        ("ConfigMap", "gpuc-runtime") if path.contains(" » metrics.") => {
+            Some(Classification::with_reason(
+                WatchedDifferently,
+                "gpuc-runtime reloads its metrics configuration without a restart",
+            ))
+        }
+        ("ConfigMap", "gpuc-runtime") if path.ends_with(CLUSTER_NAME_SUFFIX) => {
+            Some(Classification::with_reason(
+                WatchedDifferently,
+                "gpuc-runtime reloads the cluster's name for its metrics and logs without a restart",
+            ))
+        }
+        ("ConfigMap", "gpuc-runtime") if delta.entity_change() == EntityChange::Modified => {
+            Some(Classification::with_reason(
+                PluginRestarted,
+                "gpuc-runtime reloads it without a restart, and advertises the new resources",
+            ))
+        }
+        ("NicNodePolicy" | "NicClusterPolicy", _) => classify_network_driver(setting, part, delta),
         ("ConfigMap" | "DaemonSet", "nvidia-driver-installer") => {
-            Some(Verdict::plain(Impact::DriverRestarted))
+            Some(Classification::without_reason(Impact::DriverRestarted))
         }
         _ => None,
     }
@@ -153,43 +169,52 @@ fn by_use(setting: &Setting<'_>, kind: &str, part: &Part, delta: &Delta) -> Opti
 
 /// Verdict for another NIC driver or another owner of it: the kernel module is unloaded with all its connections, and a
 /// module in use cannot be unloaded.
-fn network_driver(setting: &Setting<'_>, part: &Part, delta: &Delta) -> Option<Verdict> {
+fn classify_network_driver(
+    setting: &DiffContext<'_>,
+    part: &Entity,
+    delta: &Delta,
+) -> Option<Classification> {
     const DRIVER: &str = "spec.ofedDriver";
-    let brings = || part.leaves.keys().any(|path| path.starts_with(DRIVER));
+    let brings = || part.fields.keys().any(|path| path.starts_with(DRIVER));
     // A new or removed pool has no running workloads to preserve.
     let sides = [setting.before, setting.after];
-    let is_there = |parts: &super::Parts| {
+    let is_there = |parts: &super::Entities| {
         let mut pools = parts.summary.pools.iter();
         part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
     };
     let is_driver = sides.into_iter().all(is_there)
-        && match (delta.fate(), delta.path.as_deref()) {
-            (Fate::Stayed, Some(path)) => {
+        && match (delta.entity_change(), delta.path.as_deref()) {
+            (EntityChange::Modified, Some(path)) => {
                 path.starts_with(DRIVER) && !path.starts_with("spec.ofedDriver.upgradePolicy")
             }
-            (Fate::Went, _) => setting.prunes && brings(),
-            (Fate::Came, _) => brings(),
+            (EntityChange::Removed, _) => setting.prunes_removed && brings(),
+            (EntityChange::Added, _) => brings(),
             _ => false,
         };
     is_driver.then(|| {
-        Verdict::because(
+        Classification::with_reason(
             Impact::DriverRestarted,
             "the NIC driver is replaced, and running workloads lose their connections: drain the nodes first",
         )
     })
 }
 
-fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> Verdict {
+fn classify_removed(
+    setting: &DiffContext<'_>,
+    kind: &KindImpacts,
+    part: Option<&Entity>,
+    name: &str,
+) -> Classification {
     match kind.name {
-        "Namespace" => Verdict::because(
+        "Namespace" => Classification::with_reason(
             Nothing,
             "gpuc never deletes a namespace, because that deletes all objects in it",
         ),
         // Revoked access that remains is reported first.
         "RoleBinding" | "ClusterRoleBinding"
-            if !setting.prunes && !setting.after.all.is_empty() =>
+            if !setting.prunes_removed && !setting.after.by_key.is_empty() =>
         {
-            Verdict::because(
+            Classification::with_reason(
                 Impact::AccessChanged,
                 format!(
                     "the removed access remains until `kubectl delete {1}`: {0}",
@@ -198,7 +223,7 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> 
                 ),
             )
         }
-        _ if !setting.prunes => Verdict::because(
+        _ if !setting.prunes_removed => Classification::with_reason(
             Nothing,
             format!(
                 "{}: it stays until `kubectl delete {}`",
@@ -207,107 +232,125 @@ fn went(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, name: &str) -> 
             ),
         ),
         // Annotations exclude it from pruning.
-        "PersistentVolumeClaim" => Verdict::because(
+        "PersistentVolumeClaim" => Classification::with_reason(
             Nothing,
             "PersistentVolumeClaims are never pruned: it stays, with its data, until `kubectl delete \
              persistentvolumeclaim`",
         ),
-        "DaemonSet" | "Deployment" => Verdict::plain(restart(part).0),
-        _ => Verdict::plain(kind.went),
+        "DaemonSet" | "Deployment" => Classification::without_reason(restart_impact(part).0),
+        _ => Classification::without_reason(kind.on_delete),
     }
 }
 
-fn stayed(setting: &Setting<'_>, kind: &Kind, part: Option<&Part>, delta: &Delta) -> Verdict {
+fn classify_modified(
+    setting: &DiffContext<'_>,
+    kind: &KindImpacts,
+    part: Option<&Entity>,
+    delta: &Delta,
+) -> Classification {
     let path = delta.path.as_deref().unwrap_or_default();
     let fits = |key: &str| {
         let rest = path.strip_prefix(key);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    let row = kind.rows.iter().filter(|row| fits(row.key()));
-    let row = row.max_by_key(|row| row.key().len());
-    let fixed = kind.fixed.iter().find(|(key, _)| fits(key));
-    let fixed = fixed.filter(|_| !is_free(setting, kind, delta));
+    let row = kind
+        .field_impacts
+        .iter()
+        .filter(|row| fits(row.field_path()));
+    let row = row.max_by_key(|row| row.field_path().len());
+    let fixed = kind.immutable_fields.iter().find(|(key, _)| fits(key));
+    let fixed = fixed.filter(|_| !is_mutable_flavor(setting, kind, delta));
     if let (Some((key, source)), None) = (fixed, row) {
         let impact = match kind.name {
             // A volume is bound to a claim that pods use.
             "PersistentVolume" => WorkloadRestarted,
-            _ => kind.went,
+            _ => kind.on_delete,
         };
-        let words = if setting.is_forced(&delta.key) {
+        let words = if setting.is_forced_to_recreate(&delta.key) {
             format!(
                 "`{key}` cannot be changed: {} deletes and recreates the {} as soon as you push, and its pods start \
                  over: save their state or wait until they finish first",
-                setting.after.tool, kind.name
+                setting.after.controller, kind.name
             )
         } else {
             format!(
                 "`{key}` cannot be changed: delete the {} so that it is recreated{}",
                 kind.name,
-                kind.kept()
+                kind.unaffected_workloads()
             )
         };
-        return Verdict {
-            is_fixed: true,
-            ..Verdict::fact(impact, words, source)
+        return Classification {
+            is_immutable: true,
+            ..Classification::with_source(impact, words, source)
         };
     }
     match row {
-        Some(Row::Is(_, impact, "")) => Verdict::plain(*impact),
-        Some(Row::Is(_, impact, words)) => Verdict::because(*impact, *words),
-        Some(Row::Restarts(_)) if kind.name == "DaemonSet" && is_selection(path) => {
-            let (impact, _) = restart(part);
-            Verdict::because(
+        Some(FieldImpact::Constant(_, impact, "")) => Classification::without_reason(*impact),
+        Some(FieldImpact::Constant(_, impact, words)) => {
+            Classification::with_reason(*impact, *words)
+        }
+        Some(FieldImpact::Restarts(_)) if kind.name == "DaemonSet" && is_node_selection(path) => {
+            let (impact, _) = restart_impact(part);
+            Classification::with_reason(
                 impact,
                 "its pods stop on nodes that no longer match these labels, and start on nodes that match",
             )
         }
-        Some(Row::Restarts(_)) => {
-            let (impact, words) = restart(part);
-            Verdict::because(impact, words)
+        Some(FieldImpact::Restarts(_)) => {
+            let (impact, words) = restart_impact(part);
+            Classification::with_reason(impact, words)
         }
-        Some(Row::Pods(_)) if is_less(delta) => {
-            Verdict::because(WorkloadRestarted, "pods are removed")
+        Some(FieldImpact::Pods(_)) if is_decrease(delta) => {
+            Classification::with_reason(WorkloadRestarted, "pods are removed")
         }
-        Some(Row::Pods(_)) => Verdict::because(Added, "pods are added"),
-        Some(Row::Quota(_)) => Verdict::plain(match quota::direction(path, delta) {
-            Some(Ordering::Less) => QuotaCut,
-            Some(Ordering::Greater) => QuotaRaised,
-            Some(Ordering::Equal) => Nothing,
-            None => kind.changed,
-        }),
-        Some(Row::Size(_)) => persistent_data::claim(setting, is_less(delta)),
+        Some(FieldImpact::Pods(_)) => Classification::with_reason(Added, "pods are added"),
+        Some(FieldImpact::Quota(_)) => {
+            Classification::without_reason(match quota::compare_quotas(path, delta) {
+                Some(Ordering::Less) => QuotaCut,
+                Some(Ordering::Greater) => QuotaRaised,
+                Some(Ordering::Equal) => Nothing,
+                None => kind.on_change,
+            })
+        }
+        Some(FieldImpact::Size(_)) => {
+            persistent_data::classify_resized_claim(setting, is_decrease(delta))
+        }
         // Provisioners express sizes differently, so that the pool's own size decides.
-        Some(Row::Capacity(_))
+        Some(FieldImpact::Capacity(_))
             if let Some(impact) = part.and_then(|part| {
-                super::capacity(setting, part.pools.iter().map(String::as_str))
+                super::capacity_impact(setting, part.pools.iter().map(String::as_str))
             }) =>
         {
-            Verdict::plain(impact)
+            Classification::without_reason(impact)
         }
-        Some(Row::Capacity(_)) if is_less(delta) => Verdict::plain(Impact::CapacityLost),
-        Some(Row::Capacity(_)) => Verdict::plain(Impact::CapacityGained),
+        Some(FieldImpact::Capacity(_)) if is_decrease(delta) => {
+            Classification::without_reason(Impact::CapacityLost)
+        }
+        Some(FieldImpact::Capacity(_)) => Classification::without_reason(Impact::CapacityGained),
         // Labels and annotations of the object itself.
-        None if path.starts_with("metadata.") && !is_read(kind) => Verdict::plain(Nothing),
-        None => Verdict::plain(kind.changed),
+        None if path.starts_with("metadata.") && !is_label_selected(kind) => {
+            Classification::without_reason(Nothing)
+        }
+        None => Classification::without_reason(kind.on_change),
     }
 }
 
 /// Whether controllers select objects of this kind by label: Pod Security reads a namespace's labels, and Prometheus
 /// those of monitors and rules.
-fn is_read(kind: &Kind) -> bool {
-    kind.name == "Namespace" || kind.changed == WatchedDifferently
+fn is_label_selected(kind: &KindImpacts) -> bool {
+    kind.name == "Namespace" || kind.on_change == WatchedDifferently
 }
 
 /// Whether a ResourceFlavor is mutable because it names no topology: the rules of its CRD begin with
 /// `!has(oldSelf.topologyName)`.
-fn is_free(setting: &Setting<'_>, kind: &Kind, delta: &Delta) -> bool {
-    let was = setting.before.all.get(&delta.key);
+fn is_mutable_flavor(setting: &DiffContext<'_>, kind: &KindImpacts, delta: &Delta) -> bool {
+    let was = setting.before.by_key.get(&delta.key);
     kind.name == "ResourceFlavor"
-        && was.is_some_and(|part| !part.leaves.contains_key(TOPOLOGY_NAME))
+        && was.is_some_and(|part| !part.fields.contains_key(TOPOLOGY_NAME))
 }
 
 /// The impact of restarting an object's pods, by component.
-fn restart(part: Option<&Part>) -> (Impact, &'static str) {
+fn restart_impact(part: Option<&Entity>) -> (Impact, &'static str) {
     match part.map(|part| part.component.as_str()) {
         Some("gpuc-runtime" | "nvidia-device-plugin") => (
             PluginRestarted,
@@ -323,15 +366,15 @@ fn restart(part: Option<&Part>) -> (Impact, &'static str) {
 }
 
 /// Whether a field selects the nodes that pods run on.
-fn is_selection(path: &str) -> bool {
+fn is_node_selection(path: &str) -> bool {
     path.contains(".nodeAffinity.") || path.contains(".nodeSelector")
 }
 
 /// Whether a quantity shrinks, or a limit is set for the first time.
-fn is_less(delta: &Delta) -> bool {
+fn is_decrease(delta: &Delta) -> bool {
     match (
-        quota::number(delta.from.as_ref()),
-        quota::number(delta.to.as_ref()),
+        quota::quantity_thousandths(delta.from.as_ref()),
+        quota::quantity_thousandths(delta.to.as_ref()),
     ) {
         (Some(from), Some(to)) => to < from,
         // A new limit.

@@ -10,18 +10,18 @@ use super::super::super::changes::Delta;
 /// The default weight of a queue.
 ///
 /// Source: kueue 0.19 CRD of ClusterQueue, spec.fairSharing.weight, read 2026-11-22.
-const WEIGHT: u64 = 1000;
+const DEFAULT_WEIGHT: u64 = 1000;
 
 /// Compares the quota after the change with the one before; `None` if the values are not quantities.
-pub(super) fn direction(path: &str, delta: &Delta) -> Option<Ordering> {
+pub(super) fn compare_quotas(path: &str, delta: &Delta) -> Option<Ordering> {
     let [from, to] = [&delta.from, &delta.to].map(Option::as_ref);
     let last = path.rsplit('.').next().unwrap_or(path);
     Some(if last == "weight" {
-        let weight = |value| number(value).unwrap_or(WEIGHT);
+        let weight = |value| quantity_thousandths(value).unwrap_or(DEFAULT_WEIGHT);
         weight(to).cmp(&weight(from))
     } else if path.starts_with("spec.hard") || last == "borrowingLimit" || last == "lendingLimit" {
         // An absent limit means unlimited.
-        match (number(from), number(to)) {
+        match (quantity_thousandths(from), quantity_thousandths(to)) {
             (Some(from), Some(to)) => to.cmp(&from),
             (None, None) => return None,
             (None, _) => Ordering::Less,
@@ -38,13 +38,13 @@ pub(super) fn direction(path: &str, delta: &Delta) -> Option<Ordering> {
         match (from, to) {
             (None, _) => Ordering::Greater,
             (_, None) => Ordering::Less,
-            _ => number(to)?.cmp(&number(from)?),
+            _ => quantity_thousandths(to)?.cmp(&quantity_thousandths(from)?),
         }
     })
 }
 
 /// A quantity in thousandths.
-pub(super) fn number(value: Option<&Json>) -> Option<u64> {
+pub(super) fn quantity_thousandths(value: Option<&Json>) -> Option<u64> {
     let text = match value? {
         Json::Number(number) => number.to_string(),
         Json::String(text) => text.clone(),
@@ -58,17 +58,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diff::entities::Key;
+    use crate::diff::entities::EntityKey;
 
     fn goes(path: &str, from: Option<Json>, to: Option<Json>) -> Option<Ordering> {
         let delta = Delta {
-            key: Key::Place,
+            key: EntityKey::Location,
             path: Some(path.to_owned()),
             from,
             to,
             inputs: Vec::new(),
         };
-        direction(path, &delta)
+        compare_quotas(path, &delta)
     }
 
     #[test]

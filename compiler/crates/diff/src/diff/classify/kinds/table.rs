@@ -7,26 +7,26 @@ use Impact::{
 };
 
 /// A kind.
-pub(super) struct Kind {
+pub(super) struct KindImpacts {
     /// The API group; empty for the core group.
     pub(super) group: &'static str,
     pub(super) name: &'static str,
     /// Impact of an added object.
-    pub(super) came: Impact,
+    pub(super) on_create: Impact,
     /// Impact of a removed object.
-    pub(super) went: Impact,
+    pub(super) on_delete: Impact,
     /// Impact of a changed object, unless a row overrides it.
-    pub(super) changed: Impact,
+    pub(super) on_change: Impact,
     /// Impacts of the fields below a key. The longest matching key wins.
-    pub(super) rows: &'static [Row],
+    pub(super) field_impacts: &'static [FieldImpact],
     /// Immutable fields, each with its source.
-    pub(super) fixed: &'static [(&'static str, &'static str)],
+    pub(super) immutable_fields: &'static [(&'static str, &'static str)],
 }
 
 /// Impact of a field.
-pub(super) enum Row {
+pub(super) enum FieldImpact {
     /// A constant impact with its reason.
-    Is(&'static str, Impact, &'static str),
+    Constant(&'static str, Impact, &'static str),
     /// A restart of the pods; the impact depends on the component.
     Restarts(&'static str),
     /// A number of pods.
@@ -39,9 +39,9 @@ pub(super) enum Row {
     Size(&'static str),
 }
 
-impl Kind {
+impl KindImpacts {
     /// The running workloads that deleting and recreating an immutable object leaves unaffected.
-    pub(super) fn kept(&self) -> &'static str {
+    pub(super) fn unaffected_workloads(&self) -> &'static str {
         match self.name {
             "PriorityClass" => {
                 "; running pods keep their priority, and only new pods get the new one"
@@ -54,10 +54,10 @@ impl Kind {
     }
 }
 
-impl Row {
-    pub(super) fn key(&self) -> &'static str {
+impl FieldImpact {
+    pub(super) fn field_path(&self) -> &'static str {
         match self {
-            Self::Is(key, ..)
+            Self::Constant(key, ..)
             | Self::Restarts(key)
             | Self::Pods(key)
             | Self::Quota(key)
@@ -101,21 +101,21 @@ const TRAINER: &str =
 const OPERATOR: &str =
     "gpu-operator CRD of NVIDIADriver, x-kubernetes-validations with oldSelf, read 2026-11-22";
 
-const fn kind(group: &'static str, name: &'static str, changed: Impact) -> Kind {
-    Kind {
+const fn kind(group: &'static str, name: &'static str, changed: Impact) -> KindImpacts {
+    KindImpacts {
         group,
         name,
-        came: Added,
-        went: changed,
-        changed,
-        rows: &[],
-        fixed: &[],
+        on_create: Added,
+        on_delete: changed,
+        on_change: changed,
+        field_impacts: &[],
+        immutable_fields: &[],
     }
 }
 
-const fn rules(group: &'static str, name: &'static str) -> Kind {
-    Kind {
-        came: AccessChanged,
+const fn kind_of_rules(group: &'static str, name: &'static str) -> KindImpacts {
+    KindImpacts {
+        on_create: AccessChanged,
         ..kind(group, name, AccessChanged)
     }
 }
@@ -125,65 +125,71 @@ const QUEUES: &str = "kueue.x-k8s.io";
 const NEXT_RUN: &str = "takes effect with its next run";
 
 /// Every kind that gpuc generates, by group and name.
-pub(super) const KINDS: &[Kind] = &[
-    Kind {
+pub(super) const KINDS: &[KindImpacts] = &[
+    KindImpacts {
         // Its readers are removed with it.
-        went: Nothing,
+        on_delete: Nothing,
         ..kind("", "ConfigMap", ServiceRestarted)
     },
-    Kind {
-        rows: &[Row::Is("status", Nothing, "")],
-        went: Nothing,
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant("status", Nothing, "")],
+        on_delete: Nothing,
         ..kind("", "Namespace", AccessChanged)
     },
-    Kind {
-        went: Deleted,
-        rows: &[Row::Size("spec.resources.requests.storage")],
-        fixed: &[("spec", CLAIM)],
+    KindImpacts {
+        on_delete: Deleted,
+        field_impacts: &[FieldImpact::Size("spec.resources.requests.storage")],
+        immutable_fields: &[("spec", CLAIM)],
         ..kind("", "PersistentVolumeClaim", Nothing)
     },
-    Kind {
-        fixed: &[("spec.csi", VOLUME)],
+    KindImpacts {
+        immutable_fields: &[("spec.csi", VOLUME)],
         ..kind("", "PersistentVolume", AccessChanged)
     },
-    Kind {
-        went: WorkloadRestarted,
-        fixed: &[("spec", POD)],
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[("spec", POD)],
         ..kind("", "Pod", Nothing)
     },
-    Kind {
-        came: QuotaCut,
-        went: QuotaRaised,
-        rows: &[Row::Quota("spec.hard")],
+    KindImpacts {
+        on_create: QuotaCut,
+        on_delete: QuotaRaised,
+        field_impacts: &[FieldImpact::Quota("spec.hard")],
         ..kind("", "ResourceQuota", AccessChanged)
     },
-    rules("", "LimitRange"),
-    Kind {
-        fixed: &[("spec.clusterIP", SERVICE)],
+    kind_of_rules("", "LimitRange"),
+    KindImpacts {
+        immutable_fields: &[("spec.clusterIP", SERVICE)],
         ..kind("", "Service", AccessChanged)
     },
-    rules("", "ServiceAccount"),
-    rules("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-    rules(
+    kind_of_rules("", "ServiceAccount"),
+    kind_of_rules("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    kind_of_rules(
         "admissionregistration.k8s.io",
         "ValidatingAdmissionPolicyBinding",
     ),
-    Kind {
-        went: ServiceRestarted,
-        rows: &[Row::Restarts("spec.template")],
-        fixed: &[("spec.selector", SELECTOR)],
+    KindImpacts {
+        on_delete: ServiceRestarted,
+        field_impacts: &[FieldImpact::Restarts("spec.template")],
+        immutable_fields: &[("spec.selector", SELECTOR)],
         ..kind("apps", "DaemonSet", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        rows: &[Row::Restarts("spec.template"), Row::Pods("spec.replicas")],
-        fixed: &[("spec.selector", SELECTOR)],
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        field_impacts: &[
+            FieldImpact::Restarts("spec.template"),
+            FieldImpact::Pods("spec.replicas"),
+        ],
+        immutable_fields: &[("spec.selector", SELECTOR)],
         ..kind("apps", "Deployment", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        rows: &[Row::Restarts("spec.template"), Row::Pods("spec.replicas")],
-        fixed: &[
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        field_impacts: &[
+            FieldImpact::Restarts("spec.template"),
+            FieldImpact::Pods("spec.replicas"),
+        ],
+        immutable_fields: &[
             ("spec.selector", STATEFUL),
             ("spec.serviceName", STATEFUL),
             ("spec.podManagementPolicy", STATEFUL),
@@ -191,52 +197,55 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         ..kind("apps", "StatefulSet", Nothing)
     },
-    Kind {
-        rows: &[Row::Pods("spec.minReplicas"), Row::Pods("spec.maxReplicas")],
+    KindImpacts {
+        field_impacts: &[
+            FieldImpact::Pods("spec.minReplicas"),
+            FieldImpact::Pods("spec.maxReplicas"),
+        ],
         ..kind("autoscaling", "HorizontalPodAutoscaler", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        rows: &[Row::Is("spec", Nothing, NEXT_RUN)],
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        field_impacts: &[FieldImpact::Constant("spec", Nothing, NEXT_RUN)],
         ..kind("batch", "CronJob", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        fixed: &[
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[
             ("spec.template", JOB),
             ("spec.selector", JOB),
             ("spec.completionMode", JOB),
             ("spec.completions", JOB),
             ("spec.podFailurePolicy", JOB),
         ],
-        rows: &[Row::Pods("spec.parallelism")],
+        field_impacts: &[FieldImpact::Pods("spec.parallelism")],
         ..kind("batch", "Job", Nothing)
     },
-    Kind {
-        went: NodesRecreated,
-        rows: &[
-            Row::Is(
+    KindImpacts {
+        on_delete: NodesRecreated,
+        field_impacts: &[
+            FieldImpact::Constant(
                 "spec.template",
                 NodesRecreated,
                 "nodes that differ from it are drained and replaced one by one",
             ),
-            Row::Capacity("spec.limits"),
-            Row::Capacity("spec.replicas"),
+            FieldImpact::Capacity("spec.limits"),
+            FieldImpact::Capacity("spec.replicas"),
         ],
         ..kind("karpenter.sh", "NodePool", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        rows: &[Row::Is(
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        field_impacts: &[FieldImpact::Constant(
             "spec",
             WorkloadRestarted,
             "running pods are unaffected; delete the job to run the new one",
         )],
         ..kind("kubeflow.org", "PyTorchJob", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        fixed: &[
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[
             ("spec.failurePolicy", JOBSET),
             ("spec.network", JOBSET),
             ("spec.startupPolicy", JOBSET),
@@ -245,49 +254,49 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         ..kind("jobset.x-k8s.io", "JobSet", Nothing)
     },
-    Kind {
-        went: QuotaCut,
-        rows: &[
-            Row::Quota("spec.resourceGroups"),
-            Row::Quota("spec.fairSharing"),
+    KindImpacts {
+        on_delete: QuotaCut,
+        field_impacts: &[
+            FieldImpact::Quota("spec.resourceGroups"),
+            FieldImpact::Quota("spec.fairSharing"),
         ],
         ..kind(QUEUES, "ClusterQueue", AccessChanged)
     },
-    Kind {
-        went: QuotaCut,
-        rows: &[
-            Row::Quota("spec.resourceGroups"),
-            Row::Quota("spec.fairSharing"),
+    KindImpacts {
+        on_delete: QuotaCut,
+        field_impacts: &[
+            FieldImpact::Quota("spec.resourceGroups"),
+            FieldImpact::Quota("spec.fairSharing"),
         ],
         ..kind(QUEUES, "Cohort", AccessChanged)
     },
-    Kind {
-        fixed: &[("spec.clusterQueue", KUEUE)],
+    KindImpacts {
+        immutable_fields: &[("spec.clusterQueue", KUEUE)],
         ..kind(QUEUES, "LocalQueue", AccessChanged)
     },
-    Kind {
-        rows: &[],
+    KindImpacts {
+        field_impacts: &[],
         // Only with a topology: see `is_free`.
-        fixed: &[
+        immutable_fields: &[
             (TOPOLOGY_NAME, KUEUE),
             ("spec.nodeLabels", KUEUE),
             ("spec.tolerations", KUEUE),
         ],
         ..kind(QUEUES, "ResourceFlavor", AccessChanged)
     },
-    Kind {
-        fixed: &[("spec.levels", KUEUE)],
+    KindImpacts {
+        immutable_fields: &[("spec.levels", KUEUE)],
         ..kind(QUEUES, "Topology", AccessChanged)
     },
-    Kind {
-        rows: &[Row::Is("description", Nothing, "")],
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant("description", Nothing, "")],
         ..kind(QUEUES, "WorkloadPriorityClass", AccessChanged)
     },
-    Kind {
-        went: WorkloadRestarted,
-        rows: &[
-            Row::Pods("spec.replicas"),
-            Row::Is(
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        field_impacts: &[
+            FieldImpact::Pods("spec.replicas"),
+            FieldImpact::Constant(
                 "spec.leaderWorkerTemplate",
                 WorkloadRestarted,
                 "rolling update of its groups",
@@ -308,50 +317,50 @@ pub(super) const KINDS: &[Kind] = &[
         "ServiceMonitor",
         WatchedDifferently,
     ),
-    rules("networking.k8s.io", "NetworkPolicy"),
-    Kind {
-        fixed: &[("handler", HANDLER)],
+    kind_of_rules("networking.k8s.io", "NetworkPolicy"),
+    KindImpacts {
+        immutable_fields: &[("handler", HANDLER)],
         ..kind("node.k8s.io", "RuntimeClass", AccessChanged)
     },
     kind("nfd.k8s-sigs.io", "NodeFeatureRule", ServiceRestarted),
-    Kind {
-        went: Impact::DriverRestarted,
-        fixed: &[
+    KindImpacts {
+        on_delete: Impact::DriverRestarted,
+        immutable_fields: &[
             ("spec.driverType", OPERATOR),
             ("spec.usePrecompiled", OPERATOR),
         ],
         ..kind("nvidia.com", "NVIDIADriver", Impact::DriverRestarted)
     },
     kind("policy", "PodDisruptionBudget", Nothing),
-    rules(RBAC, "ClusterRole"),
-    Kind {
-        fixed: &[("roleRef", BINDING)],
-        ..rules(RBAC, "ClusterRoleBinding")
+    kind_of_rules(RBAC, "ClusterRole"),
+    KindImpacts {
+        immutable_fields: &[("roleRef", BINDING)],
+        ..kind_of_rules(RBAC, "ClusterRoleBinding")
     },
-    rules(RBAC, "Role"),
-    Kind {
-        fixed: &[("roleRef", BINDING)],
-        ..rules(RBAC, "RoleBinding")
+    kind_of_rules(RBAC, "Role"),
+    KindImpacts {
+        immutable_fields: &[("roleRef", BINDING)],
+        ..kind_of_rules(RBAC, "RoleBinding")
     },
-    Kind {
-        rows: &[Row::Is(
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant(
             "spec",
             AccessChanged,
             "applies to ResourceClaims that are not allocated yet",
         )],
         ..kind("resource.k8s.io", "DeviceClass", AccessChanged)
     },
-    Kind {
-        fixed: &[("spec", TEMPLATE)],
+    KindImpacts {
+        immutable_fields: &[("spec", TEMPLATE)],
         ..kind("resource.k8s.io", "ResourceClaimTemplate", Nothing)
     },
-    Kind {
-        rows: &[Row::Is("description", Nothing, "")],
-        fixed: &[("value", PRIORITY), ("preemptionPolicy", PRIORITY)],
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant("description", Nothing, "")],
+        immutable_fields: &[("value", PRIORITY), ("preemptionPolicy", PRIORITY)],
         ..kind("scheduling.k8s.io", "PriorityClass", AccessChanged)
     },
-    Kind {
-        fixed: &[
+    KindImpacts {
+        immutable_fields: &[
             ("provisioner", CLASS),
             ("parameters", CLASS),
             ("reclaimPolicy", CLASS),
@@ -359,9 +368,9 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         ..kind("storage.k8s.io", "StorageClass", Nothing)
     },
-    Kind {
-        went: WorkloadRestarted,
-        fixed: &[
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[
             ("spec.activeDeadlineSeconds", TRAINER),
             ("spec.initializer", TRAINER),
             ("spec.managedBy", TRAINER),
@@ -370,16 +379,16 @@ pub(super) const KINDS: &[Kind] = &[
         ],
         ..kind("trainer.kubeflow.org", "TrainJob", Nothing)
     },
-    Kind {
-        rows: &[Row::Is(
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant(
             "spec",
             Nothing,
             "applies to jobs that start from now on",
         )],
         ..kind("trainer.kubeflow.org", "TrainingRuntime", Nothing)
     },
-    Kind {
-        rows: &[Row::Is(
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant(
             "spec",
             Nothing,
             "applies to jobs that start from now on",
@@ -389,9 +398,9 @@ pub(super) const KINDS: &[Kind] = &[
 ];
 
 /// Kinds that each cloud defines in its own API group, matched by the suffix of their name.
-const OF_CLOUDS: &[Kind] = &[
-    Kind {
-        rows: &[Row::Is(
+const CLOUD_KINDS: &[KindImpacts] = &[
+    KindImpacts {
+        field_impacts: &[FieldImpact::Constant(
             "spec",
             NodesRecreated,
             "nodes that differ from it are drained and replaced one by one",
@@ -403,10 +412,10 @@ const OF_CLOUDS: &[Kind] = &[
 ];
 
 /// Finds the entry of a kind.
-pub(super) fn find(group: &str, name: &str) -> Option<&'static Kind> {
+pub(super) fn find_kind(group: &str, name: &str) -> Option<&'static KindImpacts> {
     let mut kinds = KINDS.iter();
     let known = kinds.find(|kind| kind.group == group && kind.name == name);
-    known.or_else(|| OF_CLOUDS.iter().find(|kind| name.ends_with(kind.name)))
+    known.or_else(|| CLOUD_KINDS.iter().find(|kind| name.ends_with(kind.name)))
 }
 
 #[cfg(test)]

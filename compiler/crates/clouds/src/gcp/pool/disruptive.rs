@@ -1,0 +1,168 @@
+//! Machine type of a pool, its disks and images: fields that are immutable or whose change drains nodes.
+
+use gpuc_model::MachineType;
+use gpuc_schema::Span;
+use gpuc_schema::config::{Capacity, GpudirectInterface, LocalDisks, Placement};
+use serde_json::{Value, json};
+
+use super::super::setting::Setting;
+use super::super::{accelerator, create_section, machines, os};
+use super::{PoolLowering, kinds};
+
+impl PoolLowering<'_> {
+    pub(super) fn machine(&self) -> Setting {
+        let written = self.pool.machine_name.as_ref();
+        let name = match self.pool.machine.expect_resolved() {
+            MachineType::Catalog(machine) => machine.name,
+            MachineType::Cpu(_) | MachineType::Host => written.map_or_else(
+                || unreachable!("a machine type that is not from the catalog is set in the file"),
+                |name| name.as_str(),
+            ),
+        };
+        let flag = format!("--machine-type={name}");
+        let span = written.map_or(self.pool.name.span, |name| name.span);
+        if self.pool.has_gpus() {
+            return Setting::new(&kinds::MACHINE_WITH_GPUS, json!(name), span).with_flag(flag);
+        }
+        Setting::new(&kinds::MACHINE, json!(name), span)
+            .with_flag(flag.clone())
+            .with_update(self.update([flag]))
+    }
+
+    /// A pool without GPUs also has the field: GPUs cannot be removed from a pool.
+    pub(super) fn gpus(&self) -> Vec<Setting> {
+        let span = self.pool.name.span;
+        let Some(accelerator) = accelerator::pool_accelerator(self.pool) else {
+            return vec![Setting::new(&kinds::GPUS, json!([]), span)];
+        };
+        let chosen = self
+            .pool
+            .gpus
+            .expect_resolved()
+            .map_or(span, |gpus| gpus.span);
+        let flag = accelerator.flag();
+        vec![
+            Setting::new(&kinds::GPUS, accelerator.immutable_json(), chosen)
+                .with_flag(flag.clone()),
+            Setting::new(
+                &kinds::GPU_SETTINGS,
+                accelerator.mutable_json(),
+                self.pool.driver.span,
+            )
+            .with_update(self.update([flag])),
+        ]
+    }
+
+    pub(super) fn local_ssds(&self) -> Option<Setting> {
+        let MachineType::Catalog(machine) = self.pool.machine.expect_resolved() else {
+            return None;
+        };
+        let count = machines::find(machine.name)?.local_ssd_count?;
+        let written = self.pool.settings.local_disks;
+        let machine = self.pool.machine_name.as_ref();
+        let span = machine.map_or(self.pool.name.span, |name| name.span);
+        let span = written.map_or(span, |disks| disks.span);
+        let is_block = written.is_some_and(|disks| disks.value == LocalDisks::Block);
+        let (purpose, flag) = if is_block {
+            ("block", "--local-nvme-ssd-block")
+        } else {
+            ("scratch", "--ephemeral-storage-local-ssd")
+        };
+        let want = json!({"count": count, "use": purpose});
+        let setting = Setting::new(&kinds::LOCAL_SSDS, want, span);
+        Some(setting.with_flag(format!("{flag}=count={count}")))
+    }
+
+    pub(super) fn spot(&self) -> Setting {
+        let capacity = &self.pool.settings.capacity;
+        let spot = matches!(capacity.value, Capacity::Spot(_));
+        let flag = spot.then(|| "--spot".to_owned());
+        Setting::new(&kinds::SPOT, json!(spot), capacity.span).with_flags(flag)
+    }
+
+    pub(super) fn reservation(&self) -> Setting {
+        let capacity = &self.pool.settings.capacity;
+        let Capacity::Reservation(reservation) = &capacity.value else {
+            return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span);
+        };
+        let id = &reservation.id;
+        Setting::new(&kinds::RESERVATION, json!(id.value), id.span)
+            .with_flag("--reservation-affinity=specific")
+            .with_flag(format!("--reservation={id}"))
+    }
+
+    pub(super) fn placement(&self) -> Setting {
+        let Some(placement) = &self.pool.settings.network.placement else {
+            return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
+        };
+        let (want, flag) = match &placement.value {
+            Placement::Compact => ("COMPACT", "--placement-type=COMPACT".to_owned()),
+            Placement::Group(name) => (name.as_str(), format!("--placement-policy={name}")),
+        };
+        Setting::new(&kinds::PLACEMENT, json!(want), placement.span).with_flag(flag)
+    }
+
+    /// The GPU interfaces are Google's virtual ones (gVNIC): all guides set `--enable-gvnic`, and the machine types
+    /// have no others.
+    pub(super) fn interfaces(&self) -> Setting {
+        let Some(written) = &self.pool.settings.network.gpudirect else {
+            return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
+        };
+        let interfaces = written.interfaces.iter().map(|interface| &interface.value);
+        let want: Vec<_> = interfaces
+            .clone()
+            .map(|interface| json!({"network": interface.network.value, "subnetwork": interface.subnetwork.value}))
+            .collect();
+        let flags = interfaces.map(|interface| {
+            let GpudirectInterface {
+                network,
+                subnetwork,
+            } = interface;
+            format!("--additional-node-network=network={network},subnetwork={subnetwork}")
+        });
+        Setting::new(&kinds::INTERFACES, json!(want), written.span)
+            .with_flag("--enable-gvnic")
+            .with_flags(flags)
+    }
+
+    pub(super) fn max_pods(&self) -> Option<Setting> {
+        let max = self.pool.settings.max_pods?;
+        let setting = Setting::new(&kinds::MAX_PODS, json!(max.value), max.span);
+        Some(setting.with_flag(format!("--max-pods-per-node={max}")))
+    }
+
+    pub(super) fn image(&self) -> Setting {
+        let image = os::image_type(self.pool);
+        let flag = format!("--image-type={image}");
+        let pool = format!("--node-pool={}", self.pool.name);
+        let upgrade = self
+            .target
+            .cluster_command("upgrade")
+            .with_arguments([pool, flag.clone()]);
+        Setting::new(&kinds::IMAGE, json!(image), self.pool.os.span)
+            .with_flag(flag)
+            .with_update(upgrade)
+    }
+
+    pub(super) fn disk(&self) -> Setting {
+        let size = self.pool.settings.disk_gib;
+        let flag = format!("--disk-size={size}GB");
+        Setting::new(&kinds::DISK, json!(size.value), size.span)
+            .with_flag(flag.clone())
+            .with_update(self.update([flag]))
+    }
+
+    /// The setting of an existing cluster is not known, so its pools use the default of GKE.
+    pub(super) fn workload_metadata(&self) -> Option<Setting> {
+        let identity = create_section(&self.cluster.config)?.workload_identity;
+        let mode = if identity.value {
+            "GKE_METADATA"
+        } else {
+            "GCE_METADATA"
+        };
+        let flag = format!("--workload-metadata={mode}");
+        let setting = Setting::new(&kinds::WORKLOAD_METADATA, json!(mode), identity.span);
+        let flags = identity.value.then(|| flag.clone());
+        Some(setting.with_flags(flags).with_update(self.update([flag])))
+    }
+}

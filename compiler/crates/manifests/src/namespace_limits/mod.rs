@@ -1,0 +1,44 @@
+//! The LimitRanges and ResourceQuotas among the manifests, and the defaults and limits of pods that follow from them.
+
+mod defaulted;
+mod ranges;
+
+use gpuc_model::TEAM_LABEL;
+
+use super::CheckContext;
+use super::read::Object;
+
+pub(super) use defaulted::{EffectiveAmount, EffectiveResources};
+pub(super) use ranges::{LimitRangeItem, LimitRanges};
+
+/// Whether gpuc generated an object: the file of the cluster has the same values.
+pub(super) fn is_generated(object: &Object) -> bool {
+    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
+    labels.is_some_and(|it| it.get(TEAM_LABEL).is_some())
+}
+
+/// The objects of a kind that apply to an object: those of its namespace, or, if the namespace is not set, those of the
+/// same file. `None` if one of them is not certain: a kustomization changes it, or it is in two files, possibly for two
+/// stages or two clusters.
+pub(super) fn objects_in_namespace<'s>(
+    scene: &CheckContext<'s>,
+    kind: &str,
+    object: &Object,
+) -> Option<Vec<&'s Object>> {
+    let file = |it: &Object| it.root.span().source;
+    let all = scene.objects.iter().enumerate();
+    let all: Vec<_> = all.filter(|(_, it)| it.kind == kind).collect();
+    let is_same_object = |it: &Object, other: &Object| {
+        (&it.name, &it.namespace) == (&other.name, &other.namespace) && file(it) != file(other)
+    };
+    let in_namespace = all.iter().filter(|(_, it)| {
+        let is_same = it.namespace == object.namespace;
+        is_same && (it.namespace.is_some() || file(it) == file(object)) && !is_generated(it)
+    });
+    let if_unique = in_namespace.map(|(index, it)| {
+        let is_unique =
+            file(it) == file(object) || !all.iter().any(|(_, other)| is_same_object(it, other));
+        (is_unique && !scene.kustomized.contains(index)).then_some(*it)
+    });
+    if_unique.collect()
+}

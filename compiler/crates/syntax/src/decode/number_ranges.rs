@@ -1,0 +1,84 @@
+//! Checks numbers against the ranges of the schema.
+
+use super::codes::NUMBER_OUT_OF_RANGE;
+use crate::diag::{Report, Severity};
+use crate::node::{Node, Value};
+use crate::schema;
+use crate::schema::NumberRange;
+use crate::yaml::core_schema::CoreValue;
+
+/// Reports numbers outside the schema's range, unless a rule already reports them in more detail.
+pub fn check_ranges(root: &Node, report: &mut Report) {
+    visit(root, &mut String::new(), report);
+}
+
+fn visit(node: &Node, path: &mut String, report: &mut Report) {
+    match &node.value {
+        Value::Sequence(items) => items.iter().for_each(|item| visit(item, path, report)),
+        Value::Mapping(entries) => {
+            for entry in entries {
+                let before = path.len();
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&entry.key);
+                visit(&entry.value, path, report);
+                path.truncate(before);
+            }
+        }
+        Value::Scalar(scalar) => {
+            let CoreValue::Integer(number) = scalar.core_value() else {
+                return;
+            };
+            let ranges = schema::number_ranges(path);
+            let Some(range) = ranges.first() else {
+                return;
+            };
+            let span = node.span();
+            let is_reported = |report: &Report| {
+                let mut found = report.diagnostics().iter();
+                found.any(|it| {
+                    let mut places = it.labels.iter().chain([&it.primary]);
+                    it.severity == Severity::Error && places.any(|it| it.span == span)
+                })
+            };
+            if ranges.iter().any(|range| range.contains(number)) || is_reported(report) {
+                return;
+            }
+            let key = path.rsplit('.').next().unwrap_or(path);
+            let needed = describe_range(*range);
+            report
+                .diagnostic(
+                    &NUMBER_OUT_OF_RANGE,
+                    span,
+                    format!("`{key}` must be {needed}, not {number}"),
+                )
+                .primary_label(format!("expected {needed}"))
+                .help(format!("write {needed}"))
+                .emit();
+        }
+    }
+}
+
+/// A phrase for a range.
+fn describe_range(range: NumberRange) -> String {
+    match (range.min, range.max) {
+        (Some(least), Some(most)) => format!("an integer from {least} to {most}"),
+        (Some(least), None) => format!("{least} or more"),
+        (None, Some(most)) => format!("{most} or less"),
+        (None, None) => "an integer".to_owned(),
+    }
+}
+
+/// The range of the key at a path, within the range of its type.
+pub(super) fn key_range(path: &str, least: i128, most: i128) -> (i128, i128) {
+    let bare: String = path
+        .split('[')
+        .map(|part| part.split_once(']').map_or(part, |it| it.1))
+        .collect();
+    let Some(range) = schema::number_ranges(&bare).first() else {
+        return (least, most);
+    };
+    let own = |end: Option<i64>, of_type: i128| end.map_or(of_type, i128::from);
+    (own(range.min, least), own(range.max, most))
+}

@@ -1,0 +1,103 @@
+//! Phrases for messages: suggestions for typos, counts, and lists of names.
+
+use std::fmt::Display;
+
+/// The maximum length of a word for suggestions; the comparison takes quadratic time.
+const MAX_WORD_LENGTH: usize = 64;
+
+/// The candidate that is closest to a word, if any is close enough. `None` if two are equally close.
+pub fn closest_match<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    if word.len() > MAX_WORD_LENGTH {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let distance = |candidate: &str| {
+        let max_distance = 1 + word.len().min(candidate.len()) / 4;
+        if candidate.len().abs_diff(word.len()) > max_distance {
+            return None;
+        }
+        let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
+        (distance <= max_distance && distance < word.chars().count()).then_some(distance)
+    };
+    let mut matches: Vec<(usize, &'c str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((distance(candidate)?, candidate)))
+        .collect();
+    matches.sort_unstable();
+    matches.dedup();
+    match matches.as_slice() {
+        [(first, _), (second, _), ..] if first == second => None,
+        [(_, candidate), ..] => Some(candidate),
+        [] => None,
+    }
+}
+
+/// A count with its noun: `1 node`, `2 nodes`.
+pub fn pluralize<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
+    let s = if count == N::from(true) { "" } else { "s" };
+    format!("{count} {word}{s}")
+}
+
+/// All names, in backticks: `a`, `b` and `c`. `last` is the conjunction before the last name.
+pub fn quoted_conjunction<S: AsRef<str>>(names: &[S], last: &str) -> String {
+    let quoted = names.iter().map(|name| format!("`{}`", name.as_ref()));
+    match quoted.collect::<Vec<_>>().as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
+/// At most `most` names, in backticks, and the number of the other names.
+pub fn quoted_list<S: AsRef<str>>(names: &[S], max_typos: usize) -> String {
+    let shown = names.iter().take(max_typos);
+    let shown: Vec<_> = shown.map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.len().saturating_sub(max_typos) {
+        0 => shown.join(", "),
+        rest => format!("{} and {rest} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ambiguous_words_are_not_suggested() {
+        assert_eq!(closest_match("nodez", ["nodes", "name"]), Some("nodes"));
+        assert_eq!(
+            closest_match("stratgy", ["strategy", "perGpu"]),
+            Some("strategy")
+        );
+        assert_eq!(
+            closest_match("ONDEMAND", ["onDemand", "spot"]),
+            Some("onDemand")
+        );
+        assert_eq!(closest_match("replicas", ["count", "min", "max"]), None);
+        assert_eq!(
+            closest_match("mix", ["min", "max"]),
+            None,
+            "both differ in one letter"
+        );
+        assert_eq!(closest_match("x", ["y"]), None);
+        assert_eq!(closest_match(&"a".repeat(1_000_000), ["a"]), None);
+        let machines = ["p5.48xlarge", "p4d.24xlarge", "g5.2xlarge"];
+        assert_eq!(closest_match("p5.48xlrage", machines), Some("p5.48xlarge"));
+        assert_eq!(closest_match("n1-standard-4", machines), None);
+    }
+
+    #[test]
+    fn names_are_listed() {
+        let nodes = [0_u32, 1, 2].map(|count| pluralize(count, "node"));
+        assert_eq!(nodes, ["0 nodes", "1 node", "2 nodes"]);
+        assert_eq!(
+            quoted_conjunction(&["a", "b", "c"], "or"),
+            "`a`, `b` or `c`"
+        );
+        assert_eq!(quoted_conjunction::<&str>(&[], "or"), "nothing");
+        assert_eq!(quoted_list(&["a", "b", "c"], 2), "`a`, `b` and 1 more");
+    }
+}

@@ -1,0 +1,48 @@
+//! `--fix` is idempotent: a second run changes nothing.
+
+use super::apply_fixes;
+
+/// Texts, and their fixed versions after one run.
+const FIXED_TEXTS: &[(&str, &str)] = &[
+    (
+        "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x, 'namespace': other}\n\
+         \"spec\":\n  \"containers\":\n  \
+         - 'name': c\n    \"image\": a/a:1\n    \"resources\": {\"limits\": {\"nvidia.com/GPU\": '1'}}\n",
+        "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x, 'namespace': other}\n\
+         \"spec\":\n  \"containers\":\n  \
+         - 'name': c\n    \"image\": a/a:1\n    \"resources\": {\"limits\": {\"nvidia.com/gpu\": '1'}}\n  \
+         tolerations:\n  - key: nvidia.com/gpu\n    operator: Equal\n    value: present\n    effect: NoSchedule\n",
+    ),
+    (
+        "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x}\n? spec\n: containers:\n  - name: c\n    \
+         image: a/a:1\n    resources: {limits: {\"nvidia.com/GPU\": '1'}}\n",
+        "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x}\n? spec\n: containers:\n  - name: c\n    \
+         image: a/a:1\n    resources: {limits: {\"nvidia.com/gpu\": '1'}}\n",
+    ),
+    // What is misspelt is called by its name, and no second list is written next to it.
+    (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  \
+         toleration: [{key: nvidia.com/gpu, operator: Exists}]\n  containers:\n  - name: c\n    image: a/a:1\n    \
+         resources:\n      limits:\n        nvidia.com/gpu: 1\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  \
+         tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n  containers:\n  - name: c\n    image: a/a:1\n    \
+         resources:\n      limits:\n        nvidia.com/gpu: 1\n",
+    ),
+    (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  tolerations: [{operator: Exists}]\n  \
+         \"nodeSelectors\": {gpuc.dev/pool: train}\n  containers:\n  - name: c\n    image: a/a:1\n    \
+         resources: {limits: {nvidia.com/gpu: 1}}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  tolerations: [{operator: Exists}]\n  \
+         \"nodeSelector\": {gpuc.dev/pool: train}\n  containers:\n  - name: c\n    image: a/a:1\n    \
+         resources: {limits: {nvidia.com/gpu: 1}}\n",
+    ),
+];
+
+#[test]
+fn fixes_are_idempotent() {
+    for (text, after) in FIXED_TEXTS {
+        let (mended, _) = apply_fixes("a.yaml", text);
+        assert_eq!(&mended, after);
+        assert_eq!(apply_fixes("a.yaml", &mended), (mended.clone(), 0));
+    }
+}

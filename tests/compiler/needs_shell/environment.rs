@@ -1,0 +1,308 @@
+//! The environment for scripts: a tree on disk, real bash and jq, and fakes of the clouds' command lines.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use gpuc_model::Cluster;
+use gpuc_model::plan::{self, Argument, Plan, Resource};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{compile_text, repository};
+
+/// A cluster's tree, and the clouds that its scripts talk to.
+///
+/// Everything here is as inconvenient as it may be: the tree lies in a folder with blanks and quotes in its name,
+/// scripts run from another one, in a locale where `i` is not the small form of `I`, with a tight umask, and without
+/// the environment of whoever runs the tests.
+pub(crate) struct Environment {
+    folder: TempDir,
+    pub(crate) cluster: Cluster,
+    pub(crate) plan: Plan,
+}
+
+/// The result of a run.
+pub(crate) struct RunResult {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) stderr: String,
+    /// The calls of fakes, in order.
+    pub(crate) calls: Vec<FakeCall>,
+}
+
+/// A call of a fake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FakeCall {
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    pub(crate) mutates: bool,
+    pub(crate) code: i64,
+}
+
+/// The settings of a run that differ from the default.
+#[derive(Default)]
+pub(crate) struct RunOptions<'w> {
+    /// Additional environment variables.
+    pub(crate) environment: &'w [(&'w str, &'w str)],
+    /// Standard input.
+    pub(crate) input: &'w str,
+}
+
+impl Environment {
+    /// The tree of a text that has nothing wrong, and a world in which `before`, a shell script, was run.
+    pub(crate) fn new(config: &str, before: &str) -> Self {
+        let mut outcome = compile_text(config);
+        let text = outcome.text();
+        assert!(outcome.findings.is_empty(), "{text}");
+        let compilation = outcome.compilations.remove(0);
+        let (tree, _) = compilation.output.expect("what has no findings is built");
+        let stage = Self {
+            folder: TempDir::with_prefix("it's a stage ").unwrap(),
+            cluster: compilation.cluster.unwrap(),
+            plan: compilation.plan.unwrap(),
+        };
+        for (path, file) in tree.files() {
+            let path = stage.tree().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &file.contents).unwrap();
+            let mode = if file.executable { 0o755 } else { 0o644 };
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        fs::create_dir(stage.home_folder()).unwrap();
+        fs::write(stage.state_path(), "").unwrap();
+        // The first call of all makes the state.
+        let before = format!("standin-state get nodes >/dev/null\n{before}");
+        let run = stage.shell(&before, &[], &RunOptions::default());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        stage
+    }
+
+    /// Runs a script of the tree's `cloud/`.
+    pub(crate) fn run(&self, script: &str, arguments: &[&str]) -> RunResult {
+        self.run_with(script, arguments, &RunOptions::default())
+    }
+
+    /// Runs a script with other settings.
+    pub(crate) fn run_with(
+        &self,
+        script: &str,
+        arguments: &[&str],
+        with: &RunOptions<'_>,
+    ) -> RunResult {
+        let script = self.tree().join("cloud").join(script);
+        let mut words = vec![script.to_str().unwrap()];
+        words.extend(arguments);
+        self.shell("umask 077; exec \"$@\"", &words, with)
+    }
+
+    /// Runs a shell script with access to the fakes.
+    pub(crate) fn shell(
+        &self,
+        script: &str,
+        arguments: &[&str],
+        with: &RunOptions<'_>,
+    ) -> RunResult {
+        fs::write(self.log_path(), "").unwrap();
+        let bin = repository().join("tests/standins/bin");
+        let path = format!(
+            "{}:{}:{}",
+            bin.display(),
+            python_folder().display(),
+            search_path()
+        );
+        let mut command = Command::new("bash");
+        command
+            .args(["-euc", script, "bash"])
+            .args(arguments)
+            .current_dir(self.home_folder())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.home_folder())
+            .env("TMPDIR", self.folder.path())
+            .env("LC_ALL", "tr_TR.UTF-8")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("GPUC_STANDIN_STATE", self.state_path())
+            .env("GPUC_STANDIN_LOG", self.log_path())
+            .envs(with.environment.iter().copied());
+        if let Some(facts) = std::env::var_os("GPUC_UPSTREAM_FACTS") {
+            command.env("GPUC_FLAG_TABLES", facts);
+        }
+        let pipes = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = pipes.spawn().expect("bash runs");
+        // A script that does not read its input has closed it by now.
+        let _ = child.stdin.take().unwrap().write_all(with.input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let run = RunResult {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            calls: self.calls(),
+        };
+        assert!(
+            !run.stderr.contains("stand-in: unsupported") && !run.stderr.contains("Traceback"),
+            "a stand-in does not know this\n{}",
+            run.stderr
+        );
+        let stray: Vec<_> = fs::read_dir(self.home_folder()).unwrap().collect();
+        assert!(
+            stray.is_empty(),
+            "the script left {stray:?} behind\n{}",
+            run.stderr
+        );
+        run
+    }
+
+    fn calls(&self) -> Vec<FakeCall> {
+        let log = fs::read_to_string(self.log_path()).unwrap();
+        let call = |line: &str| {
+            let call: Value = serde_json::from_str(line).unwrap();
+            let text = |word: &Value| word.as_str().unwrap().to_owned();
+            let mut words = vec![text(&call["tool"])];
+            words.extend(call["argv"].as_array().unwrap().iter().map(text));
+            FakeCall {
+                words,
+                mutates: call["mutates"].as_bool().unwrap(),
+                code: call["rc"].as_i64().unwrap(),
+            }
+        };
+        log.lines().map(call).collect()
+    }
+
+    /// The state of the fakes.
+    pub(crate) fn state(&self) -> Value {
+        let text = fs::read_to_string(self.state_path()).unwrap();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Changes the state of the fakes.
+    pub(crate) fn set_state(&self, state: &Value) {
+        fs::write(self.state_path(), state.to_string()).unwrap();
+    }
+
+    /// The read-only commands before the first change: identity and observed resources.
+    pub(crate) fn read_commands(&self, script: &str) -> Vec<&plan::Command> {
+        let asked = self.plan.provisioning.identity.iter().map(|it| &it.query);
+        let looked = self.resources(script).map(|it| &it.observation.command);
+        asked.chain(looked).collect()
+    }
+
+    /// The resources that a script creates and changes.
+    pub(crate) fn resources(&self, script: &str) -> impl Iterator<Item = &Resource> {
+        let resources = self.plan.provisioning.resources.iter();
+        let resources = resources.filter(|resource| !resource.is_only_deleted());
+        resources.filter(move |resource| resource.script == script)
+    }
+
+    /// Whether a call matches a command. Arguments that are known only at run time match anything.
+    pub(crate) fn matches_command(&self, call: &FakeCall, command: &plan::Command) -> bool {
+        let cloud = self.tree().join("cloud");
+        words_match(&command.0, &call.words, &cloud)
+    }
+
+    /// Whether the calls match the commands, in order and without others.
+    pub(crate) fn match_commands(&self, calls: &[FakeCall], commands: &[&plan::Command]) -> bool {
+        let mut pairs = calls.iter().zip(commands);
+        calls.len() == commands.len()
+            && pairs.all(|(call, command)| self.matches_command(call, command))
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.root().join("a tree").join(&*self.plan.cluster)
+    }
+
+    fn home_folder(&self) -> PathBuf {
+        self.root().join("elsewhere")
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.root().join("state.json")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.root().join("log.jsonl")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+}
+
+/// Whether arguments match those of a command.
+fn words_match(command: &[Argument], words: &[String], cloud: &Path) -> bool {
+    let Some((word, more)) = command.split_first() else {
+        return words.is_empty();
+    };
+    let Some((said, left)) = words.split_first() else {
+        return false;
+    };
+    let is_it = match word {
+        Argument::Text(text) => text == said,
+        Argument::CloudFile(file) => *said == cloud.join(file).to_str().unwrap(),
+        Argument::Observed(_) | Argument::ObservedOptional(_) => true,
+        Argument::ObservedList(_) => {
+            return (1..=words.len()).any(|count| words_match(more, &words[count..], cloud));
+        }
+    };
+    is_it && words_match(more, left, cloud)
+}
+
+impl RunResult {
+    /// The calls that change something.
+    pub(crate) fn mutating_calls(&self) -> Vec<&FakeCall> {
+        self.calls.iter().filter(|call| call.mutates).collect()
+    }
+
+    /// Asserts that the run succeeded.
+    pub(crate) fn expect_success(self) -> Self {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        self
+    }
+
+    /// Asserts that the run stopped before any change, with a reason.
+    pub(crate) fn expect_refusal(self, why: &str) -> Self {
+        assert!(self.code != 0, "it went on\n{}", self.stderr);
+        assert!(
+            self.stderr.contains(why),
+            "not said: {why}\n{}",
+            self.stderr
+        );
+        self.expect_no_changes()
+    }
+
+    /// Asserts that the run changed nothing.
+    pub(crate) fn expect_no_changes(self) -> Self {
+        let calls = self.mutating_calls();
+        assert!(calls.is_empty(), "{calls:#?}\n{}", self.stderr);
+        self
+    }
+}
+
+/// The folder of the Python that runs the stand-ins: the real one, because version managers put slow scripts before it.
+fn python_folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        for (tool, argument) in [("bash", "--version"), ("jq", "--version")] {
+            let found = Command::new(tool).arg(argument).output();
+            assert!(found.is_ok(), "these tests need {tool}");
+        }
+        let program = "import os, sys, yaml; print(os.path.dirname(sys.executable))";
+        let found = Command::new("python3").args(["-c", program]).output();
+        let found = found.expect("these tests need python3");
+        assert!(
+            found.status.success(),
+            "these tests need PyYAML for python3"
+        );
+        PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
+    })
+}
+
+fn search_path() -> String {
+    std::env::var("PATH").unwrap()
+}
