@@ -12,7 +12,8 @@ use crate::nvml::{GpuInfo, Nvml, NvmlError, NvmlErrorKind};
 const DISPLAY_ADAPTERS: [&str; 2] = ["DGX Display", "NVIDIA DGX Display"];
 
 /// Discovers the GPUs of the node. Only a driver that does not respond at all is an error. A GPU that does not respond
-/// is [`Gpu::Silent`], with its last known identity. The topology is read once and kept while the GPUs stay the same.
+/// is [`Gpu::Unresponsive`], with its last known identity. The topology is read once and kept while the GPUs stay the
+/// same.
 pub fn discover(
     nvml: &dyn Nvml,
     roots: &Roots,

@@ -147,7 +147,7 @@ impl Health {
     }
 
     /// Returns the GPUs whose [`crate::nvml::Nvml::condition`] must be queried now, by index. Each is returned once
-    /// until [`Health::probed`] receives the response, so that a driver that hangs is not queried twice.
+    /// until [`Health::handle_response`] receives the response, so that a driver that hangs is not queried twice.
     pub fn take_due_queries(&mut self, now: u64) -> Vec<u32> {
         let due: BTreeSet<u32> = self
             .pending_queries()

@@ -24,8 +24,8 @@ pub enum Source {
     /// NVIDIA's catalogue of Xids, column "immediate action":
     /// <https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html>, edition of 2025-10-29.
     ///
-    /// `IGNORE` is [`Effect::Ask`], `RESTART_APP` and rows without an action are [`Effect::Quiet`], `RESET_GPU` is
-    /// [`Effect::Reset`], `RESTART_BM` is [`Effect::Reboot`]. The workflows (48, 74, 144 to 150) and manual repairs
+    /// `IGNORE` is [`Effect::QueryOnly`], `RESTART_APP` and rows without an action are [`Effect::Quiet`], `RESET_GPU`
+    /// is [`Effect::Reset`], `RESTART_BM` is [`Effect::Reboot`]. The workflows (48, 74, 144 to 150) and manual repairs
     /// (54, 151) end in a reset unless the driver says otherwise (field 230, Xid 154), so they are [`Effect::Reset`].
     Catalogue,
     /// Application errors that NVIDIA/k8s-device-plugin v0.20.0 ignores, although the catalog may request

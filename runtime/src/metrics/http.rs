@@ -1,8 +1,8 @@
 //! The HTTP server of `/metrics`, `/healthz` and `/readyz`. No client can block the others.
 //!
-//! A connection carries one request and is limited to [`CONNECTION`]. At most [`CONNECTIONS`] are open; a further one
-//! closes the oldest. With a queue, the kubelet's probes would wait behind idle clients, and the kubelet would restart
-//! the daemon.
+//! A connection carries one request and is limited to [`CONNECTION_TIMEOUT`]. At most [`MAX_CONNECTIONS`] are open; a
+//! further one closes the oldest. With a queue, the kubelet's probes would wait behind idle clients, and the kubelet
+//! would restart the daemon.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -56,11 +56,11 @@ pub trait Probes: Send + Sync {
 /// The limits of connections; tests use smaller ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Timeout of the request headers: [`HEADER`].
+    /// Timeout of the request headers: [`HEADER_TIMEOUT`].
     pub header: Duration,
-    /// Maximum duration of a connection: [`CONNECTION`].
+    /// Maximum duration of a connection: [`CONNECTION_TIMEOUT`].
     pub connection: Duration,
-    /// Maximum number of open connections: [`CONNECTIONS`].
+    /// Maximum number of open connections: [`MAX_CONNECTIONS`].
     pub connections: usize,
 }
 

@@ -67,7 +67,7 @@ pub struct MetricsResponse {
 
 impl Exporter {
     /// Creates the metrics of these inputs and counters. Must be called on a tokio runtime, for the sampler task.
-    /// `limit` is its timeout ([`LIMIT`]), and `keep` is how long a result is reused ([`KEEP`]).
+    /// `limit` is its timeout ([`SAMPLE_TIMEOUT`]), and `keep` is how long a result is reused ([`CACHE_TIME`]).
     pub fn start(
         sources: MetricSources,
         plugin: PluginMetrics,

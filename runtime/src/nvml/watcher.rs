@@ -21,7 +21,7 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// A running watcher. Dropping it signals the thread to end without waiting: the thread ends with its current
-/// wait, after [`WAIT`] at the latest, or at once while it pauses after a failure.
+/// wait, after [`EVENT_TIMEOUT`] at the latest, or at once while it pauses after a failure.
 #[derive(Debug)]
 pub struct WatcherHandle {
     stop: Arc<StopFlag>,
@@ -47,7 +47,7 @@ pub fn spawn(
     spawn_with(nvml, sender, EVENT_TIMEOUT)
 }
 
-/// [`spawn`] with another timeout than [`WAIT`].
+/// [`spawn`] with another timeout than [`EVENT_TIMEOUT`].
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub fn spawn_with(
 }
 
 impl WatcherHandle {
-    /// Signals the thread to end and waits for it, at most [`WAIT`] unless the driver hangs.
+    /// Signals the thread to end and waits for it, at most [`EVENT_TIMEOUT`] unless the driver hangs.
     pub fn join(mut self) {
         self.stop.request();
         if let Some(thread) = self.thread.take() {

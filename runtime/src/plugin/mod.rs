@@ -133,7 +133,7 @@ pub enum PluginEvent {
 
 /// The settings of the plugins.
 pub struct Setup {
-    /// The kubelet's device plugin directory: [`crate::kubelet::FOLDER`].
+    /// The kubelet's device plugin directory: [`crate::kubelet::DEVICE_PLUGIN_FOLDER`].
     pub folder: PathBuf,
     /// The state of the node.
     pub state: watch::Receiver<Arc<State>>,

@@ -244,7 +244,7 @@ pub static MODELS: &[&GpuModel] = &[
 pub enum FindError {
     /// Several models have this name.
     Ambiguous(Vec<&'static GpuModel>),
-    /// No model has this name; [`names`] lists the valid names.
+    /// No model has this name; [`accepted_names`] lists the valid names.
     Unknown,
 }
 

@@ -16,8 +16,8 @@ pub fn shared_label(product: &str) -> String {
     format!("{product}-SHARED")
 }
 
-/// The product label of a GPU whose MIG devices are advertised as `nvidia.com/gpu` (strategy `single`). [`sanitise`]
-/// applies to the profile as well, so that `+` is dropped.
+/// The product label of a GPU whose MIG devices are advertised as `nvidia.com/gpu` (strategy `single`).
+/// [`from_driver_name`] applies to the profile as well, so that `+` is dropped.
 pub fn mig_label(product: &str, profile: &str) -> String {
     format!("{product}-MIG-{}", from_driver_name(profile))
 }

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::cloud::Repairs;
+use gpuc_model::cloud::NodeRepair;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -38,10 +38,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(repair) = pool.settings.auto_repair else {
             continue;
         };
-        let message = match facts.repairs {
-            Repairs::WhenAsked => continue,
-            Repairs::Always => format!("{} always replaces unhealthy nodes", facts.name),
-            Repairs::Never => "`autoRepair` is not supported for your own hosts".to_owned(),
+        let message = match facts.node_repair {
+            NodeRepair::IfEnabled => continue,
+            NodeRepair::Always => format!("{} always replaces unhealthy nodes", facts.name),
+            NodeRepair::Never => "`autoRepair` is not supported for your own hosts".to_owned(),
         };
         report
             .diagnostic(&RULE.code, repair.span, message)

@@ -36,7 +36,7 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     // The cloud's own rules report a range of on-premises hosts.
-    if cluster.autoscaler.value != Autoscaler::None || !facts.makes_machines {
+    if cluster.autoscaler.value != Autoscaler::None || !facts.creates_machines {
         return;
     }
     let supported = facts

@@ -42,14 +42,14 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let capacity = &pool.settings.capacity;
         let kind = capacity_kind(capacity);
         // `onDemand` is the default, also where the cloud has no kinds.
-        if facts.capacities.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {
+        if facts.capacity_kinds.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {
             continue;
         }
         let message = format!(
             "{} does not support capacity of the kind `{kind}`",
             facts.name
         );
-        let help = match facts.capacities {
+        let help = match facts.capacity_kinds {
             [] => "remove `capacity`".to_owned(),
             kinds => format!("supported kinds: {}", phrases::quoted_list(kinds, 4)),
         };

@@ -50,9 +50,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         }
     }
     let name = cluster.config.cloud.existing_name().unwrap_or(name);
-    if name.is_empty() || name.len() > rule.max || !(rule.allows)(name) {
+    if name.is_empty() || name.len() > rule.max || !(rule.is_valid)(name) {
         let message = format!("invalid name `{name}` for a cluster of {}", facts.name);
-        let help = format!("use {}; at most {} characters", rule.words, rule.max);
+        let help = format!("use {}; at most {} characters", rule.description, rule.max);
         report
             .diagnostic(&RULE.code, name.span, message)
             .help(help)

@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let advertises = cluster
             .cloud
             .os(pool.os.value)
-            .is_some_and(|os| os.advertises);
+            .is_some_and(|os| os.has_device_plugin);
         let plugin = pool.plugin;
         if !advertises || pool.is_advertised_by(DevicePlugin::Cloud) {
             continue;

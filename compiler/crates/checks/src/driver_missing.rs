@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
-    if !facts.makes_machines {
+    if !facts.creates_machines {
         return;
     }
     for (pool, _) in cluster.gpu_pools().filter(|(pool, _)| !pool.is_existing()) {
@@ -61,8 +61,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .filter(|os| os.has_driver)
             .filter(is_supported);
         let images = keyword_list(with_driver.map(|os| &os.family));
-        let operator = facts.drivers.contains(&DriverOwner::Operator) && os.operator.driver.is_ok();
-        let alternative = match (facts.driver_daemon_set, operator) {
+        let operator =
+            facts.drivers.contains(&DriverOwner::Operator) && os.operator_support.driver.is_ok();
+        let alternative = match (facts.has_driver_daemon_set, operator) {
             (true, _) => "; or write `driver: daemonSet`",
             (false, true) => "; or write `driver: operator`",
             (false, false) => "",

@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let keywords = cluster.cloud.facts().driver_words;
+    let keywords = cluster.cloud.facts().driver_keywords;
     for written in configured_stacks(cluster).filter_map(|stack| stack.driver_version.as_ref()) {
         if DriverVersion::parse(written).is_some() || keywords.contains(&written.as_str()) {
             continue;

@@ -36,7 +36,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     // A cloud that installs a selected driver version has its own rule.
-    let is_selectable = !cluster.cloud.facts().driver_words.is_empty();
+    let is_selectable = !cluster.cloud.facts().driver_keywords.is_empty();
     let installs = |pool: &Pool| is_selectable || pool.driver.value != DriverOwner::Preinstalled;
     for unused in unused_settings(cluster, |stack| stack.driver_version.as_ref(), installs) {
         let message = format!("no component installs driver {}", unused.written);

@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 queueing.span,
                 "Kueue treats the request for 0 GPUs that a LimitRange adds as a request for GPUs",
             )
-        } else if cluster.cloud.facts().tolerates_resources {
+        } else if cluster.cloud.facts().tolerates_requested_resources {
             (
                 max.span,
                 "the request for 0 GPUs that a LimitRange adds makes pods tolerate GPU nodes",

@@ -36,7 +36,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
-    if !facts.makes_machines {
+    if !facts.creates_machines {
         return;
     }
     for pool in &cluster.pools {

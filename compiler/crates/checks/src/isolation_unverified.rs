@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         return;
     };
     let message = "it is unknown whether this cluster's network enforces network policies";
-    let evidence = cluster.cloud.facts().policies_shown_by;
+    let evidence = cluster.cloud.facts().policy_enforcement_check;
     let help = format!(
         "check for {evidence}; if it exists, allow this warning, else write `network: open`"
     );

@@ -45,7 +45,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let os = cluster.cloud.os(pool.os.value);
-        let Some(Err(reason)) = os.map(|os| os.operator.driver) else {
+        let Some(Err(reason)) = os.map(|os| os.operator_support.driver) else {
             continue;
         };
         let family = keyword(&pool.os);
@@ -55,7 +55,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         let spans = [pool.driver.span, pool.os.span, pool.name.span];
         let primary = spans.into_iter().find(|span| span.is_written());
-        let usable = facts.os.iter().filter(|os| os.operator.driver.is_ok());
+        let usable = facts
+            .os
+            .iter()
+            .filter(|os| os.operator_support.driver.is_ok());
         let usable = keyword_list(usable.filter(is_current).map(|os| &os.family));
         let other_drivers = one_of_help(
             supported_drivers(facts)

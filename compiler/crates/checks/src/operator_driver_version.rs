@@ -35,7 +35,7 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let keywords = cluster.cloud.facts().driver_words;
+    let keywords = cluster.cloud.facts().driver_keywords;
     let mut reported = ReportedSpans::default();
     for (pool, _) in cluster.gpu_pools() {
         let Some(version) = &pool.driver_version else {

@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// toolkit the operator configures every device plugin with the toolkit's hook in its directory.
 fn operator_settings(cluster: &Cluster, pool: &Pool, operands: Operands) -> OperatorSettings {
     let os = cluster.cloud.os(pool.os.value);
-    let directory = os.and_then(|os| os.operator.driver_dir);
+    let directory = os.and_then(|os| os.operator_support.driver_dir);
     let directory = directory.filter(|_| !operands.driver);
     let toolkit = if operands.toolkit {
         "the toolkit is installed by the operator"

@@ -40,7 +40,7 @@ nodePools:
 const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if !cluster.cloud.facts().places_compactly {
+    if !cluster.cloud.facts().has_compact_placement {
         return;
     }
     for pool in &cluster.pools {

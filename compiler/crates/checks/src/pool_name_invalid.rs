@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let rule = &facts.pool_name;
         let name = &pool.name;
         let (platform, charset, max) = if !pool.is_existing() && !is_valid_in_cloud(rule, name) {
-            (facts.name, rule.words, rule.max)
+            (facts.name, rule.description, rule.max)
         } else if !is_valid_in_releases(name) {
             let charset =
                 "lower-case letters, digits and -, starting and ending with a letter or a digit";
@@ -69,7 +69,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 fn is_valid_in_cloud(rule: &NameRule, name: &str) -> bool {
-    !name.is_empty() && name.len() <= rule.max && (rule.allows)(name)
+    !name.is_empty() && name.len() <= rule.max && (rule.is_valid)(name)
 }
 
 fn is_valid_in_releases(name: &str) -> bool {
@@ -103,9 +103,9 @@ mod tests {
 
     fn check(max: usize, allows: fn(&str) -> bool, name: &str, better: Option<&str>) {
         let rule = NameRule {
-            words: "",
+            description: "",
             max,
-            allows,
+            is_valid: allows,
             source: "",
         };
         assert_eq!(suggest_name(&rule, name).as_deref(), better);

@@ -4,7 +4,7 @@ use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_schema::{Span, Spanned};
 
-use gpuc_model::cloud::Facts;
+use gpuc_model::cloud::CloudFacts;
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::{Cluster, MachineType, Pool, PoolGpus};
 
@@ -60,10 +60,10 @@ pub(super) fn chart_values<'c>(cluster: &'c Cluster, chart: &str) -> Option<&'c 
 }
 
 /// The values of `driver` that a cloud supports.
-pub(super) fn supported_drivers(facts: &Facts) -> Vec<&'static DriverOwner> {
+pub(super) fn supported_drivers(facts: &CloudFacts) -> Vec<&'static DriverOwner> {
     let drivers = facts.drivers.iter();
     drivers
-        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.driver_daemon_set)
+        .filter(|driver| **driver != DriverOwner::DaemonSet || facts.has_driver_daemon_set)
         .collect()
 }
 

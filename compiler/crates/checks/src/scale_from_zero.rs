@@ -43,7 +43,9 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     // Karpenter always uses machine types, even if the pool is not empty.
     let templates = [Autoscaler::ClusterAutoscaler, Autoscaler::Managed];
-    if cluster.cloud.facts().template_resources || !templates.contains(&cluster.autoscaler.value) {
+    if cluster.cloud.facts().announces_node_resources
+        || !templates.contains(&cluster.autoscaler.value)
+    {
         return;
     }
     for (pool, gpus) in cluster.gpu_pools().filter(|(pool, _)| !pool.is_existing()) {

@@ -38,7 +38,7 @@ pub fn with_defaults(cluster: &Cluster) -> Json {
         fields.shift_remove("base");
     }
     for (index, pool) in cluster.pools.iter().enumerate() {
-        let applies = cluster.cloud.facts().makes_machines && !pool.is_existing();
+        let applies = cluster.cloud.facts().creates_machines && !pool.is_existing();
         let pool = json.pointer_mut(&format!("/nodePools/{index}"));
         if let Some(fields) = pool.and_then(Json::as_object_mut)
             && !applies

@@ -20,15 +20,15 @@ const PLAIN_TEMPLATE_GROUPS: &[&str] = &[
 
 /// Reports the validation errors that `is_reported` selects, under one code.
 pub(super) fn report_violations(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     code: &'static Code,
     is_reported: impl Fn(&Object, &Violation) -> bool,
     report: &mut Report,
 ) {
     let before = report.diagnostics().iter();
     let reported: BTreeSet<_> = before.map(|found| found.primary.span).collect();
-    for object in scene.objects {
-        let found = object_violations(scene, object).into_iter();
+    for object in ctx.objects {
+        let found = object_violations(ctx, object).into_iter();
         for found in found.filter(|it| is_reported(object, it)) {
             let Some(span) = locate_path(&object.root, &found.path, found.is_key) else {
                 continue;
@@ -40,7 +40,7 @@ pub(super) fn report_violations(
             let message = format!("{}: {}", object.title(), found.message);
             let builder = report.diagnostic(code, span, message);
             let builder = builder.help(found.help.clone());
-            match suggestion_edit(scene, object, &found) {
+            match suggestion_edit(ctx, object, &found) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -49,7 +49,7 @@ pub(super) fn report_violations(
 }
 
 /// Replaces a key or value with the intended one.
-fn suggestion_edit(scene: &CheckContext<'_>, object: &Object, found: &Violation) -> Option<Edit> {
+fn suggestion_edit(ctx: &CheckContext<'_>, object: &Object, found: &Violation) -> Option<Edit> {
     let meant = found.suggestion.as_deref()?;
     let (last, parent_path) = found.path.split_last()?;
     let holder = parent_path
@@ -60,16 +60,16 @@ fn suggestion_edit(scene: &CheckContext<'_>, object: &Object, found: &Violation)
         })?;
     match last {
         Step::Key(key) if found.is_key => {
-            text_edit::rename_key(scene.sources, holder.entry(key)?, meant)
+            text_edit::rename_key(ctx.sources, holder.entry(key)?, meant)
         }
-        Step::Key(key) => text_edit::replace_value(scene.sources, holder.get(key)?, meant),
+        Step::Key(key) => text_edit::replace_value(ctx.sources, holder.get(key)?, meant),
         Step::Item(index) => {
-            text_edit::replace_value(scene.sources, holder.items().get(*index)?, meant)
+            text_edit::replace_value(ctx.sources, holder.items().get(*index)?, meant)
         }
     }
 }
 
-fn object_violations(scene: &CheckContext<'_>, object: &Object) -> Vec<Violation> {
+fn object_violations(ctx: &CheckContext<'_>, object: &Object) -> Vec<Violation> {
     let (version, kind) = (object.api_version.as_str(), object.kind.as_str());
     // Objects of an unserved version are validated as the served one.
     let served = api_versions::replacements(version, kind).and_then(<[_]>::first);
@@ -77,7 +77,7 @@ fn object_violations(scene: &CheckContext<'_>, object: &Object) -> Vec<Violation
     if !can_validate(object) || is_sops_encrypted(&object.root) {
         return Vec::new();
     }
-    let is_patched_elsewhere = scene.skipped.iter().any(|it| match &it.reason {
+    let is_patched_elsewhere = ctx.skipped.iter().any(|it| match &it.reason {
         SkipReason::Kustomization => true,
         SkipReason::Patch(title) => *title == object.title(),
         SkipReason::Template | SkipReason::NoObjects => false,
@@ -88,7 +88,7 @@ fn object_violations(scene: &CheckContext<'_>, object: &Object) -> Vec<Violation
         Completeness::Partial
     };
     let mut found = api_server::validate_object(version, kind, &object.root, extent);
-    found.extend(service_name_violation(scene, object));
+    found.extend(service_name_violation(ctx, object));
     found
 }
 
@@ -109,11 +109,11 @@ fn is_sops_encrypted(root: &Node) -> bool {
 }
 
 /// The error for a Service name that only newer Kubernetes versions accept.
-fn service_name_violation(scene: &CheckContext<'_>, object: &Object) -> Option<Violation> {
+fn service_name_violation(ctx: &CheckContext<'_>, object: &Object) -> Option<Violation> {
     if (object.api_version.as_str(), object.kind.as_str()) != ("v1", "Service") {
         return None;
     }
-    let minor = scene.cluster.kubernetes.get()?.value.0;
+    let minor = ctx.cluster.kubernetes.get()?.value.0;
     let (message, help) =
         api_server::services::service_name_problem(minor, object.name.as_deref()?)?;
     Some(Violation {

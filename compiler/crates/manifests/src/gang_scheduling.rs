@@ -13,22 +13,22 @@ use super::{CheckContext, jobs, ray};
 /// The loads of jobs whose pods run at once, if all pools that may fit a part of them are known: jobs whose pods
 /// certainly wait for each other (`is_certain`), or the others, where it depends on the program.
 pub(super) fn gang_workloads<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     is_certain: bool,
 ) -> Vec<RunningWorkload<'s>> {
     let mut loads: Vec<(&Pod<'s>, RunningWorkload<'s>)> = Vec::new();
-    for pod in &scene.pods {
-        let waits = runs_as_gang(scene.cluster, pod);
-        let count = gang_pods(scene.cluster, pod).filter(|it| it.pods > 0 && waits == is_certain);
+    for pod in &ctx.pods {
+        let waits = runs_as_gang(ctx.cluster, pod);
+        let count = gang_pods(ctx.cluster, pod).filter(|it| it.pods > 0 && waits == is_certain);
         let Some(PodCount { pods, span }) = count else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let verdicts = verdicts.iter();
         let pools = verdicts.filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit);
-        let plain = load_without_pools(scene, pod, pods, demand);
+        let plain = load_without_pools(ctx, pod, pods, demand);
         let part = RunningWorkload {
             span: span.unwrap_or(plain.span),
             is_long_running: false,

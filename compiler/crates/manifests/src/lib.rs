@@ -1,8 +1,8 @@
 //! Checks Kubernetes manifests that users wrote against a cluster.
 //!
-//! [`Manifests`] are the objects of some files with their spans. [`check`] runs the rules, one file each, and [`mend`]
-//! applies the edits of diagnostics to the files. Rules do not report values that may come from a template, a patch or
-//! another object.
+//! [`Manifests`] are the objects of some files with their spans. [`check`] runs the rules, one file each, and
+//! [`fix_files`] applies the edits of diagnostics to the files. Rules do not report values that may come from a
+//! template, a patch or another object.
 //!
 //! An error means that the API server rejects the object, that no node can run it, or that it has no effect; a warning
 //! means that it works for some users.
@@ -52,7 +52,8 @@ pub use rules::{CODES, RULES};
 /// A rule: its code and explanation, and its check function.
 #[derive(Debug)]
 pub struct Rule {
-    /// The code. An example is a cluster, and the manifest after a line of [`MANIFEST`](gpuc_syntax::diag::MANIFEST).
+    /// The code. An example is a cluster, and the manifest after a line of
+    /// [`MANIFEST_SEPARATOR`](gpuc_syntax::diag::MANIFEST_SEPARATOR).
     pub code: Code,
     run: fn(&CheckContext<'_>, &mut Report),
 }
@@ -99,7 +100,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         .collect();
     let pods: Vec<_> = applied.iter().flat_map(|it| pods::find_pods(it)).collect();
     let claims = claims::ClaimIndex::from_objects(objects);
-    let scene = CheckContext {
+    let ctx = CheckContext {
         cluster,
         objects,
         unschedulable: scheduling::unschedulable_pods(cluster, &claims, &pods),
@@ -113,7 +114,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     };
     let reported_before = report.diagnostics().len();
     for rule in RULES {
-        (rule.run)(&scene, report);
+        (rule.run)(&ctx, report);
     }
     let mut found = report.diagnostics_mut().split_off(reported_before);
     // Nodes behind an alias are found several times, and reported once.
@@ -131,7 +132,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
     for finding in &mut found {
         yaml_aliases::restrict_edits(finding, &manifests.aliased_spans);
     }
-    let unused = allow_annotations::apply_allow_annotations(&scene.allow_annotations, &mut found);
+    let unused = allow_annotations::apply_allow_annotations(&ctx.allow_annotations, &mut found);
     report.diagnostics_mut().append(&mut found);
     let is_warning = |word: &str| {
         let mut warnings = rules::rule_codes().filter(|it| it.severity == Severity::Warning);

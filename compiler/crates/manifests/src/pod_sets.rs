@@ -57,11 +57,11 @@ fn pod_set_size(cluster: &Cluster, object: &Object, pods: u64) -> u64 {
 
 /// The loads in the queues that gpuc creates. Pods that start together are one load.
 pub(super) fn queued_workloads<'p, 's>(
-    scene: &'p CheckContext<'s>,
+    ctx: &'p CheckContext<'s>,
 ) -> Vec<(&'p Pod<'s>, RunningWorkload<'s>)> {
-    let cluster = scene.cluster;
+    let cluster = ctx.cluster;
     let mut loads: Vec<(&'p Pod<'s>, RunningWorkload<'s>)> = Vec::new();
-    for pod in scene
+    for pod in ctx
         .pods
         .iter()
         .filter(|pod| is_in_generated_queue(cluster, pod))
@@ -72,11 +72,11 @@ pub(super) fn queued_workloads<'p, 's>(
             .or_else(|| services::configured_pods(pod));
         let pods = count.map_or(1, |it| it.pods);
         let Some((demand, verdicts)) =
-            evaluate_pools(cluster, &scene.claims, pod).filter(|_| pods > 0)
+            evaluate_pools(cluster, &ctx.claims, pod).filter(|_| pods > 0)
         else {
             continue;
         };
-        let plain = services::load_without_pools(scene, pod, pods, demand);
+        let plain = services::load_without_pools(ctx, pod, pods, demand);
         let verdicts = verdicts.iter();
         let pools = verdicts.filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit);
         let part = RunningWorkload {

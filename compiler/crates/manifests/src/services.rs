@@ -53,25 +53,25 @@ pub(super) struct ServiceWorkloads<'s> {
 
 impl<'s> ServiceWorkloads<'s> {
     /// The services of the file and of the manifests.
-    pub(super) fn from_scene(scene: &CheckContext<'s>) -> Self {
-        Self::collect_loads(scene, None)
+    pub(super) fn from_context(ctx: &CheckContext<'s>) -> Self {
+        Self::collect_loads(ctx, None)
     }
 
     /// The same, with the target of `scaler` at its maximum. The load has the span of the maximum.
-    pub(super) fn with_max(scene: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
-        Self::collect_loads(scene, Some((scaler, max)))
+    pub(super) fn with_max(ctx: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
+        Self::collect_loads(ctx, Some((scaler, max)))
     }
 
-    fn collect_loads(scene: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
-        let mut loads = contention::running_workloads(scene.cluster);
+    fn collect_loads(ctx: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
+        let mut loads = contention::running_workloads(ctx.cluster);
         loads.retain(|load| load.is_long_running);
         let from_file = loads.len();
         // An object in two files may be for two clusters or two stages: only the smaller one is certain.
         let mut smallest: BTreeMap<_, Vec<ControllerPods<'_, 's>>> = BTreeMap::new();
         let mut part = 0;
-        let scalers: Vec<_> = scene.objects.iter().filter(|it| is_scaler(it)).collect();
-        for (index, pod) in scene.pods.iter().enumerate() {
-            let before = index.checked_sub(1).map(|before| &scene.pods[before]);
+        let scalers: Vec<_> = ctx.objects.iter().filter(|it| is_scaler(it)).collect();
+        for (index, pod) in ctx.pods.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| &ctx.pods[before]);
             let is_same_object = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
             part = if is_same_object { part + 1 } else { 0 };
             let max = scaled.filter(|(scaler, _)| {
@@ -82,7 +82,7 @@ impl<'s> ServiceWorkloads<'s> {
             });
             let count = max.map(|it| it.1).or_else(|| min_pods(&scalers, pod));
             let count = count.filter(|it| it.pods > 0);
-            let Some(count) = count.filter(|_| !is_generated_workload(scene.cluster, pod.object))
+            let Some(count) = count.filter(|_| !is_generated_workload(ctx.cluster, pod.object))
             else {
                 continue;
             };
@@ -99,15 +99,15 @@ impl<'s> ServiceWorkloads<'s> {
         pods.sort_unstable_by_key(|(index, ..)| *index);
         let max = scaled.and_then(|(_, max)| max.span);
         for (_, pod, count) in pods {
-            let load = service_load(scene, pod, count);
+            let load = service_load(ctx, pod, count);
             // The scaled load determines the span of a finding about several loads.
             loads.extend(load.map(|load| RunningWorkload {
                 is_patched: max.is_some() && count.span == max,
                 ..load
             }));
         }
-        for pod in scene.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
-            loads.extend(daemon_set_loads(scene, pod));
+        for pod in ctx.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
+            loads.extend(daemon_set_loads(ctx, pod));
         }
         Self {
             loads,
@@ -126,8 +126,8 @@ impl<'s> ServiceWorkloads<'s> {
     }
 
     /// The same, with the storage of PersistentVolumeClaims among the manifests.
-    pub(super) fn with_volumes(mut self, scene: &CheckContext<'s>) -> Self {
-        self.loads.extend(volumes::claim_loads(scene));
+    pub(super) fn with_volumes(mut self, ctx: &CheckContext<'s>) -> Self {
+        self.loads.extend(volumes::claim_loads(ctx));
         self
     }
 
@@ -245,10 +245,10 @@ fn min_pods(scalers: &[&Object], pod: &Pod<'_>) -> Option<PodCount> {
 
 /// The number of pods that an object creates at once: the written number, or the minimum of its autoscaler if that is
 /// higher.
-pub(super) fn initial_pods(scene: &CheckContext<'_>, pod: &Pod<'_>) -> Option<PodCount> {
+pub(super) fn initial_pods(ctx: &CheckContext<'_>, pod: &Pod<'_>) -> Option<PodCount> {
     let count = configured_pods(pod)?;
     let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
-    let scalers = scene
+    let scalers = ctx
         .objects
         .iter()
         .filter(|it| is_replicated && SCALERS.contains(&it.kind.as_str()));
@@ -284,11 +284,11 @@ pub(super) fn is_generated_workload(cluster: &Cluster, object: &Object) -> bool 
 }
 
 fn service_load<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     pod: &Pod<'s>,
     count: PodCount,
 ) -> Option<RunningWorkload<'s>> {
-    let (demand, verdicts) = evaluate_pools(scene.cluster, &scene.claims, pod)?;
+    let (demand, verdicts) = evaluate_pools(ctx.cluster, &ctx.claims, pod)?;
     let verdicts = verdicts.iter();
     let pools: Vec<_> = verdicts
         .filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit)
@@ -301,13 +301,13 @@ fn service_load<'s>(
         span: count.span.unwrap_or_else(|| request_span(pod)),
         pools,
         storage: each.saturating_mul(count.pods),
-        ..load_without_pools(scene, pod, count.pods, demand)
+        ..load_without_pools(ctx, pod, count.pods, demand)
     })
 }
 
 /// The loads of a DaemonSet with GPUs, for each pool whose nodes it certainly runs on.
-fn daemon_set_loads<'s>(scene: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningWorkload<'s>> {
-    let evaluated = evaluate_pools(scene.cluster, &scene.claims, pod)
+fn daemon_set_loads<'s>(ctx: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningWorkload<'s>> {
+    let evaluated = evaluate_pools(ctx.cluster, &ctx.claims, pod)
         .filter(|_| pod.gpu_containers().next().is_some());
     let Some((demand, verdicts)) = evaluated else {
         return Vec::new();
@@ -320,7 +320,7 @@ fn daemon_set_loads<'s>(scene: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningW
         Some(RunningWorkload {
             team: None,
             pools: vec![verdict.pool],
-            ..load_without_pools(scene, pod, max, demand.clone())
+            ..load_without_pools(ctx, pod, max, demand.clone())
         })
     });
     load.collect()
@@ -328,13 +328,13 @@ fn daemon_set_loads<'s>(scene: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningW
 
 /// The load of this many pods, without pools.
 pub(super) fn load_without_pools<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     pod: &Pod<'s>,
     pods: u64,
     demand: Demand,
 ) -> RunningWorkload<'s> {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| scene.cluster.team_of_namespace(it));
+    let team = namespace.and_then(|it| ctx.cluster.team_of_namespace(it));
     // Pods that name the same ResourceClaim share its devices.
     let is_shared = pod_claims(pod)
         .iter()
@@ -349,7 +349,7 @@ pub(super) fn load_without_pools<'s>(
         is_patched: false,
         is_long_running: true,
         groups: vec![pod_sets::pod_group(
-            scene.cluster,
+            ctx.cluster,
             pod.object,
             pods,
             Demand { claims, ..demand },

@@ -31,11 +31,11 @@ pub(super) fn template_storage(object: &Object) -> Option<(u64, Span)> {
 
 /// The PersistentVolumeClaim objects, each with its size and span. Of a claim that may be in two files, only the
 /// smaller one is certain.
-pub(super) fn claim_objects<'s>(scene: &CheckContext<'s>) -> Vec<(&'s Object, u64, Span)> {
+pub(super) fn claim_objects<'s>(ctx: &CheckContext<'s>) -> Vec<(&'s Object, u64, Span)> {
     let mut smallest: BTreeMap<_, Vec<(&Object, u64, Span)>> = BTreeMap::new();
-    let objects = scene.objects.iter();
+    let objects = ctx.objects.iter();
     let objects = objects.filter(|it| it.kind == "PersistentVolumeClaim" && it.name.is_some());
-    for object in objects.filter(|it| !services::is_generated_workload(scene.cluster, it)) {
+    for object in objects.filter(|it| !services::is_generated_workload(ctx.cluster, it)) {
         let Some((bytes, span)) = claim_size(&object.root) else {
             continue;
         };
@@ -53,11 +53,11 @@ pub(super) fn claim_objects<'s>(scene: &CheckContext<'s>) -> Vec<(&'s Object, u6
 }
 
 /// The loads of the teams' claims.
-pub(super) fn claim_loads<'s>(scene: &CheckContext<'s>) -> Vec<RunningWorkload<'s>> {
-    let claims = claim_objects(scene).into_iter();
+pub(super) fn claim_loads<'s>(ctx: &CheckContext<'s>) -> Vec<RunningWorkload<'s>> {
+    let claims = claim_objects(ctx).into_iter();
     let loads = claims.filter_map(|(object, bytes, span)| {
         let namespace = object.namespace.as_deref()?;
-        let (team, _) = scene.cluster.team_of_namespace(namespace)?;
+        let (team, _) = ctx.cluster.team_of_namespace(namespace)?;
         Some(RunningWorkload {
             workload: None,
             title: object.title(),

@@ -65,7 +65,11 @@ impl Cluster {
                 });
         let size = node_size(pool);
         // The kubelets of an existing pool can have any reservations.
-        let reservations = self.cloud.facts().reserved.filter(|_| !pool.is_existing());
+        let reservations = self
+            .cloud
+            .facts()
+            .reserved_resources
+            .filter(|_| !pool.is_existing());
         let reserved = reservations
             .zip(size)
             .map(|(of_node, size)| of_node(pool, size))

@@ -64,7 +64,7 @@ impl Operands {
         }
         let has_toolkit = cloud
             .os(pool.os.value)
-            .is_some_and(|os| os.operator.toolkit);
+            .is_some_and(|os| os.operator_support.toolkit);
         let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
         Some(Self {
             driver,
@@ -99,7 +99,7 @@ impl Cluster {
         let mut pools = self.operator_pools();
         let named = pools.find_map(|(pool, operands)| {
             let os = self.cloud.os(pool.os.value)?;
-            (!operands.toolkit).then_some(os.operator.runtime_class)
+            (!operands.toolkit).then_some(os.operator_support.runtime_class)
         });
         named.unwrap_or(RUNTIME_CLASS)
     }

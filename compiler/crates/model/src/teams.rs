@@ -320,7 +320,7 @@ impl Cluster {
     ///   (kubernetes-sigs/kueue#15444 and #8079, read 2026-11-22);
     /// - Karpenter has created GPU nodes for it (batteries-included/batteries-included#2454, read 2026-11-22).
     pub fn can_limit_range_gpus(&self) -> bool {
-        let tolerates = self.cloud.facts().tolerates_resources;
+        let tolerates = self.cloud.facts().tolerates_requested_resources;
         let uses_karpenter = self.autoscaler.value == Autoscaler::Karpenter;
         !tolerates && !uses_karpenter && !self.has_queues()
     }

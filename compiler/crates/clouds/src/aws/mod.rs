@@ -34,8 +34,8 @@ use gpuc_schema::{Span, Spanned};
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    Catalog, Cloud, CloudLabel, DiskRange, Facts, INSTANCE_TYPE, InterconnectSettings, MachineName,
-    NameRule, NoRdma, NodeDisk, NodeFacts, Provision, Repairs, topology_labels,
+    Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
+    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
 };
 use gpuc_model::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use gpuc_model::{
@@ -50,7 +50,7 @@ pub static AWS: Eks = Eks;
 #[derive(Debug)]
 pub struct Eks;
 
-static FACTS: Facts = Facts {
+static FACTS: CloudFacts = CloudFacts {
     key: "aws",
     name: "Amazon EKS",
     autoscalers: &[
@@ -59,28 +59,28 @@ static FACTS: Facts = Facts {
         Autoscaler::Karpenter,
     ],
     os: os::OS,
-    makes_machines: true,
+    creates_machines: true,
     regions: regions::REGIONS,
     region_of: |region| names::is_region_name(region).then_some(region),
-    machine_word: "EC2 instance type",
+    machine_term: "EC2 instance type",
     pool_name: NameRule {
-        words: "letters, digits and -, starting with a letter and not ending with -",
+        description: "letters, digits and -, starting with a letter and not ending with -",
         max: 63,
-        allows: is_pool_name,
+        is_valid: is_pool_name,
         source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/validation.go (errInvalidName) @99984adb, 2026-08-21",
     },
     cluster_name: NameRule {
-        words: "letters, digits and -, starting with a letter or digit",
+        description: "letters, digits and -, starting with a letter or digit",
         max: 100,
-        allows: is_cluster_name,
+        is_valid: is_cluster_name,
         source: "EKS CreateCluster (botocore 1.43.11), without _, which CloudFormation does not allow in the names of eksctl's stacks",
     },
     taint_needs_value: None,
-    startup_taints: Some(
+    startup_taints_source: Some(
         "cilium/cilium#16631: EKS node groups created with a taint that an agent removes",
     ),
-    tolerates_resources: false,
-    places_compactly: false,
+    tolerates_requested_resources: false,
+    has_compact_placement: false,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets labels with this prefix"),
         ("alpha.eksctl.io/", "eksctl sets labels with this prefix"),
@@ -91,7 +91,7 @@ static FACTS: Facts = Facts {
         ),
         INSTANCE_TYPE,
     ],
-    replaced_labels: &[],
+    deprecated_labels: &[],
     // Neuron's device plugin (from memory).
     other_accelerators: &[("aws.amazon.com/neuron", "AWS accelerators")],
     bare_labels: &[],
@@ -106,8 +106,8 @@ static FACTS: Facts = Facts {
         DriverOwner::Operator,
         DriverOwner::DaemonSet,
     ],
-    driver_daemon_set: false,
-    driver_words: &[],
+    has_driver_daemon_set: false,
+    driver_keywords: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -117,15 +117,15 @@ static FACTS: Facts = Facts {
     // docs.aws.amazon.com/eks/latest/userguide/service-quotas.html: nodes per managed node group, a quota that AWS
     // increases on request; general knowledge.
     max_nodes: 450,
-    capacities: &["onDemand", "spot", "reservation", "capacityBlock"],
+    capacity_kinds: &["onDemand", "spot", "reservation", "capacityBlock"],
     // eksctl tags the pools: `tags.rs`.
-    managed_control_plane: true,
-    template_resources: true,
+    has_managed_control_plane: true,
+    announces_node_resources: true,
     storage: Some(&storage::STORAGE),
-    repairs: Repairs::WhenAsked,
+    node_repair: NodeRepair::IfEnabled,
     // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
-    policies_shown_by: "`enableNetworkPolicy` in the `configurationValues` of `aws eks describe-addon --addon-name vpc-cni`, or another network plugin that enforces policies",
-    reserved: Some(reserved::reserved_resources),
+    policy_enforcement_check: "`enableNetworkPolicy` in the `configurationValues` of `aws eks describe-addon --addon-name vpc-cni`, or another network plugin that enforces policies",
+    reserved_resources: Some(reserved::reserved_resources),
 };
 
 static RESOURCES: &[&ResourceKind] = &[
@@ -364,7 +364,7 @@ impl Provision for Eks {
 }
 
 impl Cloud for Eks {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static CloudFacts {
         &FACTS
     }
 

@@ -97,7 +97,7 @@ impl<'c> NodeGroup<'c> {
     /// Whether the operating system advertises the GPUs.
     pub(super) fn advertises_by_itself(&self) -> bool {
         let os = self.cluster.cloud.os(self.pool.os.value);
-        os.is_some_and(|os| os.advertises)
+        os.is_some_and(|os| os.has_device_plugin)
     }
 
     /// The zones in the file, sorted and without duplicates.

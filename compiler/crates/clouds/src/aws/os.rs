@@ -3,7 +3,7 @@
 use gpuc_schema::config::OsFamily;
 
 use gpuc_model::KubernetesVersion;
-use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
+use gpuc_model::cloud::{Injection, NO_DRIVER_CONTAINER, OperatorSupport, OsFacts};
 use gpuc_model::operator::{DRIVER_DIR, RUNTIME_CLASS};
 
 /// An open end of a version range: the image is not limited to a maximum version yet.
@@ -14,25 +14,25 @@ pub(super) static OS: &[OsFacts] = &[
     OsFacts {
         family: OsFamily::AmazonLinux2023,
         has_driver: true,
-        advertises: false,
+        has_device_plugin: false,
         // The image's NVIDIA container runtime is the default runtime of containerd on machines with GPUs.
         injection: Injection::EnvironmentVariable,
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
-        operator: COMPLETE_IMAGE,
+        operator_support: COMPLETE_IMAGE,
         kubernetes: KubernetesVersion(23)..=UNBOUNDED,
         source: EKS_IMAGES,
     },
     OsFacts {
         family: OsFamily::Bottlerocket,
         has_driver: true,
-        advertises: true,
+        has_device_plugin: true,
         injection: Injection::EnvironmentVariable,
         visible_by_mount: true,
         driver_root: "/",
         runtime_class: None,
-        operator: COMPLETE_IMAGE,
+        operator_support: COMPLETE_IMAGE,
         kubernetes: KubernetesVersion(23)..=UNBOUNDED,
         source: EKS_IMAGES,
     },
@@ -57,12 +57,12 @@ pub(super) static OS: &[OsFacts] = &[
     OsFacts {
         family: OsFamily::AmazonLinux2,
         has_driver: true,
-        advertises: false,
+        has_device_plugin: false,
         injection: Injection::EnvironmentVariable,
         visible_by_mount: false,
         driver_root: "/",
         runtime_class: None,
-        operator: COMPLETE_IMAGE,
+        operator_support: COMPLETE_IMAGE,
         kubernetes: KubernetesVersion(21)..=KubernetesVersion(32),
         source: "eksctl-io/eksctl:pkg/apis/eksctl.io/v1alpha5/defaults.go (AmazonLinux2EOLVersion) @99984adb, 2026-08-21",
     },
@@ -71,7 +71,7 @@ pub(super) static OS: &[OsFacts] = &[
 /// An image with the driver, the toolkit and the runtime `nvidia`: the operator deploys the remaining components.
 ///
 /// Source: awsdocs/amazon-eks-user-guide:latest/ug/ml/ml-eks-optimized-ami.adoc @07d09a00.
-const COMPLETE_IMAGE: ForOperator = ForOperator {
+const COMPLETE_IMAGE: OperatorSupport = OperatorSupport {
     driver: Err("already contains the NVIDIA driver"),
     toolkit: true,
     runtime_class: RUNTIME_CLASS,
@@ -93,12 +93,12 @@ const fn ubuntu_image(
     OsFacts {
         family,
         has_driver: false,
-        advertises: false,
+        has_device_plugin: false,
         injection: Injection::Cdi,
         visible_by_mount: false,
         driver_root: DRIVER_DIR,
         runtime_class: None,
-        operator: ForOperator {
+        operator_support: OperatorSupport {
             driver: match family {
                 OsFamily::Ubuntu2004 => Err(NO_DRIVER_CONTAINER),
                 _ => Ok(()),

@@ -27,8 +27,8 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Catalog, Cloud, CloudLabel, DiskRange, Facts, HOSTNAME, INSTANCE_TYPE,
-    MachineName, NameRule, NoRdma, NodeFacts, OPERATING_SYSTEM, Provision, Repairs,
+    ARCHITECTURE, Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, HOSTNAME, INSTANCE_TYPE,
+    MachineName, NameRule, NoRdma, NodeFacts, NodeRepair, OPERATING_SYSTEM, Provision,
     topology_labels,
 };
 use gpuc_model::plan::{Command, Provisioning, ResourceKind};
@@ -48,36 +48,36 @@ const SPOT_KEY: &str = "kubernetes.azure.com/scalesetpriority";
 /// (MicrosoftDocs/azure-aks-docs `articles/aks/aks-managed-gpu-nodes.md`, 2026-11-21). The `daemonSet` driver is not
 /// supported either: `--gpu-driver none` also omits the NVIDIA container runtime, and only the GPU Operator installs
 /// both.
-static FACTS: Facts = Facts {
+static FACTS: CloudFacts = CloudFacts {
     key: "azure",
     name: "Azure Kubernetes Service",
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
-    makes_machines: true,
+    creates_machines: true,
     regions: regions::REGIONS,
     region_of: |location| names::is_region_name(location).then_some(location),
-    machine_word: "Azure VM size",
+    machine_term: "Azure VM size",
     pool_name: NameRule {
-        words: "lower-case letters and digits, starting with a letter",
+        description: "lower-case letters and digits, starting with a letter",
         max: 12,
-        allows: |name| {
+        is_valid: |name| {
             name.starts_with(|c: char| c.is_ascii_lowercase())
                 && (name.bytes()).all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         },
         source: "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe",
     },
     cluster_name: NameRule {
-        words: "letters, digits, - and _, starting and ending with a letter or digit",
+        description: "letters, digits, - and _, starting and ending with a letter or digit",
         max: 63,
-        allows: names::is_cluster_name,
+        is_valid: names::is_cluster_name,
         source: "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules, 2026-11-21",
     },
     taint_needs_value: Some("azure-cli 2.91.0 accepts only key=value:Effect (acs/_validators.py)"),
     // AKS restores the taints of a pool (Azure/AKS#2934). For `nodeInitializationTaints`, which it sets only once,
     // azure-cli 2.91.0 has no flag.
-    startup_taints: None,
-    tolerates_resources: false,
-    places_compactly: false,
+    startup_taints_source: None,
+    tolerates_requested_resources: false,
+    has_compact_placement: false,
     reserved_prefixes: &[
         (
             "kubernetes.azure.com/",
@@ -93,7 +93,7 @@ static FACTS: Facts = Facts {
         ),
     ],
     // MicrosoftDocs/azure-aks-docs@07fd2900 articles/aks/use-labels.md, 2026-11-22.
-    replaced_labels: &[
+    deprecated_labels: &[
         ("agentpool", "kubernetes.azure.com/agentpool"),
         ("accelerator", "kubernetes.azure.com/accelerator"),
         ("storageprofile", "kubernetes.azure.com/storageprofile"),
@@ -104,22 +104,22 @@ static FACTS: Facts = Facts {
     bare_labels: &["agentpool"],
     label_prefixes: &["kubernetes.azure.com/"],
     drivers: &[DriverOwner::Preinstalled, DriverOwner::Operator],
-    driver_daemon_set: false,
-    driver_words: &[],
+    has_driver_daemon_set: false,
+    driver_keywords: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
         DevicePlugin::Operator,
     ],
     max_nodes: 1000,
-    capacities: &["onDemand", "spot", "reservation"],
-    managed_control_plane: true,
-    template_resources: false,
+    capacity_kinds: &["onDemand", "spot", "reservation"],
+    has_managed_control_plane: true,
+    announces_node_resources: false,
     storage: Some(&storage::STORAGE),
-    repairs: Repairs::Always,
+    node_repair: NodeRepair::Always,
     // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
-    policies_shown_by: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
-    reserved: Some(reserved::reserved_resources),
+    policy_enforcement_check: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
+    reserved_resources: Some(reserved::reserved_resources),
 };
 
 static RESOURCES: &[&ResourceKind] = &[
@@ -278,7 +278,7 @@ impl Provision for Azure {
 }
 
 impl Cloud for Azure {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static CloudFacts {
         &FACTS
     }
 

@@ -8,7 +8,7 @@
 use gpuc_schema::config::OsFamily;
 
 use gpuc_model::KubernetesVersion;
-use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts};
+use gpuc_model::cloud::{Injection, NO_DRIVER_CONTAINER, OperatorSupport, OsFacts};
 
 /// The node images. The first one is the default.
 pub(super) static OS: &[OsFacts] = &[
@@ -35,7 +35,7 @@ const fn os_image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
     OsFacts {
         family,
         has_driver: true,
-        advertises: false,
+        has_device_plugin: false,
         injection: Injection::EnvironmentVariable,
         visible_by_mount: false,
         driver_root: "/",
@@ -43,7 +43,7 @@ const fn os_image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
         runtime_class: None,
         // Without the driver of AKS there is no container toolkit either; the operator installs both. With the driver,
         // AKS's handler is named after its binary (cloud-native-docs, gpu-operator/microsoft-aks.rst, read 2026-11-21).
-        operator: ForOperator {
+        operator_support: OperatorSupport {
             driver: match family {
                 OsFamily::AzureLinux => Err(NO_DRIVER_CONTAINER),
                 _ => Ok(()),

@@ -42,8 +42,8 @@ use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::storage::VolumeType;
 use gpuc_model::cloud::{
-    Catalog, Cloud, CloudLabel, DiskRange, Facts, INSTANCE_TYPE, InterconnectSettings, MachineName,
-    NameRule, NoRdma, NodeDisk, NodeFacts, Provision, Repairs, topology_labels,
+    Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
+    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
 };
 use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, DaemonSetRequests, Label, MachineType, Pool, PoolSpec, PoolTaint};
@@ -59,32 +59,32 @@ const NO_DEFAULT_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
 /// The pool that GKE creates with a cluster.
 const DEFAULT_POOL: &str = "default-pool";
 
-static FACTS: Facts = Facts {
+static FACTS: CloudFacts = CloudFacts {
     key: "gcp",
     name: "Google Kubernetes Engine",
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
-    makes_machines: true,
+    creates_machines: true,
     regions: regions::REGIONS,
     region_of: |location| {
         let region = names::region_of_zone(location).unwrap_or(location);
         names::is_region_name(region).then_some(region)
     },
-    machine_word: "Compute Engine machine type",
+    machine_term: "Compute Engine machine type",
     pool_name: NAME_RULE,
     cluster_name: NAME_RULE,
     taint_needs_value: Some(
         "gcloud writes a taint as key=value:Effect (Google Cloud SDK 528.0.0, --node-taints)",
     ),
     // A kubelet does not start with a label of these prefixes, except for a few that it is allowed to set.
-    startup_taints: Some(
+    startup_taints_source: Some(
         "cilium/cilium#16631: GKE node pools with a taint that an agent removes; \
          kubernetes/cloud-provider-gcp#322 and #404: GKE does not restore it",
     ),
     // cloud.google.com/kubernetes-engine/docs/how-to/gpus, on the taint of GPU nodes (as quoted by kserve
     // docs/samples/accelerators, read 2026-11-21).
-    tolerates_resources: true,
-    places_compactly: true,
+    tolerates_requested_resources: true,
+    has_compact_placement: true,
     reserved_prefixes: &[
         (
             "kubernetes.io/",
@@ -93,7 +93,7 @@ static FACTS: Facts = Facts {
         ("k8s.io/", "kubelets must not set labels with this prefix"),
         INSTANCE_TYPE,
     ],
-    replaced_labels: &[],
+    deprecated_labels: &[],
     // cloud.google.com/kubernetes-engine/docs/how-to/tpus (from memory).
     other_accelerators: &[("google.com/tpu", "Google's TPUs")],
     bare_labels: &[],
@@ -103,8 +103,8 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
-    driver_daemon_set: true,
-    driver_words: &["default", "latest"],
+    has_driver_daemon_set: true,
+    driver_keywords: &["default", "latest"],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -113,14 +113,14 @@ static FACTS: Facts = Facts {
     ],
     // The limit of a cluster. The limit of a pool depends on its zones.
     max_nodes: 15_000,
-    capacities: &["onDemand", "spot", "reservation"],
-    managed_control_plane: true,
-    template_resources: false,
+    capacity_kinds: &["onDemand", "spot", "reservation"],
+    has_managed_control_plane: true,
+    announces_node_resources: false,
     storage: Some(&storage::STORAGE),
-    repairs: Repairs::Always,
+    node_repair: NodeRepair::Always,
     // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
-    policies_shown_by: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
-    reserved: Some(reserved::reserved_resources),
+    policy_enforcement_check: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
+    reserved_resources: Some(reserved::reserved_resources),
 };
 
 static RESOURCES: &[&ResourceKind] = &[
@@ -130,9 +130,9 @@ static RESOURCES: &[&ResourceKind] = &[
 ];
 
 const NAME_RULE: NameRule = NameRule {
-    words: "lower-case letters, digits and -, starting with a letter and not ending with -",
+    description: "lower-case letters, digits and -, starting with a letter and not ending with -",
     max: 40,
-    allows: |name| {
+    is_valid: |name| {
         name.starts_with(|first: char| first.is_ascii_lowercase())
             && !name.ends_with('-')
             && name
@@ -337,7 +337,7 @@ impl Provision for Gke {
 }
 
 impl Cloud for Gke {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static CloudFacts {
         &FACTS
     }
 

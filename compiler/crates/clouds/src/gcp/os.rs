@@ -2,7 +2,7 @@
 
 use gpuc_schema::config::OsFamily;
 
-use gpuc_model::cloud::{ForOperator, Injection, OsFacts};
+use gpuc_model::cloud::{Injection, OperatorSupport, OsFacts};
 use gpuc_model::operator::RUNTIME_CLASS;
 use gpuc_model::{Pool, SUPPORTED};
 
@@ -26,12 +26,12 @@ pub(super) static OS: &[OsFacts] = &[
     OsFacts {
         family: OsFamily::ContainerOptimized,
         has_driver: true,
-        advertises: false,
+        has_device_plugin: false,
         injection: INJECTION,
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
-        operator: operator_facts(Err(
+        operator_support: operator_facts(Err(
             "has no directory to which a driver container could install",
         )),
         kubernetes: SUPPORTED,
@@ -40,12 +40,12 @@ pub(super) static OS: &[OsFacts] = &[
     OsFacts {
         family: OsFamily::Ubuntu,
         has_driver: true,
-        advertises: false,
+        has_device_plugin: false,
         injection: INJECTION,
         visible_by_mount: false,
         driver_root: DRIVER_ROOT,
         runtime_class: None,
-        operator: operator_facts(Ok(())),
+        operator_support: operator_facts(Ok(())),
         kubernetes: SUPPORTED,
         source: SOURCE,
     },
@@ -55,8 +55,8 @@ pub(super) static OS: &[OsFacts] = &[
 /// the same directory, because most others do not allow execution.
 ///
 /// Source: cloud-native-docs, gpu-operator/google-gke.rst, read 2026-11-21.
-const fn operator_facts(driver: Result<(), &'static str>) -> ForOperator {
-    ForOperator {
+const fn operator_facts(driver: Result<(), &'static str>) -> OperatorSupport {
+    OperatorSupport {
         driver,
         toolkit: false,
         runtime_class: RUNTIME_CLASS,

@@ -17,8 +17,8 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Catalog, Cloud, Facts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
-    OPERATING_SYSTEM, Provision, Repairs,
+    ARCHITECTURE, Catalog, Cloud, CloudFacts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
+    NodeRepair, OPERATING_SYSTEM, Provision,
 };
 use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
@@ -27,34 +27,34 @@ use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
 #[derive(Debug)]
 pub struct OnPrem;
 
-static FACTS: Facts = Facts {
+static FACTS: CloudFacts = CloudFacts {
     key: "onPrem",
     name: "Kubernetes on premises",
     autoscalers: &[Autoscaler::None],
     os: os::OS,
-    makes_machines: false,
+    creates_machines: false,
     regions: &[],
     region_of: |_| None,
-    machine_word: "host",
+    machine_term: "host",
     pool_name: NameRule {
-        words: "lower-case letters, digits and -, starting and ending with a letter or digit",
+        description: "lower-case letters, digits and -, starting and ending with a letter or digit",
         max: 63,
-        allows: is_dns_label,
+        is_valid: is_dns_label,
         source: "kubernetes.io/docs/concepts/overview/working-with-objects/labels: the name is a label value",
     },
     cluster_name: NameRule {
-        words: "lower-case letters, digits and -, starting and ending with a letter or digit",
+        description: "lower-case letters, digits and -, starting and ending with a letter or digit",
         max: 63,
-        allows: is_dns_label,
+        is_valid: is_dns_label,
         source: "kubernetes.io/docs/concepts/overview/working-with-objects/names: RFC 1123 labels",
     },
     taint_needs_value: None,
     // The nodes exist before gpuc taints them, so a startup taint would block a pool that is in use.
-    startup_taints: None,
-    tolerates_resources: false,
-    places_compactly: false,
+    startup_taints_source: None,
+    tolerates_requested_resources: false,
+    has_compact_placement: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
-    replaced_labels: &[],
+    deprecated_labels: &[],
     other_accelerators: &[],
     bare_labels: &[],
     label_prefixes: &[],
@@ -63,8 +63,8 @@ static FACTS: Facts = Facts {
         DriverOwner::Preinstalled,
         DriverOwner::Operator,
     ],
-    driver_daemon_set: false,
-    driver_words: &[],
+    has_driver_daemon_set: false,
+    driver_keywords: &[],
     plugins: &[
         DevicePlugin::Gpuc,
         DevicePlugin::Nvidia,
@@ -72,15 +72,15 @@ static FACTS: Facts = Facts {
     ],
     // kubernetes.io/docs/setup/best-practices/cluster-large, 2026-11: no more than 5000 nodes in a cluster.
     max_nodes: 5000,
-    capacities: &["onDemand"],
-    managed_control_plane: false,
-    template_resources: false,
+    capacity_kinds: &["onDemand"],
+    has_managed_control_plane: false,
+    announces_node_resources: false,
     storage: None,
-    repairs: Repairs::Never,
+    node_repair: NodeRepair::Never,
     // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11-22.
-    policies_shown_by: "the network plugin of the cluster: Calico and Cilium enforce NetworkPolicies, Flannel \
+    policy_enforcement_check: "the network plugin of the cluster: Calico and Cilium enforce NetworkPolicies, Flannel \
                         alone does not",
-    reserved: None,
+    reserved_resources: None,
 };
 
 impl Catalog for OnPrem {
@@ -178,7 +178,7 @@ impl Provision for OnPrem {
 }
 
 impl Cloud for OnPrem {
-    fn facts(&self) -> &'static Facts {
+    fn facts(&self) -> &'static CloudFacts {
         &FACTS
     }
 

@@ -3,7 +3,7 @@
 use gpuc_schema::config::OsFamily;
 
 use gpuc_model::SUPPORTED;
-use gpuc_model::cloud::{ForOperator, Injection, NO_DRIVER_CONTAINER, OsFacts, RuntimeClass};
+use gpuc_model::cloud::{Injection, NO_DRIVER_CONTAINER, OperatorSupport, OsFacts, RuntimeClass};
 use gpuc_model::operator::RUNTIME_CLASS;
 
 /// The supported operating systems of hosts. The first one is the default.
@@ -34,7 +34,7 @@ const fn host_os(family: OsFamily) -> OsFacts {
     OsFacts {
         family,
         has_driver: false,
-        advertises: false,
+        has_device_plugin: false,
         injection: Injection::Cdi,
         visible_by_mount: false,
         driver_root: "/",
@@ -44,7 +44,7 @@ const fn host_os(family: OsFamily) -> OsFacts {
         }),
         // The driver owner of a host also installs the container toolkit: gpuc's script installs both, and hosts that
         // were prepared by hand require it for every device plugin.
-        operator: ForOperator {
+        operator_support: OperatorSupport {
             driver: match family {
                 OsFamily::Debian12 => Err(NO_DRIVER_CONTAINER),
                 _ => Ok(()),

@@ -82,7 +82,7 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
     if let Some(tolerations) = node_exporter_tolerations(cluster) {
         values["prometheus-node-exporter"] = json!({"tolerations": tolerations});
     }
-    if cluster.cloud.facts().managed_control_plane {
+    if cluster.cloud.facts().has_managed_control_plane {
         // Prometheus cannot reach these components of a managed control plane, so their alerts would always fire.
         // kube-proxy listens only on its own node.
         for component in [

@@ -40,7 +40,7 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
         DriverOwner::DaemonSet,
         DriverOwner::Host,
     ];
-    let images = cluster.cloud.facts().managed_control_plane;
+    let images = cluster.cloud.facts().has_managed_control_plane;
     let owners = owners.into_iter().map(|owner| (owner, pools_of(owner)));
     owners
         .filter(|(_, pools)| !pools.is_empty())

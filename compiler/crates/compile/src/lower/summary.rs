@@ -315,7 +315,7 @@ fn isolation(cluster: &Checked<'_>) -> Option<String> {
     } else {
         format!(
             "NetworkPolicies isolate teams only if the cluster's network enforces them: check for {}.",
-            cluster.cloud.facts().policies_shown_by
+            cluster.cloud.facts().policy_enforcement_check
         )
     })
 }

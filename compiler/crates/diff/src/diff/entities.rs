@@ -158,7 +158,7 @@ impl Entities {
             summary: plan.summary.clone(),
             gpus: gpus_by_model(cluster),
             keeps_above_maximum: cluster.cloud.keeps_above_maximum(),
-            has_user_hosts: !cluster.cloud.facts().makes_machines,
+            has_user_hosts: !cluster.cloud.facts().creates_machines,
             context: match &plan.provisioning.credentials {
                 Credentials::Context(context) => Some(context.clone()),
                 Credentials::Fetch(_) => None,

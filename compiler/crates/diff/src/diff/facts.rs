@@ -67,7 +67,7 @@ pub(super) fn pool_facts(
         let labels = pool.selector.iter();
         let labels = labels.map(|label| format!("{}={}", label.key, label.value));
         facts.push((SELECTOR, json!(labels.collect::<Vec<_>>())));
-    } else if cluster.cloud.facts().makes_machines {
+    } else if cluster.cloud.facts().creates_machines {
         let maker = cluster.cloud.node_provisioner(cluster, pool);
         let maker = maker.map_or("the scripts", |maker| maker.name);
         facts.push((NODE_PROVISIONER, json!(maker)));

@@ -1,6 +1,6 @@
-//! Validation of objects as by the Kubernetes API server. [`look`] visits an object according to Kubernetes' types and
-//! reports unknown fields and invalid values. For each nested object, the rules report further violations. Both `gpuc
-//! check --manifests` and the audit of patches use it.
+//! Validation of objects as by the Kubernetes API server. [`validate_object`] visits an object according to Kubernetes'
+//! types and reports unknown fields and invalid values. For each nested object, the rules report further violations.
+//! Both `gpuc check --manifests` and the audit of patches use it.
 
 mod containers;
 mod data;

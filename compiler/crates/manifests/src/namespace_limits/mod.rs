@@ -21,12 +21,12 @@ pub(super) fn is_generated(object: &Object) -> bool {
 /// same file. `None` if one of them is not certain: a kustomization changes it, or it is in two files, possibly for two
 /// stages or two clusters.
 pub(super) fn objects_in_namespace<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     kind: &str,
     object: &Object,
 ) -> Option<Vec<&'s Object>> {
     let file = |it: &Object| it.root.span().source;
-    let all = scene.objects.iter().enumerate();
+    let all = ctx.objects.iter().enumerate();
     let all: Vec<_> = all.filter(|(_, it)| it.kind == kind).collect();
     let is_same_object = |it: &Object, other: &Object| {
         (&it.name, &it.namespace) == (&other.name, &other.namespace) && file(it) != file(other)
@@ -38,7 +38,7 @@ pub(super) fn objects_in_namespace<'s>(
     let if_unique = in_namespace.map(|(index, it)| {
         let is_unique =
             file(it) == file(object) || !all.iter().any(|(_, other)| is_same_object(it, other));
-        (is_unique && !scene.kustomized.contains(index)).then_some(*it)
+        (is_unique && !ctx.kustomized.contains(index)).then_some(*it)
     });
     if_unique.collect()
 }

@@ -45,12 +45,12 @@ const CONTAINER_TYPE: &str = "Container";
 
 impl<'s> LimitRanges<'s> {
     /// The LimitRanges that apply to an object; `None` if they are not certain.
-    pub(crate) fn for_object(scene: &CheckContext<'s>, object: &Object) -> Option<Self> {
-        let in_manifests = objects_in_namespace(scene, "LimitRange", object)?;
+    pub(crate) fn for_object(ctx: &CheckContext<'s>, object: &Object) -> Option<Self> {
+        let in_manifests = objects_in_namespace(ctx, "LimitRange", object)?;
         let mut items: Vec<_> = in_manifests.into_iter().flat_map(range_items).collect();
         let namespace = object.namespace.as_deref();
-        let team = namespace.and_then(|it| scene.cluster.team_of_namespace(it));
-        items.extend(team.map(|(team, _)| generated_item(scene.cluster, team)));
+        let team = namespace.and_then(|it| ctx.cluster.team_of_namespace(it));
+        items.extend(team.map(|(team, _)| generated_item(ctx.cluster, team)));
         Some(Self(items))
     }
 

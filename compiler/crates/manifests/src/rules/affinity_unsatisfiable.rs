@@ -57,17 +57,17 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         let own = self_selecting_term(pod, "podAffinity").filter(|it| it.key == HOSTNAME_LABEL);
         let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
-        if count.pods < 2 || (is_any && !scene.cluster.config.cloud.creates_cluster()) {
+        if count.pods < 2 || (is_any && !ctx.cluster.config.cloud.creates_cluster()) {
             continue;
         }
         let together = multiply(&demand, count.pods);
@@ -76,9 +76,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         let why = pools.iter().map(|pool| {
-            let mut reasons = check_pool(&together, scene.cluster, pool)
-                .reasons
-                .into_iter();
+            let mut reasons = check_pool(&together, ctx.cluster, pool).reasons.into_iter();
             Some((*pool, reasons.find(is_size)?))
         });
         let Some(why) = why.collect::<Option<Vec<_>>>().filter(|it| !it.is_empty()) else {

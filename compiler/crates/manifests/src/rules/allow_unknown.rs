@@ -39,8 +39,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for allowed in &scene.allow_annotations {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for allowed in &ctx.allow_annotations {
         for word in &allowed.names {
             let is_named = |code: &&Code| code.is_called(word);
             match rule_codes().find(is_named) {

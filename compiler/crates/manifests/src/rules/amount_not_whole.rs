@@ -46,8 +46,8 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `validateResourceQuantityValue`.
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             let lists = ["limits", "requests"].map(|list| container.resource_list(list));
             let extended = lists.into_iter().flatten();
@@ -66,7 +66,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                     entry.key
                 );
                 let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
-                let advertising = scene.pools_advertising(&entry.key);
+                let advertising = ctx.pools_advertising(&entry.key);
                 let builder = match advertising.first() {
                     Some(pool) => {
                         let text = format!("pool `{}` advertises whole devices", pool.name);

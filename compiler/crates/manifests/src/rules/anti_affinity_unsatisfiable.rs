@@ -62,17 +62,17 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         let own = self_selecting_term(pod, "podAntiAffinity");
         let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
-        if is_any && !scene.cluster.config.cloud.creates_cluster() {
+        if is_any && !ctx.cluster.config.cloud.creates_cluster() {
             continue;
         }
         let holding = verdicts
@@ -81,7 +81,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         match term.key {
             HOSTNAME_LABEL => check_nodes(pod, &count, &term, &pools, report),
-            ZONE => check_zones(scene, pod, &count, &term, &pools, report),
+            ZONE => check_zones(ctx, pod, &count, &term, &pools, report),
             _ => {}
         }
     }
@@ -122,7 +122,7 @@ fn check_nodes(
 }
 
 fn check_zones(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     count: &PodCount,
     term: &SelfSelectingTerm<'_>,
@@ -131,7 +131,7 @@ fn check_zones(
 ) {
     let zones = pools
         .iter()
-        .map(|pool| known_label_values(scene.cluster, pool, ZONE));
+        .map(|pool| known_label_values(ctx.cluster, pool, ZONE));
     let Some(zones) = zones.collect::<Option<Vec<_>>>() else {
         return;
     };

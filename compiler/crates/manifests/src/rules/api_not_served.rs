@@ -54,13 +54,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects {
         if let Some(meant) = api_versions::suggest_kind(&object.api_version, &object.kind) {
-            report_kind(scene, object, &meant, report);
+            report_kind(ctx, object, &meant, report);
             continue;
         }
-        if installed_projects::installs_group(scene.cluster, object.group())
+        if installed_projects::installs_group(ctx.cluster, object.group())
             && let Some(unserved) = custom_resource_not_served::UnservedVersion::from_object(object)
         {
             unserved.diagnostic(&RULE.code, report).emit();
@@ -69,13 +69,13 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let Some(versions) = api_versions::replacements(&object.api_version, &object.kind) else {
             continue;
         };
-        report_version(scene, object, versions, report);
+        report_version(ctx, object, versions, report);
     }
 }
 
 /// Reports a kind that does not exist.
 fn report_kind(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     object: &Object,
     meant: &KindSuggestion,
     report: &mut Report,
@@ -101,18 +101,13 @@ fn report_kind(
         }
     };
     let builder = builder.help(format!("write `{meant}`"));
-    match text_edit::replace_text(scene.sources, written, meant) {
+    match text_edit::replace_text(ctx.sources, written, meant) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };
 }
 
-fn report_version(
-    scene: &CheckContext<'_>,
-    object: &Object,
-    versions: &[&str],
-    report: &mut Report,
-) {
+fn report_version(ctx: &CheckContext<'_>, object: &Object, versions: &[&str], report: &mut Report) {
     let Some(written) = object.root.get("apiVersion") else {
         return;
     };
@@ -137,7 +132,7 @@ fn report_version(
             kind.to_ascii_lowercase()
         ))
     };
-    match text_edit::replace_text(scene.sources, written, best).filter(|_| stays) {
+    match text_edit::replace_text(ctx.sources, written, best).filter(|_| stays) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };

@@ -64,43 +64,43 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let scalers = scene.objects.iter().filter(|it| is_scaler(it));
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let scalers = ctx.objects.iter().filter(|it| is_scaler(it));
     let scalers: Vec<_> = scalers.filter_map(|it| Some((it, max_pods(it)?))).collect();
     if scalers.is_empty() {
         return;
     }
     // Services whose minimum already does not fit are reported by other rules.
-    let min = ServiceWorkloads::from_scene(scene);
-    let crowds = find_over_capacity(scene.cluster, &min.loads).into_iter();
+    let min = ServiceWorkloads::from_context(ctx);
+    let crowds = find_over_capacity(ctx.cluster, &min.loads).into_iter();
     let mut known: Vec<_> = crowds.flat_map(|it| it.workloads).collect();
-    let min = min.with_quota_pools(scene.cluster);
-    let sums = ExceededByTeam::by_services(scene.cluster, &min.loads);
+    let min = min.with_quota_pools(ctx.cluster);
+    let sums = ExceededByTeam::by_services(ctx.cluster, &min.loads);
     known.extend(sums.iter().flat_map(ExceededByTeam::workload_indexes));
     let alone = (0..min.loads.len()).filter(|it| {
-        let sums = ExceededByTeam::by_workload(scene.cluster, &min.loads, *it);
+        let sums = ExceededByTeam::by_workload(ctx.cluster, &min.loads, *it);
         !sums.is_empty()
     });
     known.extend(alone);
     let known: Vec<_> = known.into_iter().map(|it| &min.loads[it].title).collect();
     for (scaler, max) in scalers {
-        let services = ServiceWorkloads::with_max(scene, scaler, max);
+        let services = ServiceWorkloads::with_max(ctx, scaler, max);
         let mut loads = services.loads.iter();
         let own = loads.position(|load| Some(load.span) == max.span);
         let Some(own) = own.filter(|own| !known.contains(&&services.loads[*own].title)) else {
             continue;
         };
         let words = format!("the maximum of {}", scaler.title());
-        let crowds = find_over_capacity(scene.cluster, &services.loads);
+        let crowds = find_over_capacity(ctx.cluster, &services.loads);
         if let Some(crowd) = crowds.iter().find(|it| it.workloads.contains(&own)) {
             let builder =
                 contention::over_capacity_diagnostic(crowd, &RULE.code, &services.loads, report);
             builder.primary_label(words.clone()).emit();
         }
-        let services = services.with_quota_pools(scene.cluster);
+        let services = services.with_quota_pools(ctx.cluster);
         let loads = &services.loads;
-        let sums = ExceededByTeam::by_services(scene.cluster, loads).into_iter();
-        let mut sums = sums.chain(ExceededByTeam::by_workload(scene.cluster, loads, own));
+        let sums = ExceededByTeam::by_services(ctx.cluster, loads).into_iter();
+        let mut sums = sums.chain(ExceededByTeam::by_workload(ctx.cluster, loads, own));
         if let Some(sum) = sums.find(|sum| sum.workload_indexes().contains(&own)) {
             sum.diagnostic(&RULE.code, loads, report)
                 .primary_label(words)

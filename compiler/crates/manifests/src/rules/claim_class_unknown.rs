@@ -45,27 +45,27 @@ spec:
 /// The key for the StorageClass in claims and claim templates.
 const KEY: &str = "storageClassName";
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let storage = scene.cluster.config.storage.as_ref();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let storage = ctx.cluster.config.storage.as_ref();
     let own = storage.into_iter().flat_map(|it| &it.classes);
     let own = own.map(|class| (class.name.as_str(), class.name.span));
-    let facts = scene.cluster.cloud.facts().storage;
+    let facts = ctx.cluster.cloud.facts().storage;
     let clouds = facts.map_or(&[][..], |it| it.classes).iter();
     let clouds = clouds.map(|name| (*name, Span::NONE));
-    let existing_classes = scene.objects.iter().filter(|it| it.kind == "StorageClass");
+    let existing_classes = ctx.objects.iter().filter(|it| it.kind == "StorageClass");
     let existing_classes = existing_classes.filter_map(|it| {
         let name = it.root.get("metadata")?.get("name")?;
         Some((name.text()?, name.span()))
     });
     // A statically provisioned volume may use a class name without a StorageClass.
-    let volumes = scene
+    let volumes = ctx
         .objects
         .iter()
         .filter(|it| it.kind == "PersistentVolume");
     let volumes = volumes.filter_map(|it| it.root.get("spec")?.get(KEY)?.text());
     let volumes: Vec<_> = volumes.collect();
     let known: Vec<_> = own.chain(clouds).chain(existing_classes).collect();
-    for object in scene
+    for object in ctx
         .objects
         .iter()
         .filter(|it| !it.api_version.starts_with("storage.k8s.io/"))
@@ -87,12 +87,12 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 builder = builder.label(*span, "a class with a similar name");
             }
             // Never suggest a class that does not provision volumes.
-            if let Some(unbound) = scene.cluster.unbound_reason(Some(closest)) {
-                builder.help(scene.cluster.unbound_help(&unbound)).emit();
+            if let Some(unbound) = ctx.cluster.unbound_reason(Some(closest)) {
+                builder.help(ctx.cluster.unbound_help(&unbound)).emit();
                 continue;
             }
             let builder = builder.help(format!("did you mean `{closest}`?"));
-            match text_edit::replace_value(scene.sources, place, closest) {
+            match text_edit::replace_value(ctx.sources, place, closest) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };

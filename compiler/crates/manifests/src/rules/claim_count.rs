@@ -41,18 +41,18 @@ spec:
 
 // Source: kubernetes `pkg/apis/resource/validation/validation.go`, `validateDeviceAllocationMode` (read on 2026-11-22),
 // and `pkg/apis/resource/v1/defaults.go`, `SetDefaults_ExactDeviceRequest` (from memory).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects.iter().filter(|it| is_claim(it)) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects.iter().filter(|it| is_claim(it)) {
         for request in request_nodes(object).unwrap_or_default() {
             let alternatives = request.get("firstAvailable").map_or(&[][..], Node::items);
             for exactly in alternatives.iter().chain([exact_fields(request)]) {
-                check_request(scene, object, exactly, report);
+                check_request(ctx, object, exactly, report);
             }
         }
     }
 }
 
-fn check_request(scene: &CheckContext<'_>, object: &Object, exactly: &Node, report: &mut Report) {
+fn check_request(ctx: &CheckContext<'_>, object: &Object, exactly: &Node, report: &mut Report) {
     let Some(count) = exactly.get("count") else {
         return;
     };
@@ -76,7 +76,7 @@ fn check_request(scene: &CheckContext<'_>, object: &Object, exactly: &Node, repo
         ResourceCount::Whole(0) => {
             format!("{title}: `count` is 0, which the API server treats as 1")
         }
-        ResourceCount::Whole(_) => return check_node_capacity(scene, object, exactly, report),
+        ResourceCount::Whole(_) => return check_node_capacity(ctx, object, exactly, report),
     };
     let builder = report.diagnostic(&RULE.code, count.span(), message);
     builder
@@ -86,13 +86,13 @@ fn check_request(scene: &CheckContext<'_>, object: &Object, exactly: &Node, repo
 
 /// Reports a claim that exceeds every node. Claims that a pod uses are reported at the pod.
 fn check_node_capacity(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     object: &Object,
     exactly: &Node,
     report: &mut Report,
 ) {
     let name = object.name.as_deref().unwrap_or_default();
-    let mut claims = scene.pods.iter().flat_map(pod_claims);
+    let mut claims = ctx.pods.iter().flat_map(pod_claims);
     let Some(claim) = parse_request(exactly).filter(|_| !claims.any(|it| it.object_name() == name))
     else {
         return;
@@ -101,7 +101,7 @@ fn check_node_capacity(
         claims: vec![claim.clone()],
         ..Demand::default()
     };
-    let verdicts = check_pools(&demand, scene.cluster);
+    let verdicts = check_pools(&demand, ctx.cluster);
     let too_many = verdicts.iter().filter_map(|verdict| {
         let mut reasons = verdict.reasons.iter();
         let is_too_many = |why: &MisfitCause| matches!(why, MisfitCause::TooManyDevices { .. });

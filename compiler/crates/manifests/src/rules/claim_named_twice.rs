@@ -61,8 +61,8 @@ spec:
 };
 
 // Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateResourceClaimNames` (read on 2026-11-22).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             let resources = container.resources().map(|entry| &entry.value);
             let used = resources.and_then(|it| it.get("claims"));

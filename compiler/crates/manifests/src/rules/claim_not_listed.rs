@@ -62,8 +62,8 @@ spec:
 };
 
 // Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateResourceClaimNames` (from memory).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
         let names = listed.iter().filter_map(|claim| claim.get("name"));
         let names: Vec<_> = names
@@ -97,7 +97,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 continue;
             };
             let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::replace_value(scene.sources, name, meant) {
+            match text_edit::replace_value(ctx.sources, name, meant) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };

@@ -58,16 +58,16 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
-            check_container(scene, pod, container, report);
+            check_container(ctx, pod, container, report);
         }
     }
 }
 
 fn check_container(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     container: &Container<'_>,
     report: &mut Report,
@@ -83,7 +83,7 @@ fn check_container(
         let name = used.get("name").and_then(Node::text);
         let mut named = claims.iter();
         let claim = named.find(|it| it.name.and_then(Node::text) == name);
-        let object = claim.and_then(|it| scene.claims.find_claim(pod, it.kind(), it.object_name()));
+        let object = claim.and_then(|it| ctx.claims.find_claim(pod, it.kind(), it.object_name()));
         let Some((object, requests)) = object.and_then(|it| Some((it, request_nodes(it)?))) else {
             continue;
         };
@@ -120,7 +120,7 @@ fn check_container(
             continue;
         };
         let builder = builder.help(format!("write `{meant}`, or remove `request`"));
-        match text_edit::replace_value(scene.sources, request, meant) {
+        match text_edit::replace_value(ctx.sources, request, meant) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };

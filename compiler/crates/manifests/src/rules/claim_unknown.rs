@@ -65,28 +65,28 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         for claim in pod_claims(pod) {
             let (kind, name) = (claim.kind(), claim.object_name());
-            let exists = scene.claims.find_claim(pod, kind, name).is_some()
-                || generated_claim(scene.cluster, pod, name).is_some()
-                || (kind == CLAIM_TEMPLATE_KIND && is_domain_template(scene, pod, name));
+            let exists = ctx.claims.find_claim(pod, kind, name).is_some()
+                || generated_claim(ctx.cluster, pod, name).is_some()
+                || (kind == CLAIM_TEMPLATE_KIND && is_domain_template(ctx, pod, name));
             if !exists && !name.contains(['{', '$']) {
-                report_unknown(scene, pod, &claim, report);
+                report_unknown(ctx, pod, &claim, report);
             }
         }
     }
 }
 
 /// Whether a `ComputeDomain` creates a template with this name.
-fn is_domain_template(scene: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> bool {
-    let mut made = compute_domain_templates(scene.objects);
+fn is_domain_template(ctx: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> bool {
+    let mut made = compute_domain_templates(ctx.objects);
     made.any(|(own, domain)| own == name && may_share_namespace(domain, pod.object))
 }
 
 fn report_unknown(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     claim: &PodClaim<'_>,
     report: &mut Report,
@@ -95,16 +95,16 @@ fn report_unknown(
     let message = format!("{}: unknown {kind} `{name}`", pod.title());
     let builder = report.diagnostic(&RULE.code, claim.source.span(), message);
     let other = REFERENCE_KEYS.iter().find(|(key, _)| *key != claim.key);
-    let as_other = other.filter(|(_, kind)| scene.claims.find_claim(pod, kind, name).is_some());
+    let as_other = other.filter(|(_, kind)| ctx.claims.find_claim(pod, kind, name).is_some());
     if let Some((key, kind)) = as_other {
         let builder = builder.help(format!("write `{key}: {name}`: it is a {kind}"));
-        match rename_edit(scene, pod, claim, key) {
+        match rename_edit(ctx, pod, claim, key) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };
         return;
     }
-    let of_kind = scene.claims.claims_of_kind(kind);
+    let of_kind = ctx.claims.claims_of_kind(kind);
     let of_kind: Vec<&Object> = of_kind.collect();
     let in_other_namespace = of_kind.iter().find(|it| it.name.as_deref() == Some(name));
     if let Some(elsewhere) = in_other_namespace {
@@ -128,7 +128,7 @@ fn report_unknown(
     match phrases::closest_match(name, candidates) {
         Some(meant) => {
             let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::replace_value(scene.sources, claim.source, meant) {
+            match text_edit::replace_value(ctx.sources, claim.source, meant) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             }
@@ -143,7 +143,7 @@ fn report_unknown(
 
 /// Replaces the key for the object's name.
 fn rename_edit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     claim: &PodClaim<'_>,
     key: &str,
@@ -152,5 +152,5 @@ fn rename_edit(
     let entries = claims.iter().flat_map(Node::entries);
     let mut entries = entries.filter(|entry| entry.key == claim.key);
     let entry = entries.find(|entry| entry.value.span() == claim.source.span())?;
-    text_edit::rename_key(scene.sources, entry, key)
+    text_edit::rename_key(ctx.sources, entry, key)
 }

@@ -63,8 +63,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         let listed = pod.spec.get("resourceClaims").map_or(&[][..], Node::items);
         let names = listed.iter().filter_map(|claim| claim.get("name"));
         let used: Vec<_> = pod.containers.iter().flat_map(used_claims).collect();
@@ -83,7 +83,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let builder = builder.help(format!(
                 "write `claims: [{{name: {claim}}}]` in the container's `resources`"
             ));
-            match use_claim_edit(scene, pod, claim) {
+            match use_claim_edit(ctx, pod, claim) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };
@@ -104,17 +104,17 @@ fn used_claims<'n>(container: &Container<'n>) -> Vec<&'n str> {
 }
 
 /// Adds the claim to the only container of the pod.
-fn use_claim_edit(scene: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
+fn use_claim_edit(ctx: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> Option<Edit> {
     let [container] = pod.containers.as_slice() else {
         return None;
     };
     let claim = json!({ "name": name });
     let Some(resources) = container.node.get("resources") else {
         let resources = json!({"claims": [claim]});
-        return text_edit::append_entry(scene.sources, container.node, "resources", &resources);
+        return text_edit::append_entry(ctx.sources, container.node, "resources", &resources);
     };
     match resources.get("claims") {
-        Some(claims) => text_edit::append_item(scene.sources, claims, &claim),
-        None => text_edit::append_entry(scene.sources, resources, "claims", &json!([claim])),
+        Some(claims) => text_edit::append_item(ctx.sources, claims, &claim),
+        None => text_edit::append_entry(ctx.sources, resources, "claims", &json!([claim])),
     }
 }

@@ -57,13 +57,13 @@ const REMOVED_VERSIONS: &[&str] = &["v1alpha1", "v1alpha2", "v1alpha3"];
 
 // Source: kubernetes `staging/src/k8s.io/api/resource/v1beta1/types.go` and `v1/types.go`, `DeviceRequest`
 // (from memory).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects.iter().filter(|it| is_claim(it)) {
-        check_object(scene, object, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects.iter().filter(|it| is_claim(it)) {
+        check_object(ctx, object, report);
     }
 }
 
-fn check_object(scene: &CheckContext<'_>, object: &Object, report: &mut Report) {
+fn check_object(ctx: &CheckContext<'_>, object: &Object, report: &mut Report) {
     let title = object.title();
     let version = object.api_version.rsplit('/').next().unwrap_or_default();
     if REMOVED_VERSIONS.contains(&version) {
@@ -111,7 +111,7 @@ fn check_object(scene: &CheckContext<'_>, object: &Object, report: &mut Report) 
         // No edit if `exactly` exists already: the result could have duplicate keys.
         let can_nest = !is_flat && request.get("exactly").is_none();
         let edit =
-            can_nest.then(|| nest::nest_entries(scene.sources, request, REQUEST_FIELDS, "exactly"));
+            can_nest.then(|| nest::nest_entries(ctx.sources, request, REQUEST_FIELDS, "exactly"));
         match edit.flatten() {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),

@@ -41,13 +41,13 @@ spec: {clusterQueue: reserch}
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let teams = scene.cluster.teams.iter().map(|it| it.name.as_str());
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let teams = ctx.cluster.teams.iter().map(|it| it.name.as_str());
     let teams: Vec<_> = teams.collect();
-    let objects = scene.objects.iter();
+    let objects = ctx.objects.iter();
     let own = objects.filter(|it| it.kind == "ClusterQueue");
     let own: Vec<_> = own.filter_map(|it| it.name.as_deref()).collect();
-    for (object, queue) in cluster_queue_references(scene) {
+    for (object, queue) in cluster_queue_references(ctx) {
         let name = queue.text().unwrap_or_default();
         if teams.contains(&name) || own.contains(&name) || name.contains(['$', '{']) {
             continue;
@@ -61,7 +61,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 quoted_conjunction(&known().collect::<Vec<_>>(), "or")
             ),
         };
-        let span = scene.cluster.config.queueing.span;
+        let span = ctx.cluster.config.queueing.span;
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
         builder
             .label(
@@ -75,10 +75,10 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 
 /// The LocalQueues among the manifests, each with its `clusterQueue`.
 pub(super) fn cluster_queue_references<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
 ) -> impl Iterator<Item = (&'s Object, &'s Node)> {
-    let is_queued = scene.cluster.has_queues();
-    let objects = scene
+    let is_queued = ctx.cluster.has_queues();
+    let objects = ctx
         .objects
         .iter()
         .filter(move |it| is_queued && it.kind == "LocalQueue" && it.is_in_group("kueue.x-k8s.io"));

@@ -45,8 +45,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for unplaced in &scene.unschedulable {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in &ctx.unschedulable {
         let UnschedulableCause::Cuda(index) = unplaced.cause else {
             continue;
         };
@@ -54,7 +54,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let Some(reason) = obstacles(verdict).next() else {
             continue;
         };
-        let pod = &scene.pods[unplaced.pod];
+        let pod = &ctx.pods[unplaced.pod];
         let message = format!(
             "{}: no pool supports the CUDA version of its image",
             pod.title()

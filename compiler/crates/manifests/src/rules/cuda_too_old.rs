@@ -50,15 +50,15 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in pod.gpu_containers() {
             let image = container.image();
             let cuda = image.and_then(Node::text).and_then(cuda_version);
             let (Some(image), Some(cuda)) = (image, cuda) else {
                 continue;
             };
-            let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+            let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
                 continue;
             };
             let pools = verdicts

@@ -45,9 +45,9 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let newest = RELEASES.iter().map(|release| release.major).max();
-    for pod in scene.pods.iter().filter(|pod| pod.requests_gpus()) {
+    for pod in ctx.pods.iter().filter(|pod| pod.requests_gpus()) {
         for container in &pod.containers {
             let Some(image) = container.image() else {
                 continue;
@@ -61,7 +61,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             }
             let message = format!("unknown CUDA version {cuda}: the required driver is not known");
             let builder = report.diagnostic(&RULE.code, image.span(), message);
-            let with_driver = scene.cluster.gpu_pools().map(|it| it.0);
+            let with_driver = ctx.cluster.gpu_pools().map(|it| it.0);
             let mut with_driver =
                 with_driver.filter_map(|pool| Some((pool, pool.driver_version.as_ref()?)));
             let builder = match with_driver.next() {

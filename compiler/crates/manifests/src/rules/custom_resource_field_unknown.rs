@@ -47,10 +47,10 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let is_reported = |object: &Object, it: &Violation| {
         it.unknown_to_project.is_some()
-            && !installed_projects::installs_group(scene.cluster, object.group())
+            && !installed_projects::installs_group(ctx.cluster, object.group())
     };
-    api_validation::report_violations(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(ctx, &RULE.code, is_reported, report);
 }

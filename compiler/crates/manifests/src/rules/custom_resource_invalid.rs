@@ -43,10 +43,10 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let is_reported = |object: &Object, it: &Violation| {
         let is_of_definition = it.unknown_to_project.is_some() || it.rule_owner.is_some();
-        is_of_definition && installed_projects::installs_group(scene.cluster, object.group())
+        is_of_definition && installed_projects::installs_group(ctx.cluster, object.group())
     };
-    api_validation::report_violations(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(ctx, &RULE.code, is_reported, report);
 }

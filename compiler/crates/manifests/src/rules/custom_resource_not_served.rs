@@ -45,10 +45,9 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let objects = scene.objects.iter();
-    for object in
-        objects.filter(|it| !installed_projects::installs_group(scene.cluster, it.group()))
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let objects = ctx.objects.iter();
+    for object in objects.filter(|it| !installed_projects::installs_group(ctx.cluster, it.group()))
     {
         if let Some(unserved) = UnservedVersion::from_object(object) {
             unserved.diagnostic(&RULE.code, report).emit();

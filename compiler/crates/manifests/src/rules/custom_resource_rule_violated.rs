@@ -46,10 +46,9 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let is_reported = |object: &Object, it: &Violation| {
-        it.rule_owner.is_some()
-            && !installed_projects::installs_group(scene.cluster, object.group())
+        it.rule_owner.is_some() && !installed_projects::installs_group(ctx.cluster, object.group())
     };
-    api_validation::report_violations(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(ctx, &RULE.code, is_reported, report);
 }

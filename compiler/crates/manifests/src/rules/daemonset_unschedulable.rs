@@ -57,8 +57,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx
         .pods
         .iter()
         .filter(|pod| pod.is_of_daemon_set() && !pod.is_partial)
@@ -66,7 +66,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let Some(gpus) = pod.containers.iter().find_map(Container::gpu_request) else {
             continue;
         };
-        let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+        let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let fitting = verdicts

@@ -58,28 +58,28 @@ const NVIDIA_DOMAIN: &str = ".nvidia.com";
 /// Common names of classes without a domain.
 const COMMON_NAMES: &[&str] = &["gpu", "gpus", "mig", "nvidia", "nvidia-gpu"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let kinds = ["ResourceClaim", "ResourceClaimTemplate"];
     let mut known: Vec<&str> = Vec::new();
-    let pools = scene.cluster.pools.iter().flat_map(|pool| &pool.classes);
+    let pools = ctx.cluster.pools.iter().flat_map(|pool| &pool.classes);
     known.extend(pools.map(|class| class.name.as_str()));
     let has_driver = !known.is_empty();
     if has_driver {
         known.extend(DRIVER_CLASSES);
     }
-    let claimed = scene.cluster.dra_pools();
+    let claimed = ctx.cluster.dra_pools();
     let mut gpus = claimed.filter_map(|pool| pool.gpus.get()?.as_ref());
     // Custom chart values may enable these classes too.
-    let is_customized = scene.cluster.config.charts.dra_driver_nvidia_gpu.is_some();
+    let is_customized = ctx.cluster.config.charts.dra_driver_nvidia_gpu.is_some();
     if gpus.any(|gpus| gpus.model.supports_multi_node_nvlink() || is_customized) {
         known.extend(DOMAIN_CLASSES);
     }
-    let own = scene
+    let own = ctx
         .objects
         .iter()
         .filter(|object| object.kind == "DeviceClass");
     let own: Vec<_> = own.filter_map(|object| object.name.as_deref()).collect();
-    for object in scene
+    for object in ctx
         .objects
         .iter()
         .filter(|it| kinds.contains(&it.kind.as_str()))
@@ -98,10 +98,10 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             }
             let message = format!("{}: unknown DeviceClass `{class}`", object.title());
             let builder = report.diagnostic(&RULE.code, node.span(), message);
-            let mut claimed = scene.cluster.dra_pools();
+            let mut claimed = ctx.cluster.dra_pools();
             let builder = match claimed
                 .next()
-                .or(scene.cluster.gpu_pools().next().map(|it| it.0))
+                .or(ctx.cluster.gpu_pools().next().map(|it| it.0))
             {
                 Some(pool) => {
                     builder.label(pool.name.span, format!("pool `{}` has GPUs", pool.name))

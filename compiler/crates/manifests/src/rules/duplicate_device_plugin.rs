@@ -55,12 +55,12 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
         let Some(container) = plugin_container(pod) else {
             continue;
         };
-        let Some((_, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+        let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let mut advertising = verdicts.iter().filter(|verdict| {

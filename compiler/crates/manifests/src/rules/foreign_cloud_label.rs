@@ -51,18 +51,18 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let without = scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let without = ctx
         .unschedulable
         .iter()
         .filter(|it| it.cause == UnschedulableCause::Selector);
     let mut without = without.map(|it| it.pod).peekable();
-    for (index, pod) in scene.pods.iter().enumerate() {
+    for (index, pod) in ctx.pods.iter().enumerate() {
         if without.next_if_eq(&index).is_some() {
             continue;
         }
         for required in required_labels(pod) {
-            let Some(cloud) = other_cloud_of_label(scene, &required.key) else {
+            let Some(cloud) = other_cloud_of_label(ctx, &required.key) else {
                 continue;
             };
             let message = format!(
@@ -72,7 +72,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             );
             let builder = report.diagnostic(&RULE.code, required.span, message);
             let builder = builder.primary_label("nothing sets this label in the cluster");
-            let mut pools = scene.cluster.pools.iter();
+            let mut pools = ctx.cluster.pools.iter();
             let names: Vec<_> = pools
                 .clone()
                 .filter(|pool| !pool.is_existing())
@@ -106,14 +106,14 @@ fn required_labels(pod: &Pod<'_>) -> Vec<Requirement> {
 }
 
 /// The name of the other cloud that sets a label, unless a pool of the file sets or selects by it.
-pub(super) fn other_cloud_of_label(scene: &CheckContext<'_>, key: &str) -> Option<&'static str> {
-    let own = scene.cluster.cloud.facts();
-    let pools = scene.cluster.pools.iter();
+pub(super) fn other_cloud_of_label(ctx: &CheckContext<'_>, key: &str) -> Option<&'static str> {
+    let own = ctx.cluster.cloud.facts();
+    let pools = ctx.cluster.pools.iter();
     let mut written = pools.flat_map(|pool| pool.labels.iter().chain(&pool.selector));
     if written.any(|label| label.key == key) {
         return None;
     }
-    let facts = scene
+    let facts = ctx
         .cluster
         .registry
         .clouds

@@ -46,15 +46,15 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for load in gang_workloads(scene, true) {
-        check_gang(scene, load, &RULE.code, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for load in gang_workloads(ctx, true) {
+        check_gang(ctx, load, &RULE.code, report);
     }
 }
 
 /// Reports a job whose pods do not fit together although each of them fits alone.
 pub(super) fn check_gang<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     load: RunningWorkload<'s>,
     code: &'static Code,
     report: &mut Report,
@@ -63,14 +63,14 @@ pub(super) fn check_gang<'s>(
     let gang = [load];
     // A single pod that does not fit is reported by other rules.
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if each.all(|pod| find_over_capacity(scene.cluster, pod).is_empty()) {
-        for crowd in find_over_capacity(scene.cluster, &gang) {
+    if each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
+        for crowd in find_over_capacity(ctx.cluster, &gang) {
             contention::over_capacity_diagnostic(&crowd, code, &gang, report).emit();
         }
     }
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if each.all(|pod| ExceededByTeam::by_workload(scene.cluster, pod, 0).is_empty()) {
-        for sum in ExceededByTeam::by_workload(scene.cluster, &gang, 0) {
+    if each.all(|pod| ExceededByTeam::by_workload(ctx.cluster, pod, 0).is_empty()) {
+        for sum in ExceededByTeam::by_workload(ctx.cluster, &gang, 0) {
             sum.diagnostic(code, &gang, report).emit();
         }
     }

@@ -58,13 +58,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             let Some(gpus) = container.gpu_request() else {
                 continue;
             };
-            let Some((used, class)) = gpu_claim(scene, pod, container) else {
+            let Some((used, class)) = gpu_claim(ctx, pod, container) else {
                 continue;
             };
             let message = format!(
@@ -84,7 +84,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 
 /// The GPU claim that a container uses, and its DeviceClass.
 fn gpu_claim<'s>(
-    scene: &'s CheckContext<'_>,
+    ctx: &'s CheckContext<'_>,
     pod: &Pod<'s>,
     container: &Container<'s>,
 ) -> Option<(&'s Node, String)> {
@@ -95,11 +95,11 @@ fn gpu_claim<'s>(
         let mut own = claims.iter();
         let claim = own.find(|it| it.name.and_then(Node::text) == name.text())?;
         let object = claim.object_name();
-        if let Some((class, _)) = generated_claim(scene.cluster, pod, object) {
+        if let Some((class, _)) = generated_claim(ctx.cluster, pod, object) {
             return Some((name, class.to_owned()));
         }
         let mut kinds = [CLAIM_TEMPLATE_KIND, CLAIM_KIND].into_iter();
-        let claim_object = kinds.find_map(|kind| scene.claims.find_claim(pod, kind, object))?;
+        let claim_object = kinds.find_map(|kind| ctx.claims.find_claim(pod, kind, object))?;
         let classes = claims::device_class_nodes(&claim_object.root);
         let mut classes = classes.into_iter().filter_map(Node::text);
         let is_gpu = |class: &&str| class.ends_with(".gpuc.dev") || class.ends_with(".nvidia.com");

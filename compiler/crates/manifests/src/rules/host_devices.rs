@@ -49,8 +49,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         for (node, path) in pod
             .host_paths()
             .filter(|(_, path)| path.starts_with("/dev/nvidia"))

@@ -44,8 +44,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(Pod::gpu_containers) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for container in ctx.pods.iter().flat_map(Pod::gpu_containers) {
         let Some(node) = container.image() else {
             continue;
         };

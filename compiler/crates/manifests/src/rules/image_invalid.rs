@@ -45,8 +45,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for container in ctx.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(node) = container.image() else {
             continue;
         };
@@ -60,7 +60,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let message = format!("invalid image name `{text}`");
         let builder = report.diagnostic(&RULE.code, node.span(), message);
         let meant = without_scheme(text).filter(|meant| parse_image(meant).is_ok());
-        let edit = meant.and_then(|meant| text_edit::replace_text(scene.sources, node, meant));
+        let edit = meant.and_then(|meant| text_edit::replace_text(ctx.sources, node, meant));
         let builder = match meant {
             Some(meant) => builder.help(format!("write `{meant}`")),
             None => builder.help(problem),

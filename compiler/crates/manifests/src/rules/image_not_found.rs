@@ -45,8 +45,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for container in ctx.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(node) = container.image() else {
             continue;
         };

@@ -47,8 +47,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let pods = scene.pods.iter();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let pods = ctx.pods.iter();
     for pod in pods.filter(|pod| !pod.is_of_daemon_set() && !pod.is_partial) {
         let mut is_reported = false;
         for container in &pod.containers {

@@ -56,21 +56,17 @@ const KINDS: &[(&str, &[&str])] = &[
     ("batch/v1", &["Job", "CronJob"]),
 ];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for root in scene.incomplete {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for root in ctx.incomplete {
         check_document(root, report);
     }
-    for object in scene.objects {
+    for object in ctx.objects {
         let is_kind = |it: &&(&str, &[&str])| {
             it.0 == object.api_version && it.1.contains(&object.kind.as_str())
         };
         if KINDS.iter().any(|it| is_kind(&it)) {
             let own = |pod: &&Pod<'_>| std::ptr::eq(pod.object, object);
-            let containers = scene
-                .pods
-                .iter()
-                .filter(own)
-                .flat_map(|pod| &pod.containers);
+            let containers = ctx.pods.iter().filter(own).flat_map(|pod| &pod.containers);
             let images: Vec<_> = containers.map(|it| it.image().is_some()).collect();
             check_object(
                 object,
@@ -79,7 +75,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             );
         }
     }
-    for pod in scene.pods.iter().filter(|pod| !pod.is_partial) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
             let is_template = pod.object.is_in_group("apps") || pod.object.is_in_group("batch");
             let is_known = is_template || pod.object.api_version == "v1";

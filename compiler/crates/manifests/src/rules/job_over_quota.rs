@@ -62,10 +62,10 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    quota_exceeded::check(scene, ExcessKind::Sequential, report);
-    resource_quota_exceeded::check(scene, ExcessKind::Sequential, report);
-    for load in gang_workloads(scene, false) {
-        gang_too_large::check_gang(scene, load, &RULE.code, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    quota_exceeded::check(ctx, ExcessKind::Sequential, report);
+    resource_quota_exceeded::check(ctx, ExcessKind::Sequential, report);
+    for load in gang_workloads(ctx, false) {
+        gang_too_large::check_gang(ctx, load, &RULE.code, report);
     }
 }

@@ -72,36 +72,36 @@ const REPLACED_LABELS: &[(&str, &str)] = &[
 /// Labels for GPU nodes in old documentation and tutorials, which nothing sets automatically.
 const UNSET_LABELS: &[&str] = &["accelerator", "hardware-type"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         let selector = pod
             .placement()
             .get("nodeSelector")
             .map_or(&[][..], Node::entries);
         for entry in selector {
-            let new = replacement(scene, &entry.key);
+            let new = replacement(ctx, &entry.key);
             let is_duplicate = new.is_some_and(|key| selector.iter().any(|it| it.key == key));
             let edit = new
                 .filter(|_| !is_duplicate)
-                .and_then(|key| text_edit::rename_key(scene.sources, entry, key));
-            report_label(scene, &entry.key, entry.key_span, edit, report);
+                .and_then(|key| text_edit::rename_key(ctx.sources, entry, key));
+            report_label(ctx, &entry.key, entry.key_span, edit, report);
         }
         for key in affinity_keys(pod.placement()) {
             let text = key.text().unwrap_or_default();
-            let new = replacement(scene, text);
-            let edit = new.and_then(|new| text_edit::replace_value(scene.sources, key, new));
-            report_label(scene, text, key.span(), edit, report);
+            let new = replacement(ctx, text);
+            let edit = new.and_then(|new| text_edit::replace_value(ctx.sources, key, new));
+            report_label(ctx, text, key.span(), edit, report);
         }
     }
 }
 
 /// The label that replaces a deprecated one, unless a pool sets the deprecated one.
-fn replacement(scene: &CheckContext<'_>, key: &str) -> Option<&'static str> {
-    let mut labels = scene.cluster.pools.iter().flat_map(|pool| &pool.labels);
+fn replacement(ctx: &CheckContext<'_>, key: &str) -> Option<&'static str> {
+    let mut labels = ctx.cluster.pools.iter().flat_map(|pool| &pool.labels);
     if labels.any(|label| label.key == key) {
         return None;
     }
-    let of_cloud = scene.cluster.cloud.facts().replaced_labels;
+    let of_cloud = ctx.cluster.cloud.facts().deprecated_labels;
     let replaced = REPLACED_LABELS
         .iter()
         .chain(of_cloud)
@@ -110,15 +110,15 @@ fn replacement(scene: &CheckContext<'_>, key: &str) -> Option<&'static str> {
 }
 
 fn report_label(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     key: &str,
     span: Span,
     edit: Option<gpuc_syntax::diag::Edit>,
     report: &mut Report,
 ) {
-    let mut labels = scene.cluster.pools.iter().flat_map(|pool| &pool.labels);
+    let mut labels = ctx.cluster.pools.iter().flat_map(|pool| &pool.labels);
     let is_set = labels.any(|label| label.key == key);
-    let new = replacement(scene, key);
+    let new = replacement(ctx, key);
     let (message, help) = match new {
         Some(new) => (
             format!("the label `{key}` is deprecated"),
@@ -131,7 +131,7 @@ fn report_label(
         None => return,
     };
     let builder = report.diagnostic(&RULE.code, span, message);
-    let first = scene.cluster.gpu_pools().next().filter(|_| new.is_none());
+    let first = ctx.cluster.gpu_pools().next().filter(|_| new.is_none());
     let builder = match first {
         Some((pool, _)) => builder.label(pool.name.span, "a pool with GPUs"),
         None => builder,

@@ -47,8 +47,8 @@ spec:
 
 // Sources: kubernetes 1.36 pkg/apis/core/validation/validation.go, `ValidateLimitRange`; pkg/apis/core/v1/defaults.go,
 // `SetDefaults_LimitRangeItem`.
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let ranges = scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let ranges = ctx
         .objects
         .iter()
         .filter(|object| object.kind == "LimitRange");

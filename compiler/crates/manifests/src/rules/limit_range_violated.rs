@@ -54,12 +54,12 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for (object, bytes, span) in volumes::claim_objects(scene) {
-        check_claim(scene, object, (bytes, span), report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claim_objects(ctx) {
+        check_claim(ctx, object, (bytes, span), report);
     }
-    for pod in scene.pods.iter().filter(|it| !it.is_partial) {
-        let ranges = LimitRanges::for_object(scene, pod.object);
+    for pod in ctx.pods.iter().filter(|it| !it.is_partial) {
+        let ranges = LimitRanges::for_object(ctx, pod.object);
         // Resources of the pod as a whole change the defaults of its containers.
         let Some(ranges) = ranges.filter(|_| pod.spec.get("resources").is_none()) else {
             continue;
@@ -106,7 +106,7 @@ fn check_pod<'s>(
 /// Source: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `PersistentVolumeClaimValidateLimitFunc`
 /// (from memory).
 fn check_claim(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     object: &Object,
     (bytes, span): (u64, Span),
     report: &mut Report,
@@ -119,7 +119,7 @@ fn check_claim(
     let mut resources = EffectiveResources::default();
     resources.requests.insert("storage", request);
     resources.limits.insert("storage", request);
-    let Some(ranges) = LimitRanges::for_object(scene, object) else {
+    let Some(ranges) = LimitRanges::for_object(ctx, object) else {
         return;
     };
     let items = ranges

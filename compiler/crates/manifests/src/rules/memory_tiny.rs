@@ -48,8 +48,8 @@ spec:
 /// some mebibytes (from memory).
 const MIN_BYTES: u64 = 1000 << 20;
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             let mut limits = container.resource_list("limits").iter();
             let Some(entry) = limits.find(|entry| entry.key == "memory") else {
@@ -72,7 +72,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let mebi = text.strip_suffix('m').map(|number| format!("{number}Mi"));
             let edit = mebi
                 .as_ref()
-                .and_then(|meant| text_edit::replace_text(scene.sources, &entry.value, meant));
+                .and_then(|meant| text_edit::replace_text(ctx.sources, &entry.value, meant));
             let builder = match mebi {
                 Some(meant) => builder.help(format!("write `{meant}`")),
                 None => builder.help(format!("write a unit: `{text}Mi` or `{text}Gi`")),

@@ -53,14 +53,14 @@ spec:
 const MIG_PREFIX: &str = "nvidia.com/mig-";
 
 /// Source: docs.nvidia.com/datacenter/tesla/mig-user-guide, «Application Considerations» (from memory).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let names = advertised_resources(scene.cluster);
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
-        check_pod(scene, pod, &names, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let names = advertised_resources(ctx.cluster);
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
+        check_pod(ctx, pod, &names, report);
     }
 }
 
-fn check_pod(scene: &CheckContext<'_>, pod: &Pod<'_>, names: &[&str], report: &mut Report) {
+fn check_pod(ctx: &CheckContext<'_>, pod: &Pod<'_>, names: &[&str], report: &mut Report) {
     for container in &pod.containers {
         let mig = container
             .requested_resources()
@@ -79,7 +79,7 @@ fn check_pod(scene: &CheckContext<'_>, pod: &Pod<'_>, names: &[&str], report: &m
                 container.name()
             );
             let builder = report.diagnostic(&RULE.code, entry.value.span(), message);
-            let advertising = scene.pools_advertising(name);
+            let advertising = ctx.pools_advertising(name);
             let builder = match advertising.first() {
                 Some(pool) => {
                     let text = format!("pool `{}` advertises this resource", pool.name);

@@ -46,15 +46,15 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for unplaced in scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in ctx
         .unschedulable
         .iter()
         .filter(|it| it.cause == UnschedulableCause::Mixed)
     {
-        let pod = &scene.pods[unplaced.pod];
+        let pod = &ctx.pods[unplaced.pod];
         let message = format!("no pool fits {}", pod.title());
-        let mut builder = report.diagnostic(&RULE.code, unplaced.span(&scene.pods), message);
+        let mut builder = report.diagnostic(&RULE.code, unplaced.span(&ctx.pods), message);
         for verdict in &unplaced.verdicts {
             if let Some(line) = explain_pool(verdict) {
                 builder = builder.label(verdict.pool.name.span, line);

@@ -59,9 +59,9 @@ spec:
 /// API groups whose operators set security contexts.
 const COMPLETED_GROUPS: &[&str] = &["serving.knative.dev", "serving.kserve.io"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
-        let Some((team, level, level_name)) = enforced_level(scene, pod) else {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
+        let Some((team, level, level_name)) = enforced_level(ctx, pod) else {
             continue;
         };
         let is_completed = COMPLETED_GROUPS
@@ -113,11 +113,11 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 
 /// The Pod Security level of the pod's team, unless it allows everything.
 pub(super) fn enforced_level<'s>(
-    scene: &CheckContext<'s>,
+    ctx: &CheckContext<'s>,
     pod: &Pod<'_>,
 ) -> Option<(&'s Team, PodSecurityLevel, &'static str)> {
     let namespace = pod.object.namespace.as_deref()?;
-    let (team, _) = scene.cluster.team_of_namespace(namespace)?;
+    let (team, _) = ctx.cluster.team_of_namespace(namespace)?;
     let level = team.settings.pod_security.value;
     Some((team, level, level_name(level)?))
 }

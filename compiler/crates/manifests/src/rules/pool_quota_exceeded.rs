@@ -55,20 +55,19 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for (pod, load) in queued_workloads(scene) {
-        let team = load.team.and_then(|name| scene.cluster.team(name));
-        let Some(stuck) = team.and_then(|team| find_unschedulable(scene.cluster, team, &load))
-        else {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (pod, load) in queued_workloads(ctx) {
+        let team = load.team.and_then(|name| ctx.cluster.team(name));
+        let Some(stuck) = team.and_then(|team| find_unschedulable(ctx.cluster, team, &load)) else {
             continue;
         };
         // A request that exceeds all pools together is reported by other rules.
         let resource = QuotaResource::Device(stuck.resource.clone());
-        let limit = quota_limit(scene, pod, &stuck.resource);
+        let limit = quota_limit(ctx, pod, &stuck.resource);
         let Some((limit, _)) = limit else { continue };
         let gang = [load];
-        let is_reported = match gang_scheduling::gang_pods(scene.cluster, pod) {
-            Some(_) => !ExceededByTeam::by_workload(scene.cluster, &gang, 0).is_empty(),
+        let is_reported = match gang_scheduling::gang_pods(ctx.cluster, pod) {
+            Some(_) => !ExceededByTeam::by_workload(ctx.cluster, &gang, 0).is_empty(),
             None => gang[0].requested(&resource) > limit,
         };
         if is_reported {

@@ -47,14 +47,14 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let own = scene.cluster.config.priorities.iter();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let own = ctx.cluster.config.priorities.iter();
     let own = own.map(|class| class.name.as_str());
-    let classes = scene.objects.iter().filter(|it| it.kind == "PriorityClass");
+    let classes = ctx.objects.iter().filter(|it| it.kind == "PriorityClass");
     let known: Vec<_> = own
         .chain(classes.filter_map(|it| it.name.as_deref()))
         .collect();
-    for pod in &scene.pods {
+    for pod in &ctx.pods {
         let Some(class) = pod.spec.get("priorityClassName") else {
             continue;
         };
@@ -67,13 +67,13 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 .emit();
         }
     }
-    let own = scene.cluster.config.priorities.iter();
+    let own = ctx.cluster.config.priorities.iter();
     let own = own.map(|class| class.name.as_str());
-    let classes = scene.objects.iter();
+    let classes = ctx.objects.iter();
     let classes = classes.filter(|it| it.kind == "WorkloadPriorityClass");
     let known = own.chain(classes.filter_map(|it| it.name.as_deref()));
-    let known: Vec<_> = known.filter(|_| scene.cluster.has_queues()).collect();
-    for object in scene.objects {
+    let known: Vec<_> = known.filter(|_| ctx.cluster.has_queues()).collect();
+    for object in ctx.objects {
         let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
         let Some(class) = labels.and_then(|it| it.get(WORKLOAD_PRIORITY)) else {
             continue;

@@ -48,10 +48,10 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     // Pods that the namespace rejects are reported by `pod_security_violated`.
-    let pods = scene.pods.iter();
-    let pods = pods.filter(|pod| pod_security_violated::enforced_level(scene, pod).is_none());
+    let pods = ctx.pods.iter();
+    let pods = pods.filter(|pod| pod_security_violated::enforced_level(ctx, pod).is_none());
     for container in pods.flat_map(Pod::gpu_containers) {
         let Some(node) = container.privileged_field() else {
             continue;

@@ -49,16 +49,16 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    if !scene.cluster.has_queues() {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    if !ctx.cluster.has_queues() {
         return;
     }
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         let Some(namespace) = &pod.object.namespace else {
             continue;
         };
         let gpus = pod.containers.iter().find_map(Container::gpu_request);
-        let bypasses = !is_queued(scene.cluster, pod) && !is_cuda_test(scene.cluster, pod.object);
+        let bypasses = !is_queued(ctx.cluster, pod) && !is_cuda_test(ctx.cluster, pod.object);
         let Some(gpus) = gpus.filter(|_| bypasses) else {
             continue;
         };
@@ -66,7 +66,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let builder = report.diagnostic(&RULE.code, gpus.key_span, message);
         builder
             .primary_label(format!("`{namespace}` is not the namespace of a team"))
-            .label(scene.cluster.config.queueing.span, "jobs wait in queues")
+            .label(ctx.cluster.config.queueing.span, "jobs wait in queues")
             .help(format!(
                 "move it to the namespace of a team, or name a queue in the label `{QUEUE_LABEL}`"
             ))

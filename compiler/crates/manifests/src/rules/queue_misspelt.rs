@@ -45,21 +45,21 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for UnknownQueue {
         object,
         queue,
         suggestion: meant,
-    } in unknown_queues(scene)
+    } in unknown_queues(ctx)
     {
         let Some(meant) = meant else { continue };
         let name = queue.text().unwrap_or_default();
         let message = format!("{}: unknown queue `{name}`", object.title());
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
         let builder = builder
-            .label(scene.cluster.config.queueing.span, "jobs wait in queues")
+            .label(ctx.cluster.config.queueing.span, "jobs wait in queues")
             .help(format!("did you mean `{meant}`?"));
-        match text_edit::replace_text(scene.sources, queue, meant) {
+        match text_edit::replace_text(ctx.sources, queue, meant) {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
         };

@@ -40,15 +40,15 @@ spec: {clusterQueue: vision}
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for (object, queue) in cluster_queue_references(scene) {
-        let team = queue.text().and_then(|name| scene.cluster.team(name));
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (object, queue) in cluster_queue_references(ctx) {
+        let team = queue.text().and_then(|name| ctx.cluster.team(name));
         let (Some(team), Some(namespace)) = (team, object.namespace.as_deref()) else {
             continue;
         };
         let is_own = team.namespaces.iter().any(|it| it.value == namespace);
         // A ClusterQueue with this name among the manifests is not the team's.
-        let mut others = scene.objects.iter().filter(|it| it.kind == "ClusterQueue");
+        let mut others = ctx.objects.iter().filter(|it| it.kind == "ClusterQueue");
         if is_own || others.any(|it| it.name.as_deref() == Some(team.name.as_str())) {
             continue;
         }
@@ -57,7 +57,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             "{}: the ClusterQueue of team `{name}` does not admit jobs of `{namespace}`",
             object.title()
         );
-        let help = match scene.cluster.team_of_namespace(namespace) {
+        let help = match ctx.cluster.team_of_namespace(namespace) {
             Some((own, _)) => format!("write `{}`, the queue of the namespace's team", own.name),
             None => format!(
                 "move it to a namespace of team `{name}`, or add `{namespace}` to its `namespaces`"

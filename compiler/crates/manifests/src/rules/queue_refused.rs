@@ -74,9 +74,9 @@ const MAX_POD_SETS: usize = 18;
 /// A reason for a rejection: its location, the problem and the help.
 type Rejection = (Span, String, String);
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let queued = scene.objects.iter();
-    for object in queued.filter(|it| is_queued_object(scene.cluster, it)) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let queued = ctx.objects.iter();
+    for object in queued.filter(|it| is_queued_object(ctx.cluster, it)) {
         let mut found = Vec::new();
         match object.kind.as_str() {
             "RayJob" if object.is_in_group("ray.io") => check_ray_job(object, &mut found),
@@ -94,7 +94,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let message = format!("Kueue rejects {}: {problem}", object.title());
             let builder = report.diagnostic(&RULE.code, span, message);
             builder
-                .label(scene.cluster.config.queueing.span, "jobs wait in queues")
+                .label(ctx.cluster.config.queueing.span, "jobs wait in queues")
                 .help(help)
                 .emit();
         }

@@ -50,14 +50,14 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let found = unknown_queues(scene).into_iter();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let found = unknown_queues(ctx).into_iter();
     for UnknownQueue { object, queue, .. } in found.filter(|it| it.suggestion.is_none()) {
         let name = queue.text().unwrap_or_default();
         let namespace = object.namespace.as_deref().unwrap_or_default();
         let title = object.title();
         let ((span, label), help) =
-            if let Some((team, index)) = scene.cluster.team_of_namespace(namespace) {
+            if let Some((team, index)) = ctx.cluster.team_of_namespace(namespace) {
                 let namespace = &team.namespaces[index];
                 let label = format!("the queue of `{}` is `{DEFAULT_QUEUE}`", namespace.value);
                 let help = format!("write `{DEFAULT_QUEUE}`, or remove the label");
@@ -65,7 +65,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             } else {
                 let label = "only the namespaces of teams have queues".to_owned();
                 let help = "move it to the namespace of a team, or add its namespace to a team";
-                let span = scene.cluster.config.queueing.span;
+                let span = ctx.cluster.config.queueing.span;
                 ((span, label), help.to_owned())
             };
         let message = format!("{title}: unknown queue `{name}`");
@@ -83,8 +83,8 @@ pub(super) struct UnknownQueue<'s> {
 }
 
 /// The unknown queues that objects name.
-pub(super) fn unknown_queues<'s>(scene: &CheckContext<'s>) -> Vec<UnknownQueue<'s>> {
-    let objects = scene.objects.iter();
+pub(super) fn unknown_queues<'s>(ctx: &CheckContext<'s>) -> Vec<UnknownQueue<'s>> {
+    let objects = ctx.objects.iter();
     let found = objects.filter_map(|object| {
         let namespace = object.namespace.as_deref()?;
         let queue = queue_label(object)?;
@@ -92,10 +92,10 @@ pub(super) fn unknown_queues<'s>(scene: &CheckContext<'s>) -> Vec<UnknownQueue<'
         let is_open = [name, namespace]
             .iter()
             .any(|it| it.contains("{{") || it.contains("${"));
-        let others = scene.objects.iter();
+        let others = ctx.objects.iter();
         let others =
             others.filter(|it| it.kind == "LocalQueue" && it.namespace == object.namespace);
-        let own = scene
+        let own = ctx
             .cluster
             .team_of_namespace(namespace)
             .map(|_| DEFAULT_QUEUE);
@@ -114,7 +114,7 @@ pub(super) fn unknown_queues<'s>(scene: &CheckContext<'s>) -> Vec<UnknownQueue<'
             suggestion: meant,
         })
     });
-    found.filter(|_| scene.cluster.has_queues()).collect()
+    found.filter(|_| ctx.cluster.has_queues()).collect()
 }
 
 /// Whether two names differ in length by at most one, and only in letters. Other differences mean different queues.

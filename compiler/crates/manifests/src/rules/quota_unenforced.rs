@@ -45,8 +45,8 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, `isExtendedResourceNameForQuota`.
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for (object, entry) in scene.quota_entries() {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (object, entry) in ctx.quota_entries() {
         let resource = entry.key.strip_prefix("limits.").unwrap_or(&entry.key);
         let is_of_claims = resource.ends_with(".deviceclass.resource.k8s.io/devices");
         // Object counts, and storage by class, have names of the same form.
@@ -55,12 +55,12 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             continue;
         }
         // Other rules report a misspelled resource; the fix writes the correct one at once.
-        let counted = corrected_resource(scene, resource).unwrap_or(resource);
+        let counted = corrected_resource(ctx, resource).unwrap_or(resource);
         let counted = format!("requests.{counted}");
         let message = format!("{}: `{}` is never enforced", object.title(), entry.key);
         let builder = report.diagnostic(&RULE.code, entry.key_span, message);
         let builder = builder.primary_label("accepted, but limits nothing");
-        let advertising = scene.pools_advertising(resource);
+        let advertising = ctx.pools_advertising(resource);
         let builder = match advertising.first() {
             Some(pool) => {
                 let text = format!("pool `{}` advertises this resource", pool.name);
@@ -74,7 +74,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             .map_or(&[][..], Node::entries)
             .iter()
             .any(|it| it.key == counted);
-        let edit = text_edit::rename_key(scene.sources, entry, &counted).filter(|_| !is_there);
+        let edit = text_edit::rename_key(ctx.sources, entry, &counted).filter(|_| !is_there);
         match edit {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),

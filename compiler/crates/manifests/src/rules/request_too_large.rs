@@ -49,13 +49,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for unplaced in scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in ctx
         .unschedulable
         .iter()
         .filter(|it| it.cause == UnschedulableCause::TooLarge)
     {
-        let pod = &scene.pods[unplaced.pod];
+        let pod = &ctx.pods[unplaced.pod];
         let is_size = |reason: &&Reason| {
             let why = &reason.cause;
             matches!(why, MisfitCause::TooManyDevices { .. }) || why.is_size()
@@ -73,7 +73,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let Some((_, first)) = count.or(reasons.first()) else {
             continue;
         };
-        let is_any = unplaced.verdicts.len() == scene.cluster.pools.len();
+        let is_any = unplaced.verdicts.len() == ctx.cluster.pools.len();
         let bound = if is_any {
             "a node of any pool has"
         } else {
@@ -86,7 +86,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let span = if is_written {
             first.request_span
         } else {
-            unplaced.span(&scene.pods)
+            unplaced.span(&ctx.pods)
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
         if !is_written {

@@ -49,8 +49,8 @@ spec:
 };
 
 // Source: kubernetes 1.36 pkg/apis/core/validation/validation.go, `validateContainerResourceRequirements`.
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             let limits = container.resource_list("limits");
             let requests = container.resource_list("requests").iter();
@@ -80,7 +80,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 let builder = builder.help(help);
                 let edit = limit
                     .is_none()
-                    .then(|| equalize_edit(scene, container, request));
+                    .then(|| equalize_edit(ctx, container, request));
                 match edit.flatten() {
                     Some(edit) => builder.fix(vec![edit]).emit(),
                     None => builder.emit(),
@@ -100,7 +100,7 @@ fn has_different_quantity(limit: &Entry, request: &Entry) -> bool {
 
 /// Adds a limit equal to the request.
 fn equalize_edit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     container: &Container<'_>,
     request: &Entry,
 ) -> Option<Edit> {
@@ -110,9 +110,9 @@ fn equalize_edit(
     let resources = &container.resources()?.value;
     let count = quoted_like(&request.value, count);
     match resources.get("limits") {
-        Some(limits) => text_edit::append_entry(scene.sources, limits, &request.key, &count),
+        Some(limits) => text_edit::append_entry(ctx.sources, limits, &request.key, &count),
         None => text_edit::append_entry(
-            scene.sources,
+            ctx.sources,
             resources,
             "limits",
             &json!({ &request.key: count }),

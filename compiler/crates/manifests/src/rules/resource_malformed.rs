@@ -53,8 +53,8 @@ const STANDARD_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 /// Common names of GPUs without a domain.
 const COMMON_GPU_NAMES: &[&str] = &["gpu", "gpus", "nvidia-gpu", "nvidia.com-gpu", "nvidia_gpu"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             for entry in container.requested_resources() {
                 let name = entry.key.as_str();
@@ -66,7 +66,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 let message = format!("{}: unknown resource `{name}`", pod.title());
                 let builder = report.diagnostic(&RULE.code, entry.key_span, message);
                 let is_gpus = COMMON_GPU_NAMES.contains(&name.to_ascii_lowercase().as_str());
-                let gpus = advertised_resources(scene.cluster);
+                let gpus = advertised_resources(ctx.cluster);
                 let gpus: Vec<_> = gpus.into_iter().filter(|name| is_gpu_name(name)).collect();
                 let full = gpus.iter().find(|name| **name == "nvidia.com/gpu");
                 let closest = phrases::closest_match(name, STANDARD_RESOURCES.iter().copied());
@@ -83,7 +83,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                     ),
                 };
                 let builder = builder.help(help);
-                match meant.and_then(|meant| rename_edit(scene, container, name, meant)) {
+                match meant.and_then(|meant| rename_edit(ctx, container, name, meant)) {
                     Some(edits) => builder.fix(edits).emit(),
                     None => builder.emit(),
                 };
@@ -94,7 +94,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 
 /// Replaces the name everywhere in the container; `None` if the container already has the correct one.
 fn rename_edit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     container: &Container<'_>,
     name: &str,
     meant: &str,
@@ -108,6 +108,6 @@ fn rename_edit(
     }
     let entries = lists.into_iter().flatten().filter(|it| it.key == name);
     entries
-        .map(|entry| text_edit::rename_key(scene.sources, entry, meant))
+        .map(|entry| text_edit::rename_key(ctx.sources, entry, meant))
         .collect()
 }

@@ -55,12 +55,12 @@ const OTHER_VENDORS: &[(&str, &str)] = &[
     ("habana.ai/", "Intel's Gaudi"),
 ];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let advertised = advertised_resources(scene.cluster);
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let advertised = advertised_resources(ctx.cluster);
+    for pod in &ctx.pods {
         for container in &pod.containers {
             for entry in container.requested_resources() {
-                let of_clouds = scene
+                let of_clouds = ctx
                     .cluster
                     .registry
                     .clouds
@@ -80,7 +80,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
                 );
                 let builder = report.diagnostic(&RULE.code, entry.key_span, message);
                 let builder = builder.primary_label(format!("this resource is for {device}"));
-                let builder = match scene.cluster.gpu_pools().next() {
+                let builder = match ctx.cluster.gpu_pools().next() {
                     Some((pool, _)) => {
                         let text = format!("pool `{}` has NVIDIA GPUs", pool.name);
                         builder.label(pool.name.span, text)

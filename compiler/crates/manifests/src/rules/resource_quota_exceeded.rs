@@ -67,9 +67,9 @@ spec:
 /// Resources that quotas count as requests if the name has no prefix.
 const STANDARD_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    check_claims(scene, report);
-    check(scene, ExcessKind::Never, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    check_claims(ctx, report);
+    check(ctx, ExcessKind::Never, report);
 }
 
 /// The meaning of a key in a quota.
@@ -109,8 +109,8 @@ struct HardLimit<'s> {
 }
 
 /// The entries of the quotas that apply to an object.
-fn limits<'s>(scene: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
-    let quotas = objects_in_namespace(scene, "ResourceQuota", object)
+fn limits<'s>(ctx: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
+    let quotas = objects_in_namespace(ctx, "ResourceQuota", object)
         .into_iter()
         .flatten();
     let specs = quotas.filter_map(|quota| Some((quota, quota.root.get("spec")?)));
@@ -131,19 +131,19 @@ fn limits<'s>(scene: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
 }
 
 /// Checks the total of all pods of an object.
-pub(super) fn check(scene: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|it| !it.is_partial) {
-        let limits = limits(scene, pod.object);
+pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|it| !it.is_partial) {
+        let limits = limits(ctx, pod.object);
         if limits.is_empty() || pod.spec.get("containers").is_none() {
             continue;
         }
-        let ranges = LimitRanges::for_object(scene, pod.object);
+        let ranges = LimitRanges::for_object(ctx, pod.object);
         let Some(filled) = ranges.and_then(|it| EffectiveResources::for_pod(pod.spec, &it)) else {
             continue;
         };
         let usage = Usage { pod, filled };
         for limit in limits {
-            check_limit(scene, &usage, &limit, kind, report);
+            check_limit(ctx, &usage, &limit, kind, report);
         }
     }
 }
@@ -155,7 +155,7 @@ struct Usage<'s> {
 }
 
 fn check_limit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     Usage { pod, filled }: &Usage<'_>,
     limit: &HardLimit<'_>,
     kind: ExcessKind,
@@ -175,7 +175,7 @@ fn check_limit(
         (Some(name), Some(amount)) if !filled.unknown.contains(name) => amount.amount,
         _ => return,
     };
-    let copies = concurrent_pods(scene, pod);
+    let copies = concurrent_pods(ctx, pod);
     let all = each.saturating_mul(copies.pods);
     let in_turn = jobs::job_spec(pod.object).is_some() && each <= max;
     if all <= max || ExcessKind::from_is_sequential(in_turn) != kind {
@@ -229,20 +229,20 @@ fn label_default<'r>(
     }
 }
 
-fn check_claims(scene: &CheckContext<'_>, report: &mut Report) {
-    for (object, bytes, span) in volumes::claim_objects(scene) {
-        check_claim(scene, object, bytes.saturating_mul(1000), span, report);
+fn check_claims(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claim_objects(ctx) {
+        check_claim(ctx, object, bytes.saturating_mul(1000), span, report);
     }
 }
 
 fn check_claim(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     object: &Object,
     request: u64,
     span: Span,
     report: &mut Report,
 ) {
-    for HardLimit { quota, entry, max } in limits(scene, object) {
+    for HardLimit { quota, entry, max } in limits(ctx, object) {
         if entry.key != "requests.storage" || request <= max {
             continue;
         }

@@ -54,16 +54,16 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in &scene.pods {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in &ctx.pods {
         for container in &pod.containers {
             for entry in container
                 .requested_resources()
-                .filter(|entry| is_unadvertised_gpu(scene.cluster, &entry.key))
+                .filter(|entry| is_unadvertised_gpu(ctx.cluster, &entry.key))
             {
                 let title = format!("{} requests `{}`", pod.title(), entry.key);
                 report_unknown(
-                    scene,
+                    ctx,
                     &title,
                     entry,
                     &entries_for(container, &entry.key),
@@ -72,21 +72,21 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             }
         }
     }
-    for (object, entry) in scene.quota_entries() {
+    for (object, entry) in ctx.quota_entries() {
         let Some(resource) = entry.key.strip_prefix(REQUESTS_PREFIX) else {
             continue;
         };
-        if is_unadvertised_gpu(scene.cluster, resource) {
+        if is_unadvertised_gpu(ctx.cluster, resource) {
             let title = format!("{} counts `{resource}`", object.title());
             let lists = object.root.get("spec").and_then(|spec| spec.get("hard"));
             let meant =
-                corrected_resource(scene, resource).map(|name| format!("{REQUESTS_PREFIX}{name}"));
+                corrected_resource(ctx, resource).map(|name| format!("{REQUESTS_PREFIX}{name}"));
             // No edit if it would create a duplicate key.
             let can_rename =
                 meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
             let keys = [entry];
             let keys = if can_rename { &keys[..] } else { &[] };
-            report_unknown(scene, &title, entry, keys, report);
+            report_unknown(ctx, &title, entry, keys, report);
         }
     }
 }
@@ -95,11 +95,11 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 const REQUESTS_PREFIX: &str = "requests.";
 
 /// The advertised resource that an unknown name is another spelling of.
-pub(super) fn corrected_resource<'s>(scene: &CheckContext<'s>, name: &str) -> Option<&'s str> {
-    let gpus = advertised_resources(scene.cluster).into_iter();
+pub(super) fn corrected_resource<'s>(ctx: &CheckContext<'s>, name: &str) -> Option<&'s str> {
+    let gpus = advertised_resources(ctx.cluster).into_iter();
     let gpus: Vec<_> = gpus.filter(|name| is_gpu_name(name)).collect();
     let meant = intended_resource(name, &gpus).filter(|meant| is_spelling(name, meant));
-    meant.filter(|_| is_unadvertised_gpu(scene.cluster, name))
+    meant.filter(|_| is_unadvertised_gpu(ctx.cluster, name))
 }
 
 /// The entries of a resource in a container's limits and requests.
@@ -110,20 +110,20 @@ fn entries_for<'n>(container: &Container<'n>, name: &str) -> Vec<&'n Entry> {
 }
 
 fn report_unknown(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     title: &str,
     entry: &Entry,
     keys: &[&Entry],
     report: &mut Report,
 ) {
     let message = format!("{title}, which no pool advertises");
-    let gpus: Vec<_> = advertised_resources(scene.cluster)
+    let gpus: Vec<_> = advertised_resources(ctx.cluster)
         .into_iter()
         .filter(|name| is_gpu_name(name))
         .collect();
     let builder = report.diagnostic(&RULE.code, entry.key_span, message);
     let builder = builder.primary_label("no node advertises this resource");
-    let builder = match scene.cluster.gpu_pools().next() {
+    let builder = match ctx.cluster.gpu_pools().next() {
         Some((pool, _)) => match pool.advertised.get().and_then(|offers| offers.first()) {
             Some(offer) => {
                 let text = format!("pool `{}` advertises `{}`", pool.name, offer.resource);
@@ -133,10 +133,10 @@ fn report_unknown(
         },
         None => builder,
     };
-    let builder = builder.help(help(scene, &entry.key, &gpus));
+    let builder = builder.help(help(ctx, &entry.key, &gpus));
     let (prefix, name) = split_requests_prefix(&entry.key);
-    let meant = corrected_resource(scene, name).map(|name| format!("{prefix}{name}"));
-    let edits = meant.and_then(|name| rename_edits(scene, keys, &name));
+    let meant = corrected_resource(ctx, name).map(|name| format!("{prefix}{name}"));
+    let edits = meant.and_then(|name| rename_edits(ctx, keys, &name));
     match edits {
         Some(edits) => builder.fix(edits).emit(),
         None => builder.emit(),
@@ -152,9 +152,9 @@ fn split_requests_prefix(key: &str) -> (&str, &str) {
 }
 
 /// Suggests an advertised resource or DeviceClass.
-fn help(scene: &CheckContext<'_>, name: &str, gpus: &[&str]) -> String {
+fn help(ctx: &CheckContext<'_>, name: &str, gpus: &[&str]) -> String {
     let (prefix, name) = split_requests_prefix(name);
-    let classes = scene.cluster.dra_pools().flat_map(|pool| &pool.classes);
+    let classes = ctx.cluster.dra_pools().flat_map(|pool| &pool.classes);
     let classes: Vec<_> = classes.map(|class| class.name.as_str()).collect();
     let Some(first) = gpus.first() else {
         return match classes.as_slice() {
@@ -265,10 +265,10 @@ fn is_spelling(name: &str, meant: &str) -> bool {
 }
 
 /// Renames the keys; `None` if one of them cannot be edited.
-fn rename_edits(scene: &CheckContext<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
+fn rename_edits(ctx: &CheckContext<'_>, keys: &[&Entry], name: &str) -> Option<Vec<Edit>> {
     let edits = keys
         .iter()
-        .map(|entry| text_edit::rename_key(scene.sources, entry, name));
+        .map(|entry| text_edit::rename_key(ctx.sources, entry, name));
     edits
         .collect::<Option<Vec<_>>>()
         .filter(|edits| !edits.is_empty())

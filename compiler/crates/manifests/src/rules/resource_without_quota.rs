@@ -58,8 +58,8 @@ const IGNORED: &[&str] = &["ephemeral-storage", "hugepages-"];
 /// Accelerators of other vendors, which `resource_not_nvidia` reports.
 const OTHER_VENDORS: &[&str] = &["amd.com/gpu", "gpu.intel.com/", "habana.ai/"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let cluster = scene.cluster;
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let cluster = ctx.cluster;
     if cluster.config.charts.kueue.is_some() {
         return;
     }
@@ -73,7 +73,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
     let fabric = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
     let fabric = fabric.map(|it| it.resource.as_str());
     let ignored: Vec<_> = IGNORED.iter().copied().chain(fabric).collect();
-    for pod in scene
+    for pod in ctx
         .pods
         .iter()
         .filter(|pod| is_in_generated_queue(cluster, pod))

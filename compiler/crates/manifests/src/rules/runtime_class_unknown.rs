@@ -48,8 +48,8 @@ spec:
 /// Source: NVIDIA/gpu-operator `controllers/object_controls.go`, `RuntimeClass` (from memory).
 const OPERATOR_CLASSES: &[&str] = &["nvidia", "nvidia-cdi", "nvidia-legacy"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let cluster = scene.cluster;
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let cluster = ctx.cluster;
     if !cluster.config.cloud.creates_cluster() {
         return;
     }
@@ -62,10 +62,10 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
     if cluster.operator_pools().next().is_some() {
         known.extend(OPERATOR_CLASSES);
     }
-    let known_classes = scene.objects.iter();
+    let known_classes = ctx.objects.iter();
     let known_classes = known_classes.filter(|object| object.kind == "RuntimeClass");
     known.extend(known_classes.filter_map(|object| object.name.as_deref()));
-    for pod in &scene.pods {
+    for pod in &ctx.pods {
         let Some(node) = pod.spec.get("runtimeClassName") else {
             continue;
         };

@@ -86,27 +86,27 @@ const RUNTIME_KINDS: &[&str] = &[
     "TrainingRuntime",
 ];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    check(scene, &RULE.code, false, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    check(ctx, &RULE.code, false, report);
 }
 
 /// Reports objects whose runtime certainly has no tolerations (`is_certain`), or the other ones.
 pub(super) fn check(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     code: &'static Code,
     is_certain: bool,
     report: &mut Report,
 ) {
     // Some clouds add tolerations for requested resources.
-    if scene.cluster.cloud.facts().tolerates_resources {
+    if ctx.cluster.cloud.facts().tolerates_requested_resources {
         return;
     }
     let is_runtime = |object: &&Object| RUNTIME_KINDS.contains(&object.kind.as_str());
-    let mut runtimes = scene.objects.iter().filter(is_runtime);
+    let mut runtimes = ctx.objects.iter().filter(is_runtime);
     let in_runtime = runtimes.any(|object| has_tolerations(&object.root));
-    let unplaced: BTreeSet<_> = scene.unschedulable.iter().map(|it| it.pod).collect();
+    let unplaced: BTreeSet<_> = ctx.unschedulable.iter().map(|it| it.pod).collect();
     let mut reported: Option<&Object> = None;
-    let pods = scene.pods.iter().enumerate();
+    let pods = ctx.pods.iter().enumerate();
     for (index, pod) in pods.filter(|(_, pod)| pod.is_partial) {
         let mut kinds = TOLERATION_HELP.iter();
         let Some((kind, help)) = kinds.find(|(kind, _)| *kind == pod.object.kind) else {
@@ -120,21 +120,21 @@ pub(super) fn check(
         let is_done = in_object || in_runtime || reported.is_some_and(is_same);
         // The runtimes of a chart that gpuc installs are known.
         let certain =
-            *kind == "TrainJob" && installed_projects::installs_group(scene.cluster, TRAINER_GROUP);
+            *kind == "TrainJob" && installed_projects::installs_group(ctx.cluster, TRAINER_GROUP);
         if certain != is_certain {
             continue;
         }
         // Pods that fit no pool are reported by other rules.
-        if is_done || unplaced.contains(&index) || is_queued(scene.cluster, pod) {
+        if is_done || unplaced.contains(&index) || is_queued(ctx.cluster, pod) {
             continue;
         }
-        check_pod(scene, pod, help, code, report);
+        check_pod(ctx, pod, help, code, report);
         reported = Some(pod.object);
     }
 }
 
 fn check_pod(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     help: &str,
     code: &'static Code,
@@ -143,7 +143,7 @@ fn check_pod(
     let Some(gpus) = pod.containers.iter().find_map(Container::gpu_request) else {
         return;
     };
-    let pools = scene.pools_advertising(&gpus.key);
+    let pools = ctx.pools_advertising(&gpus.key);
     let taints: Vec<_> = pools
         .iter()
         .filter_map(|pool| repelling_taint(pool))

@@ -42,13 +42,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let is_runtime = |object: &&Object| object.kind.ends_with("TrainingRuntime");
-    let known_runtimes = scene.objects.iter().filter(is_runtime);
+    let known_runtimes = ctx.objects.iter().filter(is_runtime);
     let known_runtimes: Vec<_> = known_runtimes
         .filter_map(|object| object.name.as_deref())
         .collect();
-    for object in scene.objects.iter().filter(|it| it.kind == "TrainJob") {
+    for object in ctx.objects.iter().filter(|it| it.kind == "TrainJob") {
         let reference = object
             .root
             .get("spec")

@@ -46,8 +46,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx
         .pods
         .iter()
         .filter(|pod| !pod.object.is_in_group(VOLCANO))
@@ -57,7 +57,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             continue;
         };
         let is_known = text.is_empty() || text == DEFAULT_SCHEDULER || text.contains(['$', '{']);
-        if is_known || may_exist(scene, text) {
+        if is_known || may_exist(ctx, text) {
             continue;
         }
         let message = format!(
@@ -76,8 +76,8 @@ const VOLCANO: &str = "batch.volcano.sh";
 
 /// Whether the manifests may contain a scheduler with this name: an object of Volcano, one named after the scheduler,
 /// or a ConfigMap that contains its name.
-fn may_exist(scene: &CheckContext<'_>, name: &str) -> bool {
-    scene.objects.iter().any(|object| {
+fn may_exist(ctx: &CheckContext<'_>, name: &str) -> bool {
+    ctx.objects.iter().any(|object| {
         let of_volcano = name == "volcano" && object.api_version.contains(".volcano.sh/");
         let own = object.name.as_deref();
         let is_named = own.is_some_and(|own| own.contains(name));

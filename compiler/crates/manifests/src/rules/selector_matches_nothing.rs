@@ -51,13 +51,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for unplaced in scene
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in ctx
         .unschedulable
         .iter()
         .filter(|it| it.cause == UnschedulableCause::Selector)
     {
-        let pod = &scene.pods[unplaced.pod];
+        let pod = &ctx.pods[unplaced.pod];
         // An invalid affinity is reported by `unreadable`.
         let of_affinity = |found: &Violation| found.path.first() == Some(&Step::from("affinity"));
         let refused = api_server::validate_pod_spec(pod.placement(), Completeness::Partial);
@@ -74,7 +74,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         let span = if reason.request_span.is_written() {
             reason.request_span
         } else {
-            unplaced.span(&scene.pods)
+            unplaced.span(&ctx.pods)
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
         for verdict in &unplaced.verdicts {
@@ -84,16 +84,16 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             }
         }
         let with = match pod.containers.iter().find_map(Container::gpu_request) {
-            Some(gpus) => scene.pools_advertising(&gpus.key),
-            None => scene.cluster.pools.iter().collect(),
+            Some(gpus) => ctx.pools_advertising(&gpus.key),
+            None => ctx.cluster.pools.iter().collect(),
         };
         let existing = existing_values(&reason.cause, &unplaced.verdicts, &with);
         let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
         let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
-        let by_model = pool_with_model(&reason.cause, scene);
+        let by_model = pool_with_model(&reason.cause, ctx);
         let named = by_model.map(|pool| pool.name.as_str());
         let meant = closest_value(&reason.cause, &names, &existing).or(named);
-        let edit = meant.and_then(|name| replace_value_edit(scene, reason, name));
+        let edit = meant.and_then(|name| replace_value_edit(ctx, reason, name));
         let builder = match by_model.filter(|pool| meant == Some(pool.name.as_str())) {
             Some(pool) => builder.help(format!(
                 "write `{POOL_LABEL}: {}`, the pool with this GPU",
@@ -138,7 +138,7 @@ fn existing_values(
 }
 
 /// The only pool with the GPU model that is written in place of a pool's name.
-fn pool_with_model<'s>(why: &MisfitCause, scene: &CheckContext<'s>) -> Option<&'s Pool> {
+fn pool_with_model<'s>(why: &MisfitCause, ctx: &CheckContext<'s>) -> Option<&'s Pool> {
     let MisfitCause::Label { asked, .. } = why else {
         return None;
     };
@@ -151,7 +151,7 @@ fn pool_with_model<'s>(why: &MisfitCause, scene: &CheckContext<'s>) -> Option<&'
     };
     let value = plain(value.to_ascii_lowercase().trim_start_matches("nvidia-"));
     let is_same = |name: &&str| plain(name) == value;
-    let mut with = scene.cluster.gpu_pools().filter(|(pool, gpus)| {
+    let mut with = ctx.cluster.gpu_pools().filter(|(pool, gpus)| {
         let model = gpus.model;
         // The family `a100` of `a100-sxm4-80gb`.
         let family = model.key.split('-').next().unwrap_or_default();
@@ -210,8 +210,8 @@ fn help(why: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[&s
 }
 
 /// Replaces the selected value, if it is one plain word.
-fn replace_value_edit(scene: &CheckContext<'_>, reason: &Reason, value: &str) -> Option<Edit> {
-    let text = scene.sources.text(reason.request_span);
+fn replace_value_edit(ctx: &CheckContext<'_>, reason: &Reason, value: &str) -> Option<Edit> {
+    let text = ctx.sources.text(reason.request_span);
     let is_plain = !text.contains(['"', '\'', '*', '&', ' ', '\n', '{', '[']);
     let can_edit = is_plain && reason.request_span.is_written() && text.len() < 64;
     can_edit.then(|| Edit {

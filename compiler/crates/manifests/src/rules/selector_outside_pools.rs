@@ -50,20 +50,20 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let cluster = scene.cluster;
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let cluster = ctx.cluster;
     if !cluster.config.cloud.creates_cluster() {
         return;
     }
-    for pod in scene.pods.iter().filter(|pod| is_checked(pod)) {
-        let Some((demand, verdicts)) = evaluate_pools(cluster, &scene.claims, pod) else {
+    for pod in ctx.pods.iter().filter(|pod| is_checked(pod)) {
+        let Some((demand, verdicts)) = evaluate_pools(cluster, &ctx.claims, pod) else {
             continue;
         };
         let required = required_keys(&demand);
         let is_other_cloud = || {
             required
                 .iter()
-                .any(|key| other_cloud_of_label(scene, key).is_some())
+                .any(|key| other_cloud_of_label(ctx, key).is_some())
         };
         if required.is_empty() || selects_pool_nodes(&demand) || is_other_cloud() {
             continue;

@@ -117,10 +117,10 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let services = ServiceWorkloads::from_scene(scene).with_quota_pools(scene.cluster);
-    let services = services.with_volumes(scene);
-    for sum in ExceededByTeam::by_services(scene.cluster, &services.loads) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_context(ctx).with_quota_pools(ctx.cluster);
+    let services = services.with_volumes(ctx);
+    for sum in ExceededByTeam::by_services(ctx.cluster, &services.loads) {
         if services.includes_manifests(sum.workload_indexes()) {
             sum.diagnostic(&RULE.code, &services.loads, report).emit();
         }

@@ -70,9 +70,9 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let services = ServiceWorkloads::from_scene(scene);
-    for crowd in find_over_capacity(scene.cluster, &services.loads) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_context(ctx);
+    for crowd in find_over_capacity(ctx.cluster, &services.loads) {
         if services.includes_manifests(&crowd.workloads) {
             contention::over_capacity_diagnostic(&crowd, &RULE.code, &services.loads, report)
                 .emit();

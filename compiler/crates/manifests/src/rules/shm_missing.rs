@@ -61,10 +61,10 @@ const SHM_PATH: &str = "/dev/shm";
 /// More GPUs than any node has. A larger quantity is a typo.
 const MANY: u64 = 1000;
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let pods = scene.pods.iter().enumerate();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let pods = ctx.pods.iter().enumerate();
     // Requests for several parts of a GPU are reported by `multiple_replicas`.
-    let shares = scene.unschedulable.iter();
+    let shares = ctx.unschedulable.iter();
     let shares = shares.filter(|it| matches!(it.cause, UnschedulableCause::SeveralReplicas(_)));
     let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
     for (index, pod) in pods.filter(|(_, pod)| !pod.is_partial && !uses_host_ipc(pod)) {
@@ -90,7 +90,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             match shm_volume(pod, container) {
                 ShmVolume::Missing => {}
                 ShmVolume::OnDisk(empty) => {
-                    report_on_disk(scene, container, empty, report);
+                    report_on_disk(ctx, container, empty, report);
                     continue;
                 }
                 ShmVolume::Other => continue,
@@ -101,7 +101,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             );
             let builder = report.diagnostic(&RULE.code, gpus.value.span(), message);
             let builder = builder.primary_label("programs on several GPUs need shared memory");
-            let advertising = scene.pools_advertising(&gpus.key);
+            let advertising = ctx.pools_advertising(&gpus.key);
             let builder = match advertising.first() {
                 Some(pool) => builder.label(pool.name.span, "the GPUs of this pool"),
                 None => builder,
@@ -109,7 +109,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let builder = builder.help(format!(
                 "mount a volume `emptyDir: {{medium: Memory}}` at `{SHM_PATH}`"
             ));
-            match mount_shm_edits(scene, pod, container) {
+            match mount_shm_edits(ctx, pod, container) {
                 Some(edits) => builder.fix(edits).emit(),
                 None => builder.emit(),
             };
@@ -161,7 +161,7 @@ fn shm_volume<'n>(pod: &Pod<'n>, container: &Container<'n>) -> ShmVolume<'n> {
 
 /// Reports a volume on the disk of the node.
 fn report_on_disk(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     container: &Container<'_>,
     empty: &Node,
     report: &mut Report,
@@ -171,8 +171,8 @@ fn report_on_disk(
     let builder = report.diagnostic(&RULE.code, empty.span(), message);
     let builder = builder.help("write `emptyDir: {medium: Memory}`");
     let edit = match empty.get("medium") {
-        Some(medium) => text_edit::replace_value(scene.sources, medium, "Memory"),
-        None => text_edit::append_entry(scene.sources, empty, "medium", &json!("Memory")),
+        Some(medium) => text_edit::replace_value(ctx.sources, medium, "Memory"),
+        None => text_edit::append_entry(ctx.sources, empty, "medium", &json!("Memory")),
     };
     match edit {
         Some(edit) => builder.fix(vec![edit]).emit(),
@@ -182,7 +182,7 @@ fn report_on_disk(
 
 /// Adds a memory-backed volume, unless the pod has one, and mounts it.
 fn mount_shm_edits(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     container: &Container<'_>,
 ) -> Option<Vec<Edit>> {
@@ -200,10 +200,10 @@ fn mount_shm_edits(
         None => candidates.into_iter().find(|name| !taken.contains(name))?,
     };
     let mount = json!({"name": volume, "mountPath": SHM_PATH});
-    let mut edits = vec![append_edit(scene, container.node, "volumeMounts", mount)?];
+    let mut edits = vec![append_edit(ctx, container.node, "volumeMounts", mount)?];
     if existing.is_none() {
         let volume = json!({"name": volume, "emptyDir": {"medium": "Memory"}});
-        edits.push(append_edit(scene, pod.spec, "volumes", volume)?);
+        edits.push(append_edit(ctx, pod.spec, "volumes", volume)?);
     }
     // If the container is the last part of the pod, both edits have the same span: the inner one comes first.
     if let [mount, volume] = edits.as_slice()
@@ -219,9 +219,9 @@ fn mount_shm_edits(
 }
 
 /// Adds an item to a list that may not exist yet.
-fn append_edit(scene: &CheckContext<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
+fn append_edit(ctx: &CheckContext<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
     match holder.get(list) {
-        Some(items) => text_edit::append_item(scene.sources, items, &item),
-        None => text_edit::append_entry(scene.sources, holder, list, &Json::from(vec![item])),
+        Some(items) => text_edit::append_item(ctx.sources, items, &item),
+        None => text_edit::append_entry(ctx.sources, holder, list, &Json::from(vec![item])),
     }
 }

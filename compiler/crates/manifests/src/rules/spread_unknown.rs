@@ -58,13 +58,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for pod in scene.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for pod in ctx.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         let constraints = pod.placement().get("topologySpreadConstraints");
         let constraints = constraints.map_or(&[][..], Node::items).iter();
         let mut keys = constraints.filter_map(required_topology_key).peekable();
         let Some((_, verdicts)) =
-            evaluate_pools(scene.cluster, &scene.claims, pod).filter(|_| keys.peek().is_some())
+            evaluate_pools(ctx.cluster, &ctx.claims, pod).filter(|_| keys.peek().is_some())
         else {
             continue;
         };
@@ -73,7 +73,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
         let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
         for (key, text) in keys {
-            if pools.is_empty() || !pools.iter().all(|pool| lacks_label(scene, pool, text)) {
+            if pools.is_empty() || !pools.iter().all(|pool| lacks_label(ctx, pool, text)) {
                 continue;
             }
             let message = format!(
@@ -107,7 +107,7 @@ fn required_topology_key(constraint: &Node) -> Option<(&Node, &str)> {
 
 /// Whether the nodes of a pool certainly lack a label, or are created by gpuc without it. Labels added by hand only
 /// persist on permanent nodes.
-fn lacks_label(scene: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
+fn lacks_label(ctx: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
     let exists = Requirement {
         key: key.to_owned(),
         operator: Operator::Exists,
@@ -118,12 +118,12 @@ fn lacks_label(scene: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
         selector: vec![exists],
         ..Demand::default()
     };
-    let verdict = check_pool(&demand, scene.cluster, pool);
+    let verdict = check_pool(&demand, ctx.cluster, pool);
     let mut of_label = verdict.reasons.iter().filter(|it| it.cause.is_label());
     match of_label.next().map(|reason| reason.feasibility) {
         Some(Feasibility::DoesNotFit) => true,
         Some(Feasibility::Unknown) => {
-            let is_made = scene.cluster.config.cloud.creates_cluster() && !pool.is_existing();
+            let is_made = ctx.cluster.config.cloud.creates_cluster() && !pool.is_existing();
             is_made && !key.contains('/')
         }
         _ => false,

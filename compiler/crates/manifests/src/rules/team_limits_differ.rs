@@ -49,15 +49,14 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects.iter().filter(|it| !is_generated(it)) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects.iter().filter(|it| !is_generated(it)) {
         let namespace = object.namespace.as_deref();
-        let Some((team, index)) = namespace.and_then(|it| scene.cluster.team_of_namespace(it))
-        else {
+        let Some((team, index)) = namespace.and_then(|it| ctx.cluster.team_of_namespace(it)) else {
             continue;
         };
         match object.kind.as_str() {
-            "ResourceQuota" => check_quota(scene.cluster, object, team, index, report),
+            "ResourceQuota" => check_quota(ctx.cluster, object, team, index, report),
             "LimitRange" => check_range(object, team, report),
             _ => {}
         }

@@ -52,30 +52,30 @@ spec:
 /// Source: go-yaml/yaml v2 `resolve.go`, `resolveMap` (from memory).
 const BOOLEANS: &[&str] = &["yes", "no", "on", "off"];
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects {
         let title = object.title();
         let metadata = object.root.get("metadata");
-        check_metadata(scene, metadata, &title, report);
+        check_metadata(ctx, metadata, &title, report);
         for (value, field) in texts_of_kind(object) {
-            check_value(scene, value, &field, &title, report);
+            check_value(ctx, value, &field, &title, report);
         }
     }
-    for pod in &scene.pods {
+    for pod in &ctx.pods {
         let title = pod.title();
         let template = find_template(&pod.object.root, pod.spec);
         // Templates of Argo have the metadata of their pods next to the container.
         let mut templates = template.into_iter().chain([pod.spec]);
         let metadata = templates.find_map(|it| it.get("metadata"));
-        check_metadata(scene, metadata, &title, report);
+        check_metadata(ctx, metadata, &title, report);
         for (value, field) in pod_texts(pod) {
-            check_value(scene, value, &field, &title, report);
+            check_value(ctx, value, &field, &title, report);
         }
     }
 }
 
 fn check_metadata(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     metadata: Option<&Node>,
     title: &str,
     report: &mut Report,
@@ -84,7 +84,7 @@ fn check_metadata(
         let entries = metadata.and_then(|it| it.get(key));
         for entry in entries.map_or(&[][..], Node::entries) {
             let field = format!("{noun} `{}`", entry.key);
-            check_value(scene, &entry.value, &field, title, report);
+            check_value(ctx, &entry.value, &field, title, report);
         }
     }
 }
@@ -179,13 +179,7 @@ fn is_yaml_1_1_number(text: &str) -> bool {
         && digits.replace('_', "").parse::<f64>().is_ok()
 }
 
-fn check_value(
-    scene: &CheckContext<'_>,
-    node: &Node,
-    field: &str,
-    title: &str,
-    report: &mut Report,
-) {
+fn check_value(ctx: &CheckContext<'_>, node: &Node, field: &str, title: &str, report: &mut Report) {
     let Value::Scalar(Scalar::Written { text, plain: true }) = &node.value else {
         return;
     };
@@ -203,7 +197,7 @@ fn check_value(
     let builder = report.diagnostic(&RULE.code, node.span(), message);
     let builder = builder.primary_label(format!("`{text}` is not quoted"));
     let builder = builder.help(format!("write `{quoted}`"));
-    match text_edit::replace_value(scene.sources, node, &quoted) {
+    match text_edit::replace_value(ctx.sources, node, &quoted) {
         Some(edit) => builder.fix(vec![edit]).emit(),
         None => builder.emit(),
     };

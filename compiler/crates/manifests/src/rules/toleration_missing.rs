@@ -49,8 +49,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for unplaced in &scene.unschedulable {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for unplaced in &ctx.unschedulable {
         let UnschedulableCause::Taints(pools) = &unplaced.cause else {
             continue;
         };
@@ -58,7 +58,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             .iter()
             .map(|index| &unplaced.verdicts[*index])
             .collect();
-        let pod = &scene.pods[unplaced.pod];
+        let pod = &ctx.pods[unplaced.pod];
         let Some(first) = verdicts.first() else {
             continue;
         };
@@ -71,7 +71,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             pod.title(),
             first.pool.name
         );
-        let span = partial.unwrap_or_else(|| unplaced.span(&scene.pods));
+        let span = partial.unwrap_or_else(|| unplaced.span(&ctx.pods));
         let mut builder = report.diagnostic(&RULE.code, span, message);
         for verdict in &verdicts {
             for reason in obstacles(verdict) {
@@ -93,10 +93,10 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         };
         let is_same = verdicts.iter().all(|verdict| texts(verdict.pool) == words);
         let corrected = match missing.as_slice() {
-            [only] => correction_edit(scene, pod, &unplaced.demand, only),
+            [only] => correction_edit(ctx, pod, &unplaced.demand, only),
             _ => None,
         };
-        let edits = corrected.or_else(|| Some(vec![add_tolerations_edit(scene, pod, &missing)?]));
+        let edits = corrected.or_else(|| Some(vec![add_tolerations_edit(ctx, pod, &missing)?]));
         match edits.filter(|_| is_same) {
             Some(edits) => builder.fix(edits).emit(),
             None => builder.emit(),
@@ -124,12 +124,12 @@ fn toleration_json(toleration: &Toleration) -> Json {
 
 /// Corrects a toleration with the same key that matches no taint of any pool.
 fn correction_edit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     demand: &Demand,
     missing: &Toleration,
 ) -> Option<Vec<Edit>> {
-    let taints = || scene.cluster.pools.iter().flat_map(|pool| &pool.taints);
+    let taints = || ctx.cluster.pools.iter().flat_map(|pool| &pool.taints);
     let is_useless = |it: &&PodToleration| !taints().any(|taint| tolerates(it, taint));
     let mut own = demand.tolerations.iter().filter(|it| it.key == missing.key);
     let wrong = own.clone().find(is_useless)?;
@@ -155,11 +155,11 @@ fn correction_edit(
         match (is_right, item.get(key), text) {
             (true, ..) => {}
             (false, Some(written), Some(text)) => {
-                edits.push(text_edit::replace_text(scene.sources, written, text)?);
+                edits.push(text_edit::replace_text(ctx.sources, written, text)?);
             }
             (false, None, Some(text)) => {
                 edits.push(text_edit::append_entry(
-                    scene.sources,
+                    ctx.sources,
                     item,
                     key,
                     &Json::from(text),
@@ -181,7 +181,7 @@ fn flow_toleration(toleration: &Toleration) -> String {
 
 /// Adds the missing tolerations.
 fn add_tolerations_edit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     missing: &[&Toleration],
 ) -> Option<Edit> {
@@ -197,7 +197,7 @@ fn add_tolerations_edit(
         .entry("tolerations")
         .filter(|it| it.value.items().is_empty());
     let filled =
-        empty.and_then(|it| text_edit::fill_value(scene.sources, it, &Json::from(values.clone())));
+        empty.and_then(|it| text_edit::fill_value(ctx.sources, it, &Json::from(values.clone())));
     if !values.is_empty() && filled.is_some() {
         return filled;
     }
@@ -205,13 +205,13 @@ fn add_tolerations_edit(
         (_, []) => None,
         (None, values) => {
             let values = Json::from(values.to_vec());
-            text_edit::append_entry(scene.sources, pod.placement(), "tolerations", &values)
+            text_edit::append_entry(ctx.sources, pod.placement(), "tolerations", &values)
         }
         (Some(list), [first, rest @ ..]) => {
-            let mut edit = text_edit::append_item(scene.sources, list, first)?;
+            let mut edit = text_edit::append_item(ctx.sources, list, first)?;
             for value in rest {
                 edit.text
-                    .push_str(&text_edit::append_item(scene.sources, list, value)?.text);
+                    .push_str(&text_edit::append_item(ctx.sources, list, value)?.text);
             }
             Some(edit)
         }

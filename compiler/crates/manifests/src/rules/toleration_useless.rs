@@ -47,13 +47,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let pods = scene.pods.iter();
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let pods = ctx.pods.iter();
     for pod in pods.filter(|pod| !pod.is_partial && !pod.is_of_daemon_set() && !pod.requests_gpus())
     {
         // Misspelled or misplaced GPU requests are reported by other rules.
         let mut containers = pod.containers.iter();
-        if selects_pool(scene, pod) || containers.any(|it| mentions_gpus(it.node)) {
+        if selects_pool(ctx, pod) || containers.any(|it| mentions_gpus(it.node)) {
             continue;
         }
         let tolerations = pod.spec.get("tolerations").map_or(&[][..], Node::items);
@@ -61,7 +61,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let Some(key) = toleration.get("key").and_then(Node::text) else {
                 continue;
             };
-            let Some((pool, taint)) = gpu_taint(scene, key) else {
+            let Some((pool, taint)) = gpu_taint(ctx, key) else {
                 continue;
             };
             let message = format!("{} requests no GPU but tolerates `{key}`", pod.title());
@@ -90,9 +90,9 @@ fn mentions_gpus(node: &Node) -> bool {
 }
 
 /// Whether the pod selects a pool explicitly.
-fn selects_pool(scene: &CheckContext<'_>, pod: &Pod<'_>) -> bool {
+fn selects_pool(ctx: &CheckContext<'_>, pod: &Pod<'_>) -> bool {
     let selector = pod.spec.get("nodeSelector").map_or(&[][..], Node::entries);
-    let labels = scene.cluster.pools.iter().flat_map(|pool| &pool.selector);
+    let labels = ctx.cluster.pools.iter().flat_map(|pool| &pool.selector);
     let keys: Vec<_> = labels
         .map(|label| label.key.as_str())
         .chain([POOL_LABEL])
@@ -107,12 +107,12 @@ fn selects_pool(scene: &CheckContext<'_>, pod: &Pod<'_>) -> bool {
 }
 
 /// The taint with this key, if only pools with GPUs have it, with the name of a pool.
-fn gpu_taint<'s>(scene: &CheckContext<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
+fn gpu_taint<'s>(ctx: &CheckContext<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
     let named = |taint: &&PoolTaint| taint.key == key;
-    let mut pools = scene.cluster.pools.iter();
+    let mut pools = ctx.cluster.pools.iter();
     if pools.any(|pool| !pool.has_gpus() && pool.taints.iter().any(|taint| taint.key == key)) {
         return None;
     }
-    let mut with = scene.cluster.gpu_pools();
+    let mut with = ctx.cluster.gpu_pools();
     with.find_map(|(pool, _)| Some((pool.name.value.as_str(), pool.taints.iter().find(named)?)))
 }

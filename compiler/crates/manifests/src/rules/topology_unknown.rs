@@ -67,16 +67,16 @@ const UNCONSTRAINED_TOPOLOGY: &str = "kueue.x-k8s.io/podset-unconstrained-topolo
 /// The implicit lowest level of every topology.
 const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     // Custom flavors among the manifests may have other topologies.
     let is_queue = |kind: &str| ["ClusterQueue", "ResourceFlavor"].contains(&kind);
-    if scene.objects.iter().any(|it| is_queue(&it.kind)) {
+    if ctx.objects.iter().any(|it| is_queue(&it.kind)) {
         return;
     }
-    for pod in scene
+    for pod in ctx
         .pods
         .iter()
-        .filter(|pod| is_in_generated_queue(scene.cluster, pod))
+        .filter(|pod| is_in_generated_queue(ctx.cluster, pod))
     {
         let annotations =
             template_metadata(&pod.object.root, pod.spec).and_then(|it| it.get("annotations"));
@@ -85,7 +85,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
             let requests_topology = TOPOLOGY_ANNOTATIONS.contains(&entry.key.as_str())
                 || (entry.key == UNCONSTRAINED_TOPOLOGY && value == "true");
             if requests_topology && !value.contains(['$', '{']) {
-                check_annotation(scene, pod, entry, report);
+                check_annotation(ctx, pod, entry, report);
             }
         }
     }
@@ -93,12 +93,12 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
 
 /// Source: kubernetes-sigs/kueue `pkg/scheduler/flavorassigner/tas_flavorassigner.go`,
 /// `checkPodSetAndFlavorMatchForTAS` (read 2026-11-22).
-fn check_annotation(scene: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, report: &mut Report) {
-    let pools = candidate_pools(scene, pod);
+fn check_annotation(ctx: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, report: &mut Report) {
+    let pools = candidate_pools(ctx, pod);
     let Some(pool) = pools.first() else {
         return;
     };
-    let settings = scene.cluster.config.kueue.as_ref();
+    let settings = ctx.cluster.config.kueue.as_ref();
     let topology = settings.and_then(|it| it.topology.as_ref());
     let has_topology = |pool: &&Pool| {
         let mut listed = topology.iter().flat_map(|it| &it.pools);
@@ -121,7 +121,7 @@ fn check_annotation(scene: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, repo
     let Some(topology) = topology.filter(|_| entry.key != UNCONSTRAINED_TOPOLOGY) else {
         return;
     };
-    let levels = topology_levels(scene.cluster, topology);
+    let levels = topology_levels(ctx.cluster, topology);
     let level = entry.value.text().unwrap_or_default();
     if levels.is_empty() || level == HOSTNAME_LABEL || levels.iter().any(|it| it == level) {
         return;
@@ -138,15 +138,15 @@ fn check_annotation(scene: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, repo
 }
 
 /// The pools that may fit a pod and that its team has a quota for; empty if they are not known.
-fn candidate_pools<'s>(scene: &CheckContext<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
+fn candidate_pools<'s>(ctx: &CheckContext<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
-    let Some((team, _)) = scene.cluster.team_of_namespace(namespace) else {
+    let Some((team, _)) = ctx.cluster.team_of_namespace(namespace) else {
         return Vec::new();
     };
     if team.has_unknown_grants() || pod.gpu_containers().next().is_none() {
         return Vec::new();
     }
-    let Some((demand, verdicts)) = evaluate_pools(scene.cluster, &scene.claims, pod) else {
+    let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
         return Vec::new();
     };
     let requests = |name: &str| demand.resources.iter().any(|it| it.resource.value == name);

@@ -56,6 +56,6 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    runtime_toleration_missing::check(scene, &RULE.code, true, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    runtime_toleration_missing::check(ctx, &RULE.code, true, report);
 }

@@ -57,9 +57,9 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for object in scene.objects {
-        let Some(named) = find_unchecked_request(object, scene.sources) else {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for object in ctx.objects {
+        let Some(named) = find_unchecked_request(object, ctx.sources) else {
             continue;
         };
         let message = format!(

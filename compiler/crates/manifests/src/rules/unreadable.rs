@@ -53,8 +53,8 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let is_reported =
         |_: &Object, it: &Violation| it.unknown_to_project.is_none() && it.rule_owner.is_none();
-    api_validation::report_violations(scene, &RULE.code, is_reported, report);
+    api_validation::report_violations(ctx, &RULE.code, is_reported, report);
 }

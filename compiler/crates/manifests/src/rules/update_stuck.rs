@@ -59,19 +59,19 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    let services = ServiceWorkloads::from_scene(scene).with_quota_pools(scene.cluster);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    let services = ServiceWorkloads::from_context(ctx).with_quota_pools(ctx.cluster);
     let loads = &services.loads;
     // Services that exceed the quota already are reported by other rules.
     let mut over = Vec::new();
-    for sum in ExceededByTeam::by_services(scene.cluster, loads) {
+    for sum in ExceededByTeam::by_services(ctx.cluster, loads) {
         over.extend_from_slice(sum.workload_indexes());
     }
     for (index, load) in loads.iter().enumerate() {
         if !services.includes_manifests(&[index]) || over.contains(&index) {
             continue;
         }
-        let mut pods = scene.pods.iter();
+        let mut pods = ctx.pods.iter();
         let Some(pod) = pods
             .find(|pod| is_load_of_pod(pod, load))
             .filter(|it| needs_surge_capacity(it))
@@ -82,15 +82,15 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
-        let mut sums = ExceededByTeam::by_services(scene.cluster, &rolling);
-        sums.extend(ExceededByTeam::by_workload(scene.cluster, &rolling, index));
+        let mut sums = ExceededByTeam::by_services(ctx.cluster, &rolling);
+        sums.extend(ExceededByTeam::by_workload(ctx.cluster, &rolling, index));
         let is_over = sums
             .iter()
             .any(|sum| sum.workload_indexes().contains(&index));
-        if !is_over || !ExceededByTeam::by_workload(scene.cluster, loads, index).is_empty() {
+        if !is_over || !ExceededByTeam::by_workload(ctx.cluster, loads, index).is_empty() {
             continue;
         }
-        let Some(team) = load.team.and_then(|name| scene.cluster.team(name)) else {
+        let Some(team) = load.team.and_then(|name| ctx.cluster.team(name)) else {
             continue;
         };
         let strategy = pod

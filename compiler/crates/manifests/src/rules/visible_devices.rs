@@ -49,8 +49,8 @@ spec:
 
 // Source: kubernetes `pkg/kubelet/kubelet_pods.go`, `GenerateRunContainerOptions`: what the pod says comes after what
 // device plugins say (from memory).
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    for container in scene.pods.iter().flat_map(|pod| &pod.containers) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    for container in ctx.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(gpus) = container.gpu_request() else {
             continue;
         };

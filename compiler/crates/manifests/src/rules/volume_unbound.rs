@@ -43,18 +43,18 @@ nodePools:"),
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    if is_in_manifests(scene) {
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    if is_in_manifests(ctx) {
         return;
     }
-    for (object, claim) in all_claims(scene) {
+    for (object, claim) in all_claims(ctx) {
         let class = claim.spec.get("storageClassName");
         // An empty name requests a statically provisioned volume.
         let name = class.map(|class| class.text().unwrap_or_default());
         if name == Some("") || is_bound(&claim) {
             continue;
         }
-        let Some(unbound) = scene.cluster.unbound_reason(name) else {
+        let Some(unbound) = ctx.cluster.unbound_reason(name) else {
             continue;
         };
         let message = format!(
@@ -63,7 +63,7 @@ fn run(scene: &CheckContext<'_>, report: &mut Report) {
         );
         let span = class.map_or(claim.span, Node::span);
         let builder = report.diagnostic(&RULE.code, span, message);
-        builder.help(scene.cluster.unbound_help(&unbound)).emit();
+        builder.help(ctx.cluster.unbound_help(&unbound)).emit();
     }
 }
 
@@ -87,9 +87,9 @@ impl<'n> Claim<'n> {
 }
 
 /// Every claim: objects, claim templates of StatefulSets, and ephemeral volumes of pods.
-fn all_claims<'s>(scene: &'s CheckContext<'_>) -> Vec<(&'s Object, Claim<'s>)> {
+fn all_claims<'s>(ctx: &'s CheckContext<'_>) -> Vec<(&'s Object, Claim<'s>)> {
     let mut claims = Vec::new();
-    for object in scene.objects {
+    for object in ctx.objects {
         let own = Some(&object.root).filter(|_| object.kind == "PersistentVolumeClaim");
         let spec = object
             .root
@@ -104,7 +104,7 @@ fn all_claims<'s>(scene: &'s CheckContext<'_>) -> Vec<(&'s Object, Claim<'s>)> {
                 .map(|claim| (object, claim)),
         );
     }
-    for pod in &scene.pods {
+    for pod in &ctx.pods {
         let volumes = pod.spec.get("volumes").map_or(&[][..], Node::items).iter();
         let templates = volumes.filter_map(|it| it.get("ephemeral")?.get("volumeClaimTemplate"));
         let of_pod = templates.filter_map(Claim::from_node);
@@ -125,12 +125,12 @@ fn is_bound(claim: &Claim<'_>) -> bool {
 }
 
 /// Whether the manifests contain classes, volumes or a CSI driver.
-fn is_in_manifests(scene: &CheckContext<'_>) -> bool {
+fn is_in_manifests(ctx: &CheckContext<'_>) -> bool {
     let kinds = ["StorageClass", "PersistentVolume", "CSIDriver"];
-    let facts = scene.cluster.cloud.facts().storage;
+    let facts = ctx.cluster.cloud.facts().storage;
     let addon = facts.and_then(|facts| facts.classes_addon);
-    scene.objects.iter().any(|object| {
-        let source = scene.sources.get(object.root.span().source);
+    ctx.objects.iter().any(|object| {
+        let source = ctx.sources.get(object.root.span().source);
         let names = |addon: &str| source.is_some_and(|it| it.text().contains(addon));
         kinds.contains(&object.kind.as_str()) || addon.is_some_and(names)
     })

@@ -14,7 +14,7 @@ use crate::{KubernetesVersion, Pool};
     clippy::struct_excessive_bools,
     reason = "the facts are independent of each other"
 )]
-pub struct Facts {
+pub struct CloudFacts {
     /// Its key in the file: `aws`.
     pub key: &'static str,
     /// The name of its Kubernetes service: `Amazon EKS`.
@@ -24,13 +24,13 @@ pub struct Facts {
     /// The supported node images; the first is the default.
     pub os: &'static [OsFacts],
     /// Whether it creates machines. If not, pools consist of the user's hosts.
-    pub makes_machines: bool,
+    pub creates_machines: bool,
     /// The known regions; empty if the cloud has no regions.
     pub regions: &'static [&'static str],
     /// The region of a location; `None` if the name does not have the format of a location.
     pub region_of: fn(&str) -> Option<&str>,
     /// The term for a machine type, for messages: `EC2 instance type`.
-    pub machine_word: &'static str,
+    pub machine_term: &'static str,
     /// The rule for names of node pools.
     pub pool_name: NameRule,
     /// The rule for names of clusters.
@@ -39,16 +39,16 @@ pub struct Facts {
     pub taint_needs_value: Option<&'static str>,
     /// The source for the fact that a removed taint of a pool is not restored, because nodes get the pool's taints only
     /// when they register. `None` if it is restored, or if nodes register without gpuc.
-    pub startup_taints: Option<&'static str>,
+    pub startup_taints_source: Option<&'static str>,
     /// Whether pods that request an extended resource tolerate taints with the same key automatically, because the
     /// cloud enables the admission controller `ExtendedResourceToleration`.
-    pub tolerates_resources: bool,
+    pub tolerates_requested_resources: bool,
     /// Whether it supports compact placement of a pool's nodes within one zone.
-    pub places_compactly: bool,
+    pub has_compact_placement: bool,
     /// Reserved label prefixes, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Deprecated labels that the cloud still sets, each with its replacement.
-    pub replaced_labels: &'static [(&'static str, &'static str)],
+    pub deprecated_labels: &'static [(&'static str, &'static str)],
     /// Labels without a prefix that its nodes have, and other nodes only if they are set manually.
     pub bare_labels: &'static [&'static str],
     /// The prefixes of labels that only its nodes have.
@@ -58,38 +58,38 @@ pub struct Facts {
     /// The supported installers of the driver.
     pub drivers: &'static [DriverOwner],
     /// Whether gpuc has a DaemonSet that installs the driver here.
-    pub driver_daemon_set: bool,
+    pub has_driver_daemon_set: bool,
     /// Keywords that the cloud accepts as a driver version. If there are any, the cloud installs the selected driver.
-    pub driver_words: &'static [&'static str],
+    pub driver_keywords: &'static [&'static str],
     /// The supported device plugins.
     pub plugins: &'static [DevicePlugin],
     /// The maximum number of nodes of a pool.
     pub max_nodes: u32,
     /// The supported kinds of capacity, by key in the file: `onDemand`, `spot`, `reservation`, `capacityBlock`.
-    pub capacities: &'static [&'static str],
+    pub capacity_kinds: &'static [&'static str],
     /// Whether the cloud runs the control plane, so that pods cannot reach its components.
-    pub managed_control_plane: bool,
+    pub has_managed_control_plane: bool,
     /// Whether gpuc tells the autoscaler which resources the nodes of an empty pool will advertise, including shared
     /// GPUs. If not, the autoscaler derives them from the machine type.
-    pub template_resources: bool,
+    pub announces_node_resources: bool,
     /// The supported volumes; `None` if gpuc knows of none.
     pub storage: Option<&'static StorageFacts>,
     /// Whether it replaces unhealthy nodes.
-    pub repairs: Repairs,
+    pub node_repair: NodeRepair,
     /// How to find out whether the network of a cluster enforces `NetworkPolicies`, for messages.
-    pub policies_shown_by: &'static str,
+    pub policy_enforcement_check: &'static str,
     /// Lower bounds of the resources that a node reserves, by pool and size. `None` if nodes are the user's hosts,
     /// whose size is unknown.
-    pub reserved: Option<fn(&Pool, NodeSize) -> Reserved>,
+    pub reserved_resources: Option<fn(&Pool, NodeSize) -> Reserved>,
 }
 
 /// Whether a cloud replaces unhealthy nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repairs {
+pub enum NodeRepair {
     /// Always: it cannot be turned off.
     Always,
     /// If it is enabled.
-    WhenAsked,
+    IfEnabled,
     /// Never.
     Never,
 }
@@ -98,11 +98,11 @@ pub enum Repairs {
 #[derive(Debug)]
 pub struct NameRule {
     /// A description of the allowed characters: `lower-case letters, digits and -, starting with a letter`.
-    pub words: &'static str,
+    pub description: &'static str,
     /// The maximum length.
     pub max: usize,
     /// Whether the characters of a name are valid, regardless of its length.
-    pub allows: fn(&str) -> bool,
+    pub is_valid: fn(&str) -> bool,
     /// The source of the rule.
     pub source: &'static str,
 }
@@ -115,7 +115,7 @@ pub struct OsFacts {
     /// Whether the image contains the driver, or the cloud installs it.
     pub has_driver: bool,
     /// Whether the operating system advertises the GPUs itself, and no other plugin may.
-    pub advertises: bool,
+    pub has_device_plugin: bool,
     /// How containers get devices from gpuc's plugin.
     pub injection: Injection,
     /// Whether unprivileged containers select GPUs by a mount below `/var/run/nvidia-container-devices` instead of by
@@ -126,7 +126,7 @@ pub struct OsFacts {
     /// The RuntimeClass of NVIDIA's container runtime, if it is not the default runtime.
     pub runtime_class: Option<RuntimeClass>,
     /// The properties of its nodes for the GPU Operator.
-    pub operator: ForOperator,
+    pub operator_support: OperatorSupport,
     /// The supported Kubernetes versions.
     pub kubernetes: RangeInclusive<KubernetesVersion>,
     /// The source of these facts.
@@ -136,7 +136,7 @@ pub struct OsFacts {
 /// The properties of a node image for the GPU Operator: whether the operator can install the driver, and what it finds
 /// if something else installs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForOperator {
+pub struct OperatorSupport {
     /// Whether the operator can install the driver; an error is a predicate whose subject is the name of the image.
     pub driver: Result<(), &'static str>,
     /// Whether NVIDIA's container toolkit is installed with the driver, so that the operator does not deploy it.
@@ -148,7 +148,7 @@ pub struct ForOperator {
     pub driver_dir: Option<&'static str>,
 }
 
-/// The error of [`ForOperator::driver`] for an operating system without NVIDIA driver containers.
+/// The error of [`OperatorSupport::driver`] for an operating system without NVIDIA driver containers.
 ///
 /// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
 pub const NO_DRIVER_CONTAINER: &str = "is not supported by NVIDIA's driver containers";

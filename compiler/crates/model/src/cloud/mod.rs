@@ -1,8 +1,8 @@
 //! Clouds: one folder each, and the traits that they implement: [`Catalog`], [`NodeFacts`] and [`Provision`], together
 //! [`Cloud`].
 //!
-//! Code outside a cloud's folder does not name it. Checks, charts and lowering use its [`Facts`] and methods, so a new
-//! cloud is a new folder in `gpuc-clouds` and a line in its list.
+//! Code outside a cloud's folder does not name it. Checks, charts and lowering use its [`CloudFacts`] and methods, so a
+//! new cloud is a new folder in `gpuc-clouds` and a line in its list.
 
 pub mod cpu;
 mod facts;
@@ -26,7 +26,8 @@ use crate::operator::DRIVER_DIR;
 use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use crate::{AdvertisedResource, Cluster, DaemonSetRequests, Label, Pool, PoolSpec, PoolTaint};
 pub use facts::{
-    Facts, ForOperator, Injection, NO_DRIVER_CONTAINER, NameRule, OsFacts, Repairs, RuntimeClass,
+    CloudFacts, Injection, NO_DRIVER_CONTAINER, NameRule, NodeRepair, OperatorSupport, OsFacts,
+    RuntimeClass,
 };
 pub use labels::{CloudLabel, topology_labels};
 use machine::Machine;
@@ -262,7 +263,7 @@ pub trait Provision {
 /// A cloud, which provides node pools.
 pub trait Cloud: Catalog + NodeFacts + Provision + Sync {
     /// The constant properties of the cloud.
-    fn facts(&self) -> &'static Facts;
+    fn facts(&self) -> &'static CloudFacts;
 
     /// Whether a section of the file belongs to this cloud.
     fn owns(&self, section: &CloudSection) -> bool;

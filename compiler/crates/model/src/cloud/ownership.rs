@@ -1,9 +1,9 @@
 //! Ownership records: the keys that gpuc set on a cloud resource, stored on the resource itself.
 //!
 //! The cloud, cost tools and administrators set tags, labels and taints too, so gpuc does not compare a set as a whole.
-//! gpuc owns a key if the key is in the desired set, if it has the prefix [`OWN`], or if the ownership record names it.
-//! The record is a tag or label of gpuc with a mark for each of the other keys. gpuc removes the keys that it owns and
-//! that are no longer desired, and keeps all others.
+//! gpuc owns a key if the key is in the desired set, if it has the prefix [`OWNED_PREFIX`], or if the ownership record
+//! names it. The record is a tag or label of gpuc with a mark for each of the other keys. gpuc removes the keys that it
+//! owns and that are no longer desired, and keeps all others.
 //!
 //! Each cloud defines the location of its record and the format of a mark. Rust code writes the record; the jq
 //! definitions of the kinds of resources read it.

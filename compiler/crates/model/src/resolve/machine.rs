@@ -31,7 +31,7 @@ pub(super) fn resolve(
     report: &mut Report,
 ) -> Resolved<MachineType> {
     let cloud = picker.cloud;
-    if !cloud.facts().makes_machines {
+    if !cloud.facts().creates_machines {
         return Resolved::Value(MachineType::Host);
     }
     let resolved = match (&pool.machine, &pool.gpu) {
@@ -56,7 +56,7 @@ fn find_machine(
         return Ok(MachineType::Catalog(machine));
     }
     let facts = cloud.facts();
-    let term = facts.machine_word;
+    let term = facts.machine_term;
     let closest =
         || phrases::closest_match(name, cloud.machines().iter().map(|machine| machine.name));
     match cloud.machine_name(name) {
@@ -212,7 +212,7 @@ fn report_missing(pool: &NodePool, cloud: &dyn Cloud, report: &mut Report) -> Re
         .diagnostic(&codes::MACHINE_MISSING, pool.name.span, message)
         .help(format!(
             "add `machine:` with an {}, or `gpu: {{model: L4, perNode: 1}}` to let gpuc select one",
-            cloud.facts().machine_word
+            cloud.facts().machine_term
         ))
         .emit()
 }

@@ -152,7 +152,7 @@ fn kubernetes(
 
 fn autoscaler(
     config: &GpuCluster,
-    facts: &cloud::Facts,
+    facts: &cloud::CloudFacts,
     defaults: &mut Defaults,
 ) -> Spanned<Autoscaler> {
     config.autoscaler.unwrap_or_else(|| {

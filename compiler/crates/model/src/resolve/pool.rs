@@ -159,7 +159,11 @@ impl SpecResolver<'_> {
         if let Some(plugin) = own.or(self.inputs.config.stack.device_plugin) {
             return plugin;
         }
-        let advertises = self.inputs.cloud.os(os).is_some_and(|it| it.advertises);
+        let advertises = self
+            .inputs
+            .cloud
+            .os(os)
+            .is_some_and(|it| it.has_device_plugin);
         let (plugin, because) = if advertises {
             let why = "the node image of this operating system includes a device plugin";
             (DevicePlugin::Cloud, DerivationReason::Rule(why))

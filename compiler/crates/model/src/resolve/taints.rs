@@ -47,7 +47,7 @@ fn own_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
 /// The taint that repels pods until gpuc-runtime has partitioned the GPUs of a node, on clouds whose nodes can have a
 /// taint that is not restored after its removal. gpuc does not taint the nodes of existing pools.
 pub(super) fn startup_taint(pool: &PoolSpec, cloud: &dyn Cloud) -> Option<PoolTaint> {
-    let source = cloud.facts().startup_taints?;
+    let source = cloud.facts().startup_taints_source?;
     let is_partitioned_by_gpuc =
         pool.is_advertised_by(DevicePlugin::Gpuc) && pool.has_gpus() && !pool.is_existing();
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));

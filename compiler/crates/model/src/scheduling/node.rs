@@ -103,7 +103,7 @@ fn check_taints(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut V
     let added = demand
         .resources
         .iter()
-        .filter(|request| cluster.cloud.facts().tolerates_resources && request.count > 0);
+        .filter(|request| cluster.cloud.facts().tolerates_requested_resources && request.count > 0);
     let added = added.map(|request| PodToleration {
         key: request.resource.value.clone(),
         matches_any_value: true,

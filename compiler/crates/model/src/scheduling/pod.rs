@@ -49,7 +49,7 @@ impl Demand {
     /// with the sidecars started before it, and the overhead. Source: kubernetes
     /// `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`).
     ///
-    /// The content of a claim is in other objects, whose names are in [`Demand::unread_claims`].
+    /// The content of a claim is in other objects, whose names are in [`Demand::unresolved_claims`].
     pub fn from_pod_spec(spec: &Node, defaults: &DefaultRequests) -> Self {
         let containers = list(spec, "containers");
         let inits = list(spec, "initContainers");

@@ -43,7 +43,7 @@ pub fn decode_cluster(root: &Node, report: &mut Report) -> Option<GpuCluster> {
     decode(root, report)
 }
 
-/// Decodes a cluster as [`cluster`] does, with other placeholders.
+/// Decodes a cluster as [`decode_cluster`] does, with other placeholders.
 pub fn decode_cluster_with(
     root: &Node,
     guess: PlaceholderKind<'_>,

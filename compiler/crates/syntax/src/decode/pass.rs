@@ -53,7 +53,7 @@ impl<'l> Pass<'l> {
     pub(super) fn record(
         &self,
         finding: Finding,
-        more: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
+        customize: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
     ) {
         let findings = &mut *self.findings.borrow_mut();
         let key = (finding.code.id, finding.source_span, finding.label.clone());
@@ -73,7 +73,7 @@ impl<'l> Pass<'l> {
         } else {
             builder.label(finding.source_span, "the value is defined here")
         };
-        more(builder).emit();
+        customize(builder).emit();
     }
 
     /// Records that a placeholder replaces the value at this location.

@@ -21,8 +21,8 @@ pub struct Code {
     pub reason: &'static str,
     /// How to correct the configuration, in Markdown.
     pub remedy: &'static str,
-    /// A complete configuration that causes only this code; for a rule about manifests, followed by [`MANIFEST`] and
-    /// the manifest.
+    /// A complete configuration that causes only this code; for a rule about manifests, followed by
+    /// [`MANIFEST_SEPARATOR`] and the manifest.
     pub bad: &'static str,
     /// The change that corrects the example.
     pub correction: Correction,

@@ -36,7 +36,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         cluster
             .cloud
             .os(pool.os.value)
-            .is_some_and(|os| os.advertises)
+            .is_some_and(|os| os.has_device_plugin)
     };
     let mut by_cloud = cluster.pools_advertised_by(DevicePlugin::Cloud);
     let Some(eksctl) = by_cloud.find(|pool| !pool.is_existing() && !advertises(pool)) else {

@@ -76,7 +76,7 @@ fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Sp
         found.push(("node repair", repair.span));
     }
     let advertises = cluster.cloud.os(pool.os.value);
-    let advertises = advertises.is_some_and(|os| os.advertises);
+    let advertises = advertises.is_some_and(|os| os.has_device_plugin);
     if pool.has_gpus() && pool.is_advertised_by(DevicePlugin::Cloud) && !advertises {
         found.push(("eksctl's device plugin", pool.plugin.span));
     }

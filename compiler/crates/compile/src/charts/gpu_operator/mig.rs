@@ -44,7 +44,7 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
         "enabled": true,
         "config": {"create": true, "name": NAME, "data": {"config.yaml": text}},
     });
-    if cluster.cloud.facts().makes_machines {
+    if cluster.cloud.facts().creates_machines {
         // A GPU that is passed through to a virtual machine cannot be reset, which some models require to change the
         // MIG mode (cloud-native-docs, gpu-operator/gpu-operator-mig.rst, read 2026-11-21).
         values["env"] = json!([{"name": "WITH_REBOOT", "value": "true"}]);

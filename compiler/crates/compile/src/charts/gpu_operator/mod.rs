@@ -157,7 +157,7 @@ fn uses_cdi(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> bool {
 /// The folder of drivers that the operator does not install, if it is not the default.
 fn driver_dir(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Option<&'static str> {
     let mut pools = pools.iter().filter(|(_, operands)| !operands.driver);
-    pools.find_map(|(pool, _)| cluster.cloud.os(pool.os.value)?.operator.driver_dir)
+    pools.find_map(|(pool, _)| cluster.cloud.os(pool.os.value)?.operator_support.driver_dir)
 }
 
 fn toolkit(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {

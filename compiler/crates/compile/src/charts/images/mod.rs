@@ -59,7 +59,8 @@ pub fn chart_images(chart: &str) -> &'static [ChartImage] {
     found.unwrap_or_default()
 }
 
-/// Descriptions of the images of a chart that are not in [`images`]: those of subcharts whose values are not embedded.
+/// Descriptions of the images of a chart that are not in [`chart_images`]: those of subcharts whose values are not
+/// embedded.
 pub fn unlisted_images(chart: &str) -> &'static [&'static str] {
     let found = UNLISTED.iter().find(|(name, _)| *name == chart);
     found.map_or(&[], |(_, names)| names)

@@ -76,7 +76,7 @@ fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Opt
 /// Whether a taint repels pods that request the resource. A cloud may add the toleration with the name of the resource:
 /// Kubernetes' admission plugin `ExtendedResourceToleration`.
 fn must_be_tolerated(cluster: &Checked<'_>, resource: &str, taint: &PoolTaint) -> bool {
-    let is_added = cluster.cloud.facts().tolerates_resources
+    let is_added = cluster.cloud.facts().tolerates_requested_resources
         && taint.key == resource
         && taint.effect == TaintEffect::NoSchedule;
     taint.effect != TaintEffect::PreferNoSchedule && !is_added

@@ -15,14 +15,14 @@ use crate::{CheckContext, Container, Pod, jobs};
 
 /// Checks the total requests of an object's pods.
 pub(super) fn check_pods(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     copies: PodCount,
     kind: ExcessKind,
     report: &mut Report,
 ) {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
-    let Some((team, _)) = scene.cluster.team_of_namespace(namespace) else {
+    let Some((team, _)) = ctx.cluster.team_of_namespace(namespace) else {
         return;
     };
     let whole = pod.spec.get("containers");
@@ -32,9 +32,9 @@ pub(super) fn check_pods(
     let is_job = jobs::job_spec(pod.object).is_some();
     let demand = Demand::from_pod_spec(
         pod.spec,
-        &DefaultRequests::for_namespace(scene.cluster, namespace),
+        &DefaultRequests::for_namespace(ctx.cluster, namespace),
     );
-    let limits = resource_limits(scene.cluster, team).into_iter();
+    let limits = resource_limits(ctx.cluster, team).into_iter();
     for limit in limits.filter(|it| it.namespace.is_none_or(|it| it == namespace)) {
         let (each, request) = match limit.resource {
             QuotaResource::Cpu => (demand.cpu.map(|it| it.value), demand.cpu),
@@ -47,7 +47,7 @@ pub(super) fn check_pods(
         };
         let all = each.saturating_mul(copies.pods);
         // Under the ResourceQuota of a namespace, the pods of a Job may run one after the other.
-        let is_alone = limit.namespace.is_some() || !is_queued(scene.cluster, pod);
+        let is_alone = limit.namespace.is_some() || !is_queued(ctx.cluster, pod);
         let in_turn = is_alone && is_job && each <= limit.amount;
         if all <= limit.amount || ExcessKind::from_is_sequential(in_turn) != kind {
             continue;
@@ -83,9 +83,9 @@ pub(super) fn check_pods(
 /// Checks the requests and limits of each container. An unset limit is the team's `default`, or else its `max`.
 ///
 /// Source: `PodValidateLimitFunc` in kubernetes `plugin/pkg/admission/limitranger/admission.go` (from memory).
-pub(super) fn check_containers(scene: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
+pub(super) fn check_containers(ctx: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
     let namespace = pod.object.namespace.as_deref();
-    let Some((team, _)) = namespace.and_then(|it| scene.cluster.team_of_namespace(it)) else {
+    let Some((team, _)) = namespace.and_then(|it| ctx.cluster.team_of_namespace(it)) else {
         return;
     };
     for container in &pod.containers {

@@ -70,13 +70,13 @@ spec:
     run,
 };
 
-fn run(scene: &CheckContext<'_>, report: &mut Report) {
-    volumes::check_claims(scene, report);
-    for pod in &scene.pods {
-        check_containers(scene, pod, report);
-        amounts::check_containers(scene, pod, report);
+fn run(ctx: &CheckContext<'_>, report: &mut Report) {
+    volumes::check_claims(ctx, report);
+    for pod in &ctx.pods {
+        check_containers(ctx, pod, report);
+        amounts::check_containers(ctx, pod, report);
     }
-    check(scene, ExcessKind::Never, report);
+    check(ctx, ExcessKind::Never, report);
 }
 
 /// The effect of a quota on pods that exceed it.
@@ -115,19 +115,19 @@ impl ExcessKind {
 }
 
 /// Checks the total requests of all pods of each object.
-pub(super) fn check(scene: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
-    for pod in &scene.pods {
-        let copies = concurrent_pods(scene, pod);
-        amounts::check_pods(scene, pod, copies, kind, report);
-        let is_job = jobs::job_spec(pod.object).is_some() && !is_queued(scene.cluster, pod);
+pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
+    for pod in &ctx.pods {
+        let copies = concurrent_pods(ctx, pod);
+        amounts::check_pods(ctx, pod, copies, kind, report);
+        let is_job = jobs::job_spec(pod.object).is_some() && !is_queued(ctx.cluster, pod);
         for DeviceRequest {
             resource,
             each,
             copies,
             span,
-        } in device_requests(scene, pod, copies.pods)
+        } in device_requests(ctx, pod, copies.pods)
         {
-            let Some((limit, limit_span)) = quota_limit(scene, pod, &resource) else {
+            let Some((limit, limit_span)) = quota_limit(ctx, pod, &resource) else {
                 continue;
             };
             let all = each.saturating_mul(copies);
@@ -150,14 +150,14 @@ pub(super) fn check(scene: &CheckContext<'_>, kind: ExcessKind, report: &mut Rep
 }
 
 /// Checks the GPUs of each container against `limits.gpusPerContainer` of the team.
-fn check_containers(scene: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
+fn check_containers(ctx: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) {
     let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| scene.cluster.team_of_namespace(it));
+    let team = namespace.and_then(|it| ctx.cluster.team_of_namespace(it));
     let Some((team, max)) = team.and_then(|(team, _)| Some((team, team.gpus_per_container()?)))
     else {
         return;
     };
-    let names = scene.cluster.requestable_resources(team);
+    let names = ctx.cluster.requestable_resources(team);
     for entry in pod
         .containers
         .iter()
@@ -203,7 +203,7 @@ struct DeviceRequest {
 
 /// The device requests of pods, one per resource, with the span of the first. Init containers are ignored: they use
 /// the same devices as the others.
-fn device_requests(scene: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceRequest> {
+fn device_requests(ctx: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<DeviceRequest> {
     let mut all: Vec<DeviceRequest> = Vec::new();
     let mut add = |resource: &str, each: u64, copies: u64, span: Span| {
         let same = |it: &&mut DeviceRequest| it.resource == resource && it.copies == copies;
@@ -224,7 +224,7 @@ fn device_requests(scene: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<
         }
     }
     for claim in claims::pod_claims(pod) {
-        let known = claims::requested_devices(scene.cluster, &scene.claims, pod, &claim);
+        let known = claims::requested_devices(ctx.cluster, &ctx.claims, pod, &claim);
         // Pods that name the same ResourceClaim share its devices.
         let is_shared = claim.kind() == claims::CLAIM_KIND;
         for request in known.into_iter().flatten() {
@@ -237,9 +237,9 @@ fn device_requests(scene: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<
 }
 
 /// The number of pods that a built-in controller creates at once; one for other controllers.
-pub(super) fn concurrent_pods(scene: &CheckContext<'_>, pod: &Pod<'_>) -> PodCount {
-    let job = jobs::job_pods(scene.cluster, pod);
-    let count = job.or_else(|| services::initial_pods(scene, pod));
+pub(super) fn concurrent_pods(ctx: &CheckContext<'_>, pod: &Pod<'_>) -> PodCount {
+    let job = jobs::job_pods(ctx.cluster, pod);
+    let count = job.or_else(|| services::initial_pods(ctx, pod));
     count.unwrap_or(PodCount {
         pods: 1,
         span: None,
@@ -249,16 +249,16 @@ pub(super) fn concurrent_pods(scene: &CheckContext<'_>, pod: &Pod<'_>) -> PodCou
 /// The maximum of a resource for the team in a pod's namespace, with its first span; `None` if no quota counts the
 /// resource.
 pub(super) fn quota_limit(
-    scene: &CheckContext<'_>,
+    ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     resource: &str,
 ) -> Option<(u64, Span)> {
     let namespace = pod.object.namespace.as_deref()?;
-    let (team, index) = scene.cluster.team_of_namespace(namespace)?;
+    let (team, index) = ctx.cluster.team_of_namespace(namespace)?;
     let grants = || team.grants().filter(|grant| grant.resource == resource);
     let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
-    let has_queues = scene.cluster.has_queues();
-    let pools = scene.cluster.pools.iter();
+    let has_queues = ctx.cluster.has_queues();
+    let pools = ctx.cluster.pools.iter();
     let is_claimed = pools
         .flat_map(|pool| &pool.classes)
         .any(|it| it.name == resource);
@@ -283,7 +283,7 @@ pub(super) fn quota_limit(
     } else {
         has_quota
     };
-    let is_advertised = scene.cluster.pools.iter().any(|pool| {
+    let is_advertised = ctx.cluster.pools.iter().any(|pool| {
         let mut offers = pool.advertised.get().into_iter().flatten();
         offers.any(|offer| offer.resource == resource)
     });

@@ -6,13 +6,13 @@ use gpuc_syntax::diag::Report;
 use super::RULE;
 use crate::{CheckContext, volumes};
 
-pub(super) fn check_claims(scene: &CheckContext<'_>, report: &mut Report) {
-    for (object, bytes, span) in volumes::claim_objects(scene) {
+pub(super) fn check_claims(ctx: &CheckContext<'_>, report: &mut Report) {
+    for (object, bytes, span) in volumes::claim_objects(ctx) {
         let namespace = object.namespace.as_deref().unwrap_or_default();
-        let Some((team, _)) = scene.cluster.team_of_namespace(namespace) else {
+        let Some((team, _)) = ctx.cluster.team_of_namespace(namespace) else {
             continue;
         };
-        let limits = resource_limits(scene.cluster, team).into_iter();
+        let limits = resource_limits(ctx.cluster, team).into_iter();
         let mut limits = limits.filter(|it| it.namespace.is_none_or(|it| it == namespace));
         let Some(limit) =
             limits.find(|it| it.resource == QuotaResource::Storage && it.amount < bytes)
