@@ -3,6 +3,7 @@
 mod allocator;
 mod driver;
 mod event;
+mod health_policy;
 mod probes;
 mod status;
 mod wiring;
@@ -23,7 +24,7 @@ pub use wiring::{Settings, serve};
 
 use crate::config;
 use crate::device::{self, Inventory};
-use crate::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
+use crate::health::{Health, HealthEvent, Reaction, WatchReport};
 use crate::host::HostFiles;
 use crate::metrics::PluginMetrics;
 use crate::mps;
@@ -109,7 +110,7 @@ impl Daemon {
         );
         let now = Instant::now();
         let mut daemon = Self {
-            health: Health::new(policy(&config, &words)),
+            health: Health::new(health_policy::health_policy(&config, &words)),
             health_check_variables: words,
             loader,
             events,
@@ -309,8 +310,10 @@ impl Daemon {
             warn!("the change of `driver` takes effect when this pod restarts");
         }
         let watched = self.health.policy().needs_monitoring();
-        self.health
-            .set_policy(policy(&config, &self.health_check_variables));
+        self.health.set_policy(health_policy::health_policy(
+            &config,
+            &self.health_check_variables,
+        ));
         self.outputs
             .metrics
             .set_config_hash(&config::digest(&config));
@@ -497,12 +500,4 @@ impl Daemon {
     fn elapsed_millis(&self) -> u64 {
         u64::try_from(self.started_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-fn policy(config: &NodeConfig, (disable, enable): &(Option<String>, Option<String>)) -> Policy {
-    let (policy, unknown) = Policy::new(&config.health, disable.as_deref(), enable.as_deref());
-    for word in unknown {
-        warn!("`{word}` in DP_DISABLE_HEALTHCHECKS or DP_ENABLE_HEALTHCHECKS is not an Xid");
-    }
-    policy
 }

@@ -58,10 +58,10 @@ fn gpu_models_are_named_only_in_tables() {
     let mut wrong = Vec::new();
     for (path, code) in compiler_sources() {
         let is_table = path.starts_with("clouds/") && path.contains("machine");
-        // Which cards a cloud attaches or cuts is a table too.
-        let of_cards = ["attach", "partitions", "zones", "accelerator"];
-        let mut of_cards = of_cards.iter().map(|it| format!("gcp/{it}.rs"));
-        if is_table || of_cards.any(|end| path.ends_with(&end)) {
+        // Which GPUs a cloud attaches or partitions is a table too.
+        let gpu_tables = ["attachable_gpus", "partitions", "zones", "accelerator"];
+        let mut gpu_tables = gpu_tables.iter().map(|it| format!("gcp/{it}.rs"));
+        if is_table || gpu_tables.any(|end| path.ends_with(&end)) {
             continue;
         }
         let names = code.names.iter().filter(|name| constants.contains(*name));
@@ -304,6 +304,26 @@ fn compiler_sources() -> BTreeMap<String, SourceText> {
             (path, SourceText::parse(text))
         })
         .collect()
+}
+
+/// The paths of source files in the documentation for contributors, whole or their ends, are those of files.
+#[test]
+fn documentation_names_existing_files() {
+    let paths: Vec<_> = tracked_files(".rs")
+        .into_iter()
+        .map(|(path, _)| format!("/{path}"))
+        .collect();
+    let mut unknown = Vec::new();
+    for page in ["docs/architecture.md", "docs/contributing.md"] {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        for name in text.split('`').skip(1).step_by(2) {
+            let is_file = !name.contains(['<', '*', ' ']) && name.ends_with(".rs");
+            if is_file && !paths.iter().any(|path| path.ends_with(&format!("/{name}"))) {
+                unknown.push(format!("{page}: {name}"));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
 /// The files that git keeps and whose names end like this, with their texts.

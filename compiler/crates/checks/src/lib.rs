@@ -85,7 +85,7 @@ mod mig_single_mixed_profiles;
 mod mirror_malformed;
 mod monitoring_name_invalid;
 mod monitoring_without_gpus;
-mod mps_unsupported;
+mod mps_label_missing;
 mod nodes_too_many;
 mod notebook_image_missing;
 mod notebook_login_dummy;
@@ -246,7 +246,7 @@ pub static RULES: &[&Rule] = &[
     &autoscaler_nodes_unready::RULE,
     &nvidia_runtime_missing::RULE,
     &mig_not_managed::RULE,
-    &mps_unsupported::RULE,
+    &mps_label_missing::RULE,
     &tags_unused::RULE,
     &placeholder_not_replaced::RULE,
     &taint_reserved::RULE,

@@ -82,8 +82,11 @@ pub(super) fn find_upgrade(committed: &Committed, before: &Compilation, first: u
     let is_stale = committed.lock.input != lock.input && built.is_none();
     if let Some((mut old, new)) = built {
         old.add_files(&actual);
-        let gone = |key: &EntityKey| matches!(key, EntityKey::File(path) if !actual.files.contains_key(path) && path != LOCK_FILE);
-        old.by_key.retain(|key, _| !gone(key));
+        let is_deleted = |key: &EntityKey| match key {
+            EntityKey::File(path) => path != LOCK_FILE && !actual.files.contains_key(path),
+            _ => false,
+        };
+        old.by_key.retain(|key, _| !is_deleted(key));
         (was, is) = (old, new);
     }
     let setting = DiffContext {

@@ -142,15 +142,15 @@ mod tests {
                 other => format!("{other:?}"),
             }
         };
-        assert_eq!(read("0644", true), "Whole(420)");
-        assert_eq!(read("0", true), "Whole(0)");
-        assert_eq!(read("3.0", true), "Whole(3)");
-        assert_eq!(read("0.5", true), "Number(0.5)");
-        assert_eq!(read("Yes", true), "Switch(true)");
-        assert_eq!(read("off", true), "Switch(false)");
+        assert_eq!(read("0644", true), "Integer(420)");
+        assert_eq!(read("0", true), "Integer(0)");
+        assert_eq!(read("3.0", true), "Integer(3)");
+        assert_eq!(read("0.5", true), "Float(0.5)");
+        assert_eq!(read("Yes", true), "Bool(true)");
+        assert_eq!(read("off", true), "Bool(false)");
         assert_eq!(read("off", false), "text");
-        assert_eq!(read("~", true), "Nothing");
-        assert_eq!(read("${REPLICAS}", true), "Open");
+        assert_eq!(read("~", true), "Null");
+        assert_eq!(read("${REPLICAS}", true), "Templated");
         assert_eq!(read("3", false), "text");
     }
 }

@@ -117,7 +117,12 @@ fn parse_until_error(
 }
 
 fn is_empty(root: &Node) -> bool {
-    matches!(&root.value, Value::Scalar(Scalar::Written { text, plain }) if resolve_scalar(text, *plain) == CoreValue::Null)
+    match &root.value {
+        Value::Scalar(Scalar::Written { text, plain }) => {
+            resolve_scalar(text, *plain) == CoreValue::Null
+        }
+        _ => false,
+    }
 }
 
 /// A span in a file.

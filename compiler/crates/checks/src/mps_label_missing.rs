@@ -9,7 +9,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2052",
-        name: "mps-unsupported",
+        name: "mps-label-missing",
         severity: Severity::Error,
         summary: "an existing pool lacks the label that NVIDIA's MPS daemon requires",
         checks: r#"Whether the nodes of an existing pool have the label `nvidia.com/mps.capable: "true"` if NVIDIA's

@@ -1,154 +1,25 @@
 //! The page of metrics: that it can be read, that its numbers are right, and that a driver that hangs does not hang it.
 
+mod exporter;
+
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use gpuc_runtime::device::Inventory;
 use gpuc_runtime::health::{HealthEvent, Monitoring, Reaction, WatchReport};
 use gpuc_runtime::metrics::{Exporter, MetricSources, PluginMetrics, PodDevices};
-use gpuc_runtime::nvml::{
-    Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
-    Sample, Watch,
-};
-use gpuc_runtime::state::State;
+use gpuc_runtime::nvml::{NvmlEvent, NvmlEventKind};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::sync::watch;
 
-use crate::exposition::{Exposition, parse};
+use exporter::TestExporter;
+pub(crate) use exporter::{FakeMeter, exporter};
+
+use crate::exposition::parse;
 use crate::machine::{
-    inventory, lost_gpu_error, mig, nvml_error, slice_uuid, state, time_slicing, uuid,
-    with_unresponsive_gpu,
+    inventory, lost_gpu_error, mig, slice_uuid, state, time_slicing, uuid, with_unresponsive_gpu,
 };
-
-/// A driver that measures, but not the GPUs that it hangs at.
-#[derive(Default)]
-pub(crate) struct FakeMeter {
-    hangs_at: Mutex<Vec<u32>>,
-    released: Condvar,
-    slices: bool,
-    /// Whether it measures the values of optional alerts.
-    has_all_sensors: bool,
-    call_count: AtomicUsize,
-}
-
-impl FakeMeter {
-    fn hang(&self, gpus: &[u32]) {
-        *self.hangs_at.lock().expect("no test panicked") = gpus.to_vec();
-        self.released.notify_all();
-    }
-}
-
-fn unexpected_call() -> NvmlError {
-    nvml_error(NvmlErrorKind::Other, "not queried")
-}
-
-impl Nvml for FakeMeter {
-    fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn gpu_count(&self) -> Result<u32, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn gpu(&self, _: u32) -> Result<GpuInfo, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn link(&self, _: u32, _: u32) -> Result<Link, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn condition(&self, _: u32) -> Result<Condition, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
-        Err(unexpected_call())
-    }
-    fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.call_count.fetch_add(1, Ordering::SeqCst);
-        let hangs_at = self.hangs_at.lock().expect("no test panicked");
-        let waited = self
-            .released
-            .wait_while(hangs_at, |hangs_at| hangs_at.contains(&index));
-        drop(waited.expect("no test panicked"));
-        if index == 7 {
-            return Err(lost_gpu_error());
-        }
-        let slices = (7..14).map(|gi| (slice_uuid(index, gi), 100 * u64::from(gi), 9_000));
-        let thorough = self.has_all_sensors;
-        Ok(Sample {
-            sm_clock: thorough.then_some(1_980),
-            pcie_replays: thorough.then_some(3),
-            double_bit_errors: thorough.then_some(0),
-            uncorrectable_remapped_rows: thorough.then_some(0),
-            temperature: Some(40 + index),
-            power: Some(100.5),
-            energy: Some(9_007_199_254_740_993),
-            utilization: Some(0),
-            memory_used: Some(1_000),
-            memory_free: Some(80_000),
-            remap_failure: Some(false),
-            slices: slices.filter(|_| self.slices).collect(),
-            ..Sample::default()
-        })
-    }
-}
-
-/// A made-up node with everything that is measured on it.
-struct TestExporter {
-    exporter: Exporter,
-    plugin: PluginMetrics,
-    meter: Arc<FakeMeter>,
-    _state: watch::Sender<Arc<State>>,
-}
-
-pub(crate) fn exporter(
-    state: State,
-    pods: Vec<PodDevices>,
-    meter: Arc<FakeMeter>,
-    plugin: PluginMetrics,
-) -> (Exporter, watch::Sender<Arc<State>>) {
-    let (sender, receiver) = watch::channel(Arc::new(state));
-    let sources = MetricSources {
-        state: receiver,
-        nvml: meter,
-        pods: Box::new(move || {
-            let pods = pods.clone();
-            Box::pin(async move { Some(pods) })
-        }),
-        hostname: "node \"a\"\\\n1".into(),
-    };
-    let (limit, keep) = (Duration::from_secs(1), Duration::from_millis(300));
-    (Exporter::start(sources, plugin, limit, keep), sender)
-}
-
-impl TestExporter {
-    fn new(inventory: &Inventory, sharing: &NodeSharing, pods: Vec<PodDevices>) -> Self {
-        let mut unhealthy = BTreeMap::new();
-        unhealthy.insert(uuid(1), "Xid 79".to_owned());
-        let meter = Arc::new(FakeMeter {
-            slices: matches!(sharing, NodeSharing::Mig { .. }),
-            ..FakeMeter::default()
-        });
-        let plugin = PluginMetrics::default();
-        let state = state(inventory, sharing, unhealthy);
-        let (exporter, state) = exporter(state, pods, Arc::clone(&meter), plugin.clone());
-        Self {
-            exporter,
-            plugin,
-            meter,
-            _state: state,
-        }
-    }
-
-    async fn read(&self) -> Exposition {
-        let page = self.exporter.scrape(None).await;
-        assert_eq!(
-            page.content_type,
-            "text/plain; version=0.0.4; charset=utf-8"
-        );
-        parse(&page.text, false)
-    }
-}
 
 fn pod(name: &str, ids: &[String]) -> PodDevices {
     PodDevices {
