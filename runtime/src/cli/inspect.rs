@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::{CommandOutcome, SimulatedNode, host_roots, load_config};
 
-/// Prints the node's GPUs and resources. Fails with [`End::Refused`] after printing if the node differs from its
-/// configuration or a device is unhealthy.
+/// Prints the node's GPUs and resources. Returns [`CommandOutcome::Incomplete`] after printing if the node differs from
+/// its configuration or a device is unhealthy.
 pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
     let config = load_config(&args.node)?;
     let mut roots = host_roots(&args.node, &config);

@@ -44,7 +44,7 @@ impl AdvertisedResource {
     }
 }
 
-/// Returns the resources that a node with these GPUs advertises, by name. A silent GPU advertises its last known
+/// Returns the resources that a node with these GPUs advertises, by name. A unresponsive GPU advertises its last known
 /// devices.
 ///
 /// In MIG mode, a GPU advertises its MIG devices, and nothing if there are none. A GPU that must be partitioned but is

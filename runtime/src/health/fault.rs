@@ -87,8 +87,9 @@ impl DeviceRecord {
         was_unresponsive
     }
 
-    /// Records a good response. `word` is whether the driver confirms that no action is pending. Errors up to the time
-    /// `asked` are covered by the response. Returns whether the device recovered now.
+    /// Records a good response. `is_confirmed` is whether the driver confirms that no action is pending. Errors up to
+    /// the time
+    /// `queried_at` are covered by the response. Returns whether the device recovered now.
     pub(super) fn record_recovery(
         &mut self,
         policy: &Policy,

@@ -320,7 +320,7 @@ impl Health {
                 self.record_instance_error(inventory, event.gpu, None, &error, now, reaction);
             }
             NvmlEventKind::RecoveryAction if counts => {
-                self.schedule_query(inventory, event.gpu, now)
+                self.schedule_query(inventory, event.gpu, now);
             }
             NvmlEventKind::MigChanged => {
                 reaction.rescan = true;

@@ -153,7 +153,7 @@ impl FolderObserver {
         }
     }
 
-    /// Updates `seen`. The state is consistent: no event arrived between the last one read and the check.
+    /// Updates `state`. The state is consistent: no event arrived between the last one read and the check.
     fn update(&mut self) {
         let mut changes = FolderChanges::default();
         self.read_events(&mut changes);

@@ -160,7 +160,7 @@ impl PluginMetrics {
             .set(i64::try_from(unwatched).unwrap_or(i64::MAX));
     }
 
-    /// Counts a GPU discovery; `whole` is whether it succeeded.
+    /// Counts a GPU discovery; `succeeded` is whether it succeeded.
     pub fn count_rescan(&self, succeeded: bool) {
         self.rescans.inc();
         if !succeeded {

@@ -42,7 +42,8 @@ impl fmt::Display for LimitError {
 impl std::error::Error for LimitError {}
 
 /// Returns the commands for the control daemon. Each client gets an equal part of the threads and of the memory of each
-/// GPU, or no limit if a container may have several replicas (`one_each` is false). GPUs are numbered in the order of
+/// GPU, or no limit if a container may have several replicas (`one_replica_per_container` is false). GPUs are numbered
+/// in the order of
 /// `CUDA_VISIBLE_DEVICES`.
 ///
 /// The maximum is 48 clients, or 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0,

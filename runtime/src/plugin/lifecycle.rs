@@ -329,12 +329,12 @@ impl ResourcePlugin {
         self.client_absence.is_kubelet_dead = false;
     }
 
-    /// Processes a message of a task; `settle` applies the consequences.
+    /// Processes a message of a task; `reconcile` applies the consequences.
     pub(super) fn process_message(&mut self, what: TaskMessageKind) {
         match what {
             TaskMessageKind::Registration(life, attempt) => {
                 // Messages of an abandoned attempt may still arrive.
-                let is_current = |is_current: u64| is_current == life;
+                let is_current = |running: u64| running == life;
                 if !matches!(self.registration, Registration::Running { instance, .. } if is_current(instance))
                 {
                     return;

@@ -15,7 +15,7 @@ const MAX_EXHAUSTIVE_GPUS: usize = 16;
 /// one size. That preserves the rest too, but this container may get a set that is not the best, and there are
 /// 2,627,625 partitions of 16 GPUs into fours.
 ///
-/// Beyond [`EXACT`] GPUs, the search is greedy: sets grow from each GPU by the best link.
+/// Beyond [`MAX_EXHAUSTIVE_GPUS`] GPUs, the search is greedy: sets grow from each GPU by the best link.
 pub(super) fn choose<'s>(
     topology: &Topology,
     taken: &[&'s KubeletDevice],

@@ -336,7 +336,7 @@ impl Daemon {
     fn handle_plugin_event(&mut self, event: PluginEvent) {
         match &event {
             PluginEvent::Registered { resource, .. } => {
-                self.outputs.metrics.count_registration(resource)
+                self.outputs.metrics.count_registration(resource);
             }
             PluginEvent::NotRegistered { resource, .. } => {
                 self.outputs.metrics.count_registration_failure(resource);

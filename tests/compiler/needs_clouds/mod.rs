@@ -32,7 +32,7 @@ pub(crate) fn argv(
         match word {
             Argument::Text(word) | Argument::CloudFile(word) => words.push(word.clone()),
             Argument::Observed(program) => {
-                words.push(text(jq(kind, program, observed, want).ok()?))
+                words.push(text(jq(kind, program, observed, want).ok()?));
             }
             Argument::ObservedOptional(program) => {
                 let answer = jq(kind, program, observed, want).ok()?;

@@ -317,7 +317,7 @@ fn documentation_names_existing_files() {
     for page in ["docs/architecture.md", "docs/contributing.md"] {
         let text = fs::read_to_string(repository().join(page)).unwrap();
         for name in text.split('`').skip(1).step_by(2) {
-            let is_file = !name.contains(['<', '*', ' ']) && name.ends_with(".rs");
+            let is_file = !name.contains(['<', '*', ' ']) && is_rust(name);
             if is_file && !paths.iter().any(|path| path.ends_with(&format!("/{name}"))) {
                 unknown.push(format!("{page}: {name}"));
             }

@@ -129,7 +129,7 @@ async fn resources_can_be_added_and_removed() {
     // And back: registered again, without leftovers of the old one.
     for _ in 0..5 {
         node.modify_state(|state| {
-            state.advertised_resources = vec![offer(GPU, 4), offer(SLICE, 7)]
+            state.advertised_resources = vec![offer(GPU, 4), offer(SLICE, 7)];
         });
         let four = |seen: &Seen| seen.resource(GPU).healthy().len() == 4;
         node.kubelet.until("four", four).await;

@@ -15,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a driver version is invalid",
         checks: r#"Whether `driverVersion` is a branch, such as "580", or a version, such as "580.95.05". Where the
 cloud installs the driver, it can also be one of the cloud's keywords."#,
-        reason: r#"Packages and images are selected by this version."#,
-        remedy: r#"Write a branch or a version, in quotes."#,
+        reason: r"Packages and images are selected by this version.",
+        remedy: r"Write a branch or a version, in quotes.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

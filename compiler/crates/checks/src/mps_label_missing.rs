@@ -14,10 +14,10 @@ pub(super) static RULE: Rule = Rule {
         summary: "an existing pool lacks the label that NVIDIA's MPS daemon requires",
         checks: r#"Whether the nodes of an existing pool have the label `nvidia.com/mps.capable: "true"` if NVIDIA's
 device plugin shares their GPUs through MPS."#,
-        reason: r#"The control daemon of the plugin's chart has a node selector for this label, and the plugin waits
+        reason: r"The control daemon of the plugin's chart has a node selector for this label, and the plugin waits
 for the daemon. Without the label, the nodes advertise nothing. gpuc sets the label on the nodes
-that it creates, but does not change existing nodes."#,
-        remedy: r#"Label the nodes and add the label to `existing.selector`; or write `devicePlugin: gpuc`."#,
+that it creates, but does not change existing nodes.",
+        remedy: r"Label the nodes and add the label to `existing.selector`; or write `devicePlugin: gpuc`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -125,7 +125,7 @@ pub(super) struct ReportedSpans {
 }
 
 impl ReportedSpans {
-    /// Whether the location has not been reported yet. A location that is not in the file is always new.
+    /// Records a location, and returns whether it is new. A location that is not in the file is always new.
     pub(super) fn insert(&mut self, span: Span) -> bool {
         let is_new = !span.is_written() || !self.seen.contains(&span);
         self.seen.push(span);

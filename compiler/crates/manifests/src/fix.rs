@@ -45,7 +45,7 @@ struct FileState {
 }
 
 /// Applies the edits of diagnostics in rounds until none is left. `files` are paths and texts, and whether each may be
-/// changed; `heed` drops the diagnostics that the user allows.
+/// changed; `apply_allow` drops the diagnostics that the user allows.
 ///
 /// Edits that do not remove their diagnostics, or break the text, are reverted and tried again with fewer others: of
 /// two diagnostics with the same span, one edit may only help after the other.

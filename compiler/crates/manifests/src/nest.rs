@@ -6,7 +6,7 @@ use gpuc_syntax::source::{Sources, Span};
 
 use super::text_edit::{editable_span, entry_end, has_quoted_keys, indentation_at, yaml_string};
 
-/// Nests the entries with the keys `below` under the key `name`, if they are adjacent.
+/// Nests the entries with the keys `nested_keys` under the key `name`, if they are adjacent.
 pub(super) fn nest_entries(
     sources: &Sources,
     mapping: &Node,

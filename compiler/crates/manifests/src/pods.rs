@@ -76,7 +76,7 @@ pub(super) fn find_pods(object: &Object) -> Vec<Pod<'_>> {
         "TrainJob" => add_trainer_pods(object, &mut pods),
         "InferenceService" => add_inference_pods(object, &mut pods),
         "SparkApplication" | "ScheduledSparkApplication" => {
-            add_spark_pods(object, &object.root, &mut pods)
+            add_spark_pods(object, &object.root, &mut pods);
         }
         _ => {}
     }

@@ -61,7 +61,7 @@ pub struct PoolSpec {
     pub sharing_placement: Option<Spanned<SharePlacement>>,
     /// The extended resources that a device plugin advertises on a node; empty without GPUs and with DRA.
     pub advertised: Resolved<Vec<AdvertisedResource>>,
-    /// The DeviceClasses if `allocation` is `dra`, by name; empty otherwise, and if `offers` is unresolved.
+    /// The DeviceClasses if `allocation` is `dra`, by name; empty otherwise, and if `advertised` is unresolved.
     pub classes: Vec<DeviceClass>,
     /// The labels that the user adds, for rules about their keys and values. [`Pool::labels`] contains the labels of
     /// the nodes.

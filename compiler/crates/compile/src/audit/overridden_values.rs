@@ -76,7 +76,7 @@ struct OverrideSearch {
 }
 
 impl OverrideSearch {
-    /// `derived` is true below a key of [`DERIVED`].
+    /// `derived` is true below a key of [`DERIVED_KEYS`].
     fn compare_mappings(&mut self, ours: &Node, theirs: &Node, derived: bool) {
         for entry in theirs.entries() {
             let Some(own) = ours.get(&entry.key) else {

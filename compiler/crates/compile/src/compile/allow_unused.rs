@@ -1,6 +1,6 @@
 //! An entry of `allow` that suppresses nothing. Only the code that applies `allow` knows, so it is not a [`Rule`].
 //!
-//! [`Rule`]: super::Rule
+//! [`Rule`]: gpuc_model::check::Rule
 
 use gpuc_schema::config::GpuCluster;
 

@@ -35,7 +35,7 @@ pub(super) enum EntityChange {
 }
 
 impl Delta {
-    /// Whether the whole entity was added or removed.
+    /// Whether the entity was added, removed or modified.
     pub(super) fn entity_change(&self) -> EntityChange {
         match (&self.path, &self.from) {
             (Some(_), _) => EntityChange::Modified,

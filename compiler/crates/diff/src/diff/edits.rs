@@ -273,7 +273,7 @@ fn apply_at(node: &mut Node, steps: &[Step], to: &EditedValue) {
             let index = entries.iter().position(|entry| entry.key == *key);
             match (index, to) {
                 (Some(index), EditedValue::Removed) if rest.is_empty() => {
-                    drop(entries.remove(index))
+                    drop(entries.remove(index));
                 }
                 (Some(index), _) => apply_at(&mut entries[index].value, rest, to),
                 (None, EditedValue::Value(key_span, value)) => entries.push(Entry {

@@ -18,7 +18,7 @@ use super::entities::{
 use super::impact::Impact;
 use super::report::{Cause, Change, ClusterFate, FieldChange, Range};
 
-/// A difference with its verdict.
+/// A difference with its classification.
 struct ClassifiedDelta<'a> {
     delta: &'a Delta,
     classification: Classification,

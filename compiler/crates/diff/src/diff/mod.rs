@@ -66,6 +66,32 @@ fn whole_cluster_cause(pair: &Pair<'_>, sources: &Sources) -> Option<Cause> {
     }
 }
 
+/// The edits of the input, and the numbers of the edits that cause each difference.
+fn edits_with_causes(
+    pair: &Pair<'_>,
+    options: &Options<'_>,
+    entities: (&Entities, &Entities),
+    found: &[changes::Delta],
+) -> (Vec<edits::Edit>, Vec<Vec<usize>>) {
+    match (pair.before, pair.after) {
+        (Some(old), Some(new)) => {
+            let mut edits = edits::edits(&old.loaded, &new.loaded);
+            let sides = ClusterSides {
+                before: old,
+                after: new,
+                options,
+            };
+            if pair.lock.is_some() {
+                edits.extend(causes::edited_selections(&sides));
+            }
+            let causes = causes::attribute_causes(&sides, &edits, entities, found);
+            (edits, causes)
+        }
+        // All of it is added or removed with the cluster.
+        _ => (Vec::new(), vec![vec![0]; found.len()]),
+    }
+}
+
 /// Compares two states of a cluster; `None` if one of them has errors.
 pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<Diff> {
     let (before, after) = entities_of_pair(&pair)?;
@@ -80,23 +106,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         lacks_input: false,
     };
     let found = changes::find_deltas(&before, &after);
-    let (edits, causes) = match (pair.before, pair.after) {
-        (Some(old), Some(new)) => {
-            let mut edits = edits::edits(&old.loaded, &new.loaded);
-            let sides = ClusterSides {
-                before: old,
-                after: new,
-                options,
-            };
-            if pair.lock.is_some() {
-                edits.extend(causes::edited_selections(&sides));
-            }
-            let causes = causes::attribute_causes(&sides, &edits, (&before, &after), &found);
-            (edits, causes)
-        }
-        // All of it is added or removed with the cluster.
-        _ => (Vec::new(), vec![vec![0]; found.len()]),
-    };
+    let (edits, causes) = edits_with_causes(&pair, options, (&before, &after), &found);
     let shown: Vec<Cause> = whole_cluster_cause(&pair, sources)
         .into_iter()
         .chain(grouping::edit_causes(&edits, sources, pair.lock))

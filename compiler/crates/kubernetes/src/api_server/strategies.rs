@@ -21,7 +21,7 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
             check_progress_deadline(ctx);
         }
         "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => {
-            check_selector_matches_template(ctx)
+            check_selector_matches_template(ctx);
         }
         "CronJobSpec" => check_schedule(ctx),
         _ => {}

@@ -22,7 +22,7 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
     }
     match ctx.type_name {
         "DownwardAPIVolumeFile" => {
-            check_one_of(ctx, ctx.node, &["fieldRef", "resourceFieldRef"], true)
+            check_one_of(ctx, ctx.node, &["fieldRef", "resourceFieldRef"], true);
         }
         "EphemeralVolumeSource" => check_ephemeral_volume(ctx),
         "EmptyDirVolumeSource" => check_medium(ctx),

@@ -1,8 +1,8 @@
-//! One-line explanations of verdicts.
+//! One-line explanations of feasibilities.
 
 use super::{Feasibility, PoolFeasibility};
 
-/// The verdict closest to a fit: of several, the first with the fewest reasons.
+/// The result closest to a fit: of several, the first with the fewest reasons.
 pub fn closest_fit<'v, 'c>(verdicts: &'v [PoolFeasibility<'c>]) -> Option<&'v PoolFeasibility<'c>> {
     let distance = |verdict: &&PoolFeasibility<'_>| {
         let blocking = verdict

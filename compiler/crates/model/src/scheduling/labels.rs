@@ -71,7 +71,7 @@ impl NodeLabels {
             match &label.values[..] {
                 [] => labels.insert(label.key, LabelValue::Absent),
                 values if label.is_prefix => {
-                    labels.insert(label.key, LabelValue::Prefix(values.to_vec()))
+                    labels.insert(label.key, LabelValue::Prefix(values.to_vec()));
                 }
                 [value] if label.is_certain => labels.insert_known(label.key, value),
                 values if label.key == ZONE => zones = values.to_vec(),

@@ -1,7 +1,7 @@
 //! Checks whether a pod fits on the nodes of a pool, for workloads of the file, notebooks and manifests.
 //!
 //! [`Demand`] contains the requirements of one pod. [`check_pool`] checks it against one pool, [`check_pools`] against
-//! all pools, and [`explain_pools`] formats the reasons, one line for each pool. A verdict models the scheduler's
+//! all pools, and [`explain_pools`] formats the reasons, one line for each pool. A feasibility models the scheduler's
 //! decision for an empty node of the pool, and then the problems of the pod on that node. Facts that the file does not
 //! determine, such as a label that may have been added to a node by hand, lead to [`Feasibility::Unknown`] and never to
 //! [`Feasibility::DoesNotFit`].

@@ -17,7 +17,7 @@ use crate::cloud::machine::CpuArchitecture;
 pub struct Reason {
     /// The cause.
     pub cause: MisfitCause,
-    /// `No`, or `Perhaps` if the file does not determine it.
+    /// `DoesNotFit`, or `Unknown` if the file does not determine it.
     pub feasibility: Feasibility,
     /// The location of the pod's requirement.
     pub request_span: Span,

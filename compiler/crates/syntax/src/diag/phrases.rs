@@ -52,10 +52,10 @@ pub fn quoted_conjunction<S: AsRef<str>>(names: &[S], last: &str) -> String {
 }
 
 /// At most `most` names, in backticks, and the number of the other names.
-pub fn quoted_list<S: AsRef<str>>(names: &[S], max_typos: usize) -> String {
-    let shown = names.iter().take(max_typos);
+pub fn quoted_list<S: AsRef<str>>(names: &[S], max_names: usize) -> String {
+    let shown = names.iter().take(max_names);
     let shown: Vec<_> = shown.map(|name| format!("`{}`", name.as_ref())).collect();
-    match names.len().saturating_sub(max_typos) {
+    match names.len().saturating_sub(max_names) {
         0 => shown.join(", "),
         rest => format!("{} and {rest} more", shown.join(", ")),
     }

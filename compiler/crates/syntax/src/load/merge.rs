@@ -137,7 +137,7 @@ fn merge_by_name(
         let below = place.and_then(|place| Some((place, merged[place].take()?)));
         match (take_remove(&mut item), below) {
             (None, Some((place, below))) => {
-                merged[place] = Some(merge_nodes(below, item, path, report))
+                merged[place] = Some(merge_nodes(below, item, path, report));
             }
             (None, None) => merged.push(Some(item)),
             (Some(_), Some(_)) => {}

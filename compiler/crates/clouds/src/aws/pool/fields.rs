@@ -104,6 +104,19 @@ fn immutable_fields(group: &NodeGroup<'_>) -> Vec<Field> {
     rows.collect()
 }
 
+/// The taints of a node group as the API shows them, sorted by key.
+fn taints_for_api(group: &NodeGroup<'_>) -> Value {
+    let mut taints: Vec<_> = group
+        .taints()
+        .map(|taint| (&taint.key, api_effect_name(taint.effect), &taint.value))
+        .collect();
+    taints.sort_unstable();
+    taints
+        .into_iter()
+        .map(|(key, effect, value)| json!({"key": key, "value": value, "effect": effect}))
+        .collect()
+}
+
 /// The fields that can be updated.
 fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let pool = group.pool;
@@ -115,16 +128,7 @@ fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let labels: serde_json::Map<_, _> = labels
         .map(|label| (label.key.clone(), json!(label.value)))
         .collect();
-    let mut taints: Vec<_> = group
-        .taints()
-        .map(|taint| (&taint.key, api_effect_name(taint.effect), &taint.value))
-        .collect();
-    taints.sort_unstable();
     let taint_spans: Vec<_> = group.taints().map(|taint| taint.span).collect();
-    let taints: Vec<_> = taints
-        .into_iter()
-        .map(|(key, effect, value)| json!({"key": key, "value": value, "effect": effect}))
-        .collect();
 
     // The ownership record is written last: after an interrupted run, the next one still finds the keys to remove.
     let mut all_tags = tags::file_tags(group);
@@ -161,7 +165,7 @@ fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
         with_external_entries(
             field(
                 &TAINTS,
-                json!(taints),
+                taints_for_api(group),
                 change("--taints", observed("taints_change")),
                 Origin::derived(taint_spans, DerivationReason::Written),
             ),

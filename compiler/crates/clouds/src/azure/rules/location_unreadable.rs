@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "aks-location-unreadable",
         severity: Severity::Error,
         summary: "the location is not a valid Azure location name",
-        checks: r#"Whether `cloud.azure.location` has the form of a location name, such as `eastus`."#,
-        reason: r#"The portal shows display names, such as East US. Commands and scripts use location names."#,
+        checks: r"Whether `cloud.azure.location` has the form of a location name, such as `eastus`.",
+        reason: r"The portal shows display names, such as East US. Commands and scripts use location names.",
         remedy: r#"Write the location name. `az account list-locations --query "[].name"` lists all of them."#,
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -13,9 +13,9 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "an availability zone is not 1, 2 or 3",
         checks: r#"Whether the zones of a pool are among "1", "2" and "3"."#,
-        reason: r#"Azure numbers the availability zones of every location from 1 to 3. `az` passes other names on, and
-the command fails."#,
-        remedy: r#"Write the number, quoted, without the location."#,
+        reason: r"Azure numbers the availability zones of every location from 1 to 3. `az` passes other names on, and
+the command fails.",
+        remedy: r"Write the number, quoted, without the location.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -9,7 +9,7 @@ use super::Problem;
 
 /// Numbers of pods, by kind: the path, with `*` for every entry or item, and the minimum.
 ///
-/// Their CRDs define no minimum, but a job on zero nodes does nothing. `api_server/counts.rs` covers the limits of
+/// Their CRDs define no minimum, but a job on zero nodes does nothing. `api_server/ranges.rs` covers the limits of
 /// Kubernetes' own validation and of the CRDs.
 const COUNT_PATHS: &[(&str, &[&str], i128)] = &[
     ("JobSet", &["spec", "replicatedJobs", "*", "replicas"], 0),

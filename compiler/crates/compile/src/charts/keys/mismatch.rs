@@ -150,7 +150,7 @@ fn collect_mismatches<'n>(
                 });
             }
             None if matches!(found, KeyLookup::Known(_)) => {
-                collect_mismatches(keys, &entry.value, path, misfits)
+                collect_mismatches(keys, &entry.value, path, misfits);
             }
             None => {}
         }

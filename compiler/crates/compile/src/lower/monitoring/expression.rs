@@ -20,7 +20,7 @@ impl Expression {
         Self::for_name(metric.name, matchers)
     }
 
-    /// Like [`Expression::of`], for a series that gpuc's rules record.
+    /// Like [`Expression::for_metric`], for a series that gpuc's rules record.
     pub(super) fn for_series(series: &'static Series, matchers: &str) -> Self {
         Self::for_name(series.name, matchers)
     }

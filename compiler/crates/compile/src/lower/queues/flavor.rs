@@ -12,7 +12,7 @@ use super::{API_VERSION, COMPONENT};
 /// The flavor of CPU and memory, which are counted on all nodes.
 pub(crate) const UNPINNED: &str = "anywhere";
 
-/// The name of a pool's flavor; the prefix distinguishes it from [`ANYWHERE`].
+/// The name of a pool's flavor; the prefix distinguishes it from [`UNPINNED`].
 pub(super) fn flavor_name(pool: &Pool) -> String {
     format!("pool-{}", pool.name.value)
 }

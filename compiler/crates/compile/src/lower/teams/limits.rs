@@ -1,12 +1,12 @@
 //! Default requests and limits of containers, and their maximum: a LimitRange.
 //!
 //! Kubernetes uses the maximum as the default of containers that set no requests. A maximum of GPUs therefore comes
-//! with the default 0, and only where no controller interprets that as a request: [`Cluster::ranges_hold_gpus`].
+//! with the default 0, and only where no controller interprets that as a request: [`Cluster::can_limit_range_gpus`].
 //!
 //! Source: `SetDefaults_LimitRangeItem` in kubernetes `pkg/apis/core/v1/defaults.go`, read 2026-11-21; that both
 //! defaults of an extended resource are the same: `ValidateLimitRange` in `pkg/apis/core/validation/validation.go`.
 //!
-//! [`Cluster::ranges_hold_gpus`]: gpuc_model::Cluster::ranges_hold_gpus
+//! [`Cluster::can_limit_range_gpus`]: gpuc_model::Cluster::can_limit_range_gpus
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;

@@ -16,7 +16,7 @@ type ValueImpact = (&'static str, Impact);
 
 /// The impact of a change of each chart, with exceptions for values below a key. The longest matching key wins.
 ///
-/// The templates show which component reads a key: the charts at the versions that [`crate::chart`] pins,
+/// The templates show which component reads a key: the charts at the versions that [`gpuc_compile::charts`] pins,
 /// their values as kept for tests (read 2026-11-22).
 static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
     (&EFA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),

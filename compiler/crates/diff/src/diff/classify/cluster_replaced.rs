@@ -40,11 +40,11 @@ pub(in crate::diff) fn is_created_by_gpuc(parts: &super::Entities) -> bool {
     all.any(|part| part.component == CLUSTER_SCRIPT)
 }
 
-/// Overrides the verdict of a change that applies to another cluster.
+/// Overrides the classification of a change that applies to another cluster.
 pub(super) fn classify_other_cluster(
     setting: &DiffContext<'_>,
     delta: &Delta,
-    verdict: &Classification,
+    classification: &Classification,
 ) -> Option<Classification> {
     let is_sync = matches!(delta.key, EntityKey::ControllerObject(..));
     let is_within = matches!(
@@ -52,7 +52,7 @@ pub(super) fn classify_other_cluster(
         EntityKey::Pool(_) | EntityKey::Release(_) | EntityKey::Object { .. }
     ) && delta.entity_change() == EntityChange::Modified;
     let disturbs = matches!(
-        verdict.impact,
+        classification.impact,
         Impact::Replaced
             | Impact::NodesRecreated
             | Impact::SlicesRecut

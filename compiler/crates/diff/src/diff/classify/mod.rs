@@ -39,7 +39,7 @@ pub(crate) struct Classification {
 }
 
 impl Classification {
-    /// A verdict without a reason.
+    /// A classification without a reason.
     fn without_reason(impact: Impact) -> Self {
         Self {
             impact,
@@ -212,7 +212,7 @@ fn classify_in_place(setting: &DiffContext<'_>, delta: &Delta) -> Classification
     }
 }
 
-/// Adds the effects of a restarted device plugin to the verdict of its kind or chart.
+/// Adds the effects of a restarted device plugin to the classification of its kind or chart.
 fn add_plugin_effects(
     setting: &DiffContext<'_>,
     delta: &Delta,

@@ -56,7 +56,7 @@ pub(in crate::api_server) fn validate_value<'n>(
             }
         }
         (ValueType::Object(name), ParsedValue::Mapping) => {
-            validate_object_fields(visit, name, node)
+            validate_object_fields(visit, name, node);
         }
         (holds, is) => {
             let problem = format!(

@@ -9,9 +9,9 @@ pub static KUBERNETES_VERSION_UNREADABLE: Code = Code {
     severity: Severity::Error,
     summary: "the Kubernetes version is invalid",
     checks: r#"Whether `kubernetes.version` is a major and a minor version, such as "1.34"."#,
-    reason: r#"Without the version, gpuc does not know which API the server supports. The cloud chooses patch
-versions and updates them automatically."#,
-    remedy: r#"Write the major and minor version in quotes. Without quotes, YAML reads 1.30 as the number 1.3."#,
+    reason: r"Without the version, gpuc does not know which API the server supports. The cloud chooses patch
+versions and updates them automatically.",
+    remedy: r"Write the major and minor version in quotes. Without quotes, YAML reads 1.30 as the number 1.3.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

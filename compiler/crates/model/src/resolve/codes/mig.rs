@@ -88,8 +88,8 @@ pub static MIG_GPUS_INVALID: Code = Code {
     name: "mig-gpus-invalid",
     severity: Severity::Error,
     summary: "the `gpus` of a layout are not GPUs of a node",
-    checks: r#"Whether `gpus` is a list of indexes and ranges below the number of GPUs on a node."#,
-    reason: r#"A layout for a GPU that does not exist would have no effect."#,
+    checks: r"Whether `gpus` is a list of indexes and ranges below the number of GPUs on a node.",
+    reason: r"A layout for a GPU that does not exist would have no effect.",
     remedy: r#"Count from 0: a node with 8 GPUs has "0-7"."#,
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

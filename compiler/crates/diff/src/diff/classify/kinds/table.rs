@@ -276,7 +276,7 @@ pub(super) const KINDS: &[KindImpacts] = &[
     },
     KindImpacts {
         field_impacts: &[],
-        // Only with a topology: see `is_free`.
+        // Only with a topology: see `is_mutable_flavor`.
         immutable_fields: &[
             (TOPOLOGY_NAME, KUEUE),
             ("spec.nodeLabels", KUEUE),
