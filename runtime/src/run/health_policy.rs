@@ -7,7 +7,7 @@ use crate::health::Policy;
 
 /// Combines the configuration with the values of `DP_DISABLE_HEALTHCHECKS` and `DP_ENABLE_HEALTHCHECKS`, and logs the
 /// words that are not Xids.
-pub(super) fn health_policy(
+pub(super) fn resolve(
     config: &NodeConfig,
     (disable, enable): &(Option<String>, Option<String>),
 ) -> Policy {

@@ -110,7 +110,7 @@ impl Daemon {
         );
         let now = Instant::now();
         let mut daemon = Self {
-            health: Health::new(health_policy::health_policy(&config, &words)),
+            health: Health::new(health_policy::resolve(&config, &words)),
             health_check_variables: words,
             loader,
             events,
@@ -198,7 +198,6 @@ impl Daemon {
             Event::Plugin(event) => self.handle_plugin_event(event),
             Event::Rescan => self.scan_at = Some(Instant::now()),
             Event::Liveness(answer) => {
-                // The receiver may be gone.
                 let _ = answer.send(());
             }
             Event::Shutdown(_) => {}
@@ -310,10 +309,8 @@ impl Daemon {
             warn!("the change of `driver` takes effect when this pod restarts");
         }
         let watched = self.health.policy().needs_monitoring();
-        self.health.set_policy(health_policy::health_policy(
-            &config,
-            &self.health_check_variables,
-        ));
+        let policy = health_policy::resolve(&config, &self.health_check_variables);
+        self.health.set_policy(policy);
         self.outputs
             .metrics
             .set_config_hash(&config::digest(&config));
