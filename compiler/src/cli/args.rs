@@ -9,8 +9,9 @@ use gpuc_syntax::diag::render::Format;
 const EXIT_CODES: &str = "\
 Exit codes:
   0   Success
-  1   The committed tree is out of date, or contains files that gpuc does not overwrite
-  2   The input or the command line is invalid
+  1   The committed tree is out of date or contains files that gpuc does not overwrite, or
+      the change has the impact of `diff --fail-on`
+  2   The input, a manifest or the command line has errors
   3   An operation failed: a file cannot be read or written
   70  A bug in gpuc";
 

@@ -20,8 +20,14 @@ pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
     if exit == Exit::Success && !silent {
         let count = run.compilations.len();
         let clusters = if count == 1 { "cluster" } else { "clusters" };
+        // The warnings, if any, have been printed.
+        let result = if findings::findings_of_run(&run).is_empty() {
+            "no problems found"
+        } else {
+            "no errors"
+        };
         output::print_message(&format!(
-            "{count} {clusters}{of_manifests} checked: no problems found"
+            "{count} {clusters}{of_manifests} checked: {result}"
         ));
     }
     Ok(exit)

@@ -35,6 +35,11 @@ fn check_prints_machine_readable_findings() {
     let ran = Workspace::with(GOOD).run(&["check"]).expect_code(0);
     assert_eq!(ran.stdout, "");
     assert_eq!(ran.stderr, "1 cluster checked: no problems found\n");
+    let ran = Workspace::with(&cluster_with_warning())
+        .run(&["check"])
+        .expect_code(0);
+    assert!(ran.stdout.starts_with("warning[GPUC"), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "1 cluster checked: no errors\n");
     Workspace::with(GOOD)
         .run(&["check", "-q"])
         .expect_silent_success();

@@ -1,4 +1,4 @@
-//! A workload or notebook without a team takes GPUs that teams are guaranteed.
+//! A workload or notebook without a team takes GPUs that are guaranteed to teams.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2132",
         name: "guarantee-violated",
         severity: Severity::Warning,
-        summary: "a workload or notebook without a team takes GPUs that teams are guaranteed",
+        summary: "a workload or notebook without a team takes GPUs that are guaranteed to teams",
         checks: "Whether enough GPUs, MIG devices or replicas remain for a workload without a `team`, or for a
 notebook, in addition to those that teams are guaranteed. The check uses the pools that the pods fit
 on, at their maximum node count. Services without a team count together, and each job is added to

@@ -48,8 +48,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             builder.help(help).replace(location.span, corrected)
         }
         None => builder.help(format!(
-            "write a region of the cloud; if this region is new, add `allow: [{}]`",
-            RULE.code.name
+            "write a region of {}; if this region is new, add `allow: [{}]`",
+            facts.name, RULE.code.name
         )),
     }
     .emit();

@@ -253,8 +253,8 @@ impl Diff {
             tool => format!("push and let {tool} sync it"),
         };
         format!(
-            "no particular order: run `{}` and commit; run `cloud/apply.sh` from the cluster's directory in the tree; \
-             then {deploys}",
+            "no special steps: run `{}` and commit; run `cloud/apply.sh` from the cluster's directory in the tree; then \
+             {deploys}",
             super::BUILD
         )
     }

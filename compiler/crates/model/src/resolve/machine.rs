@@ -69,9 +69,9 @@ fn find_machine(
                 .emit())
         }
         MachineName::Gpus => {
-            let message = format!("unknown machine type `{name}` of a family with GPUs");
+            let message = format!("unknown GPU machine type `{name}`");
             let builder = report.diagnostic(&codes::GPU_MACHINE_UNKNOWN, name.span, message);
-            let list = format!("`gpuc catalog machines {}` lists them", facts.key);
+            let list = format!("`gpuc catalog machines {}` lists all", facts.key);
             Err(match closest() {
                 Some(closest) => builder
                     .help(format!("did you mean `{closest}`? {list}"))

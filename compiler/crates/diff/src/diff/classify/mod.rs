@@ -286,6 +286,6 @@ fn file_purpose(path: &str) -> &'static str {
         {
             "the commands that it runs when you run it"
         }
-        _ => "text without known fields: review it",
+        _ => "gpuc does not parse this file: review its text",
     }
 }

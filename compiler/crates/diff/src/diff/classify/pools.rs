@@ -293,7 +293,7 @@ fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
         }
         entities::SHARING | entities::MIG_LAYOUT => Classification::with_reason(
             Impact::PluginRestarted,
-            "running containers keep their GPUs; new ones request other names or replicas",
+            "running containers keep their GPUs; new pods are scheduled by the new resources",
         ),
         entities::DRIVER => Classification::with_reason(
             Impact::DriverRestarted,

@@ -336,8 +336,8 @@ impl Rollout<'_> {
         vec![
             Step {
                 what: format!(
-                    "Remove pool {name} before its replacement is created: {reason}. Its pods terminate and stay \
-                     pending until the new nodes are ready: drain it when it is no longer needed"
+                    "Remove pool {name} before its replacement is created, because {reason}. When its nodes are no longer \
+                     needed, drain them: their pods stay pending until the new nodes are ready"
                 ),
                 commands: self.drain_pool_commands(name),
                 changes: changes.clone(),
