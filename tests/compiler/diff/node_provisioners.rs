@@ -112,7 +112,7 @@ fn unordered_changes_have_their_commands() {
     let (from, to) = ("runtime:0.1.0", "runtime:0.1.1");
     for text in render_unordered(edited("quickstart", from, to)) {
         for part in [
-            "no particular order",
+            "no special steps",
             "`gpuc build`",
             "`cloud/apply.sh`",
             "`./install.sh`",

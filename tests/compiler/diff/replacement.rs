@@ -18,7 +18,7 @@ fn full_reservation_has_no_machines_for_another_pool() {
         &found,
         &[
             "gpuc build",
-            "Remove pool train before its replacement is created: its reservation",
+            "Remove pool train before its replacement is created, because its reservation",
             "kubectl drain -l 'gpuc.dev/pool=train'",
             "gcloud container node-pools delete train",
             "cloud/apply.sh\n",
@@ -240,7 +240,7 @@ fn full_reservation_has_no_machines_for_scripts() {
         &found,
         &[
             "gpuc build",
-            "Remove pool train before its replacement is created: its reservation",
+            "Remove pool train before its replacement is created, because its reservation",
             "kubectl delete nodepools.karpenter.sh train",
             "cloud/apply.sh\n",
             "./install.sh",
