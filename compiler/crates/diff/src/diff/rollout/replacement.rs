@@ -320,7 +320,7 @@ impl Rollout<'_> {
         if let Some(provisioner) = self.node_provisioners(name)[0] {
             let remove = Step {
                 what: format!(
-                    "Remove pool {name} before its replacement is created: {reason}. When its nodes are no longer \
+                    "Remove pool {name} before its replacement is created, because {reason}. When its nodes are no longer \
                      needed, delete its {0} objects: {0} drains and deletes the nodes. Continue when they are gone",
                     provisioner.name
                 ),
