@@ -126,7 +126,7 @@ fn unwritable_folder_is_named() {
     fs::create_dir(place.path("locked")).unwrap();
     fs::set_permissions(place.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(place.path("locked/probe"), "").is_ok() {
-        // Whoever runs the tests may write everywhere.
+        // Root may write everywhere.
         return;
     }
     let ran = place.run(&["build", "-o", "locked"]).expect_code(3);

@@ -115,7 +115,7 @@ const ROWS: &[EditRow] = &[
     (AKS, "privateCluster: true", "privateCluster: false", Replaced, "private API server"),
     (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "automatic upgrades"),
     (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
-    // A range to a count and back: the fewest and the most decide.
+    // A range to a count and back: min and max decide.
     (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", WorkloadRestarted, "pool slices: nodes"),
     (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 2}", WorkloadRestarted, "pool system: nodes"),
     (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 3}", CapacityGained, "pool system: nodes"),
@@ -160,7 +160,7 @@ const ROWS: &[EditRow] = &[
     (AKS_ARGOCD, "    cluster: aks-argocd", "    cluster: other", Replaced, "cluster itself: name in Argo CD"),
     // The same one, whatever the file calls it.
     (EKS_EXISTING_EXAMPLE, "metadata: {name: eks-existing}", "metadata: {name: eks-plat}", WatchedDifferently, "node.json\" » cluster"),
-    // The same one, whoever looks after it.
+    // The same one, with another owner.
     (SMALLEST, "cluster: {create: {}}", "cluster: {existing: {}}", Nothing, "EKS cluster quickstart"),
     (RACK, "version: \"1.34\"", "version: \"1.35\"", Nothing, "cluster itself: Kubernetes version"),
     // A default that is written out.

@@ -28,7 +28,7 @@ impl Base {
                 .is_none(),
         };
         let dotted = leaf.dotted();
-        // The allocatable resources of nodes are a measured fact, whoever created the nodes.
+        // The allocatable resources of nodes are a measured fact, for nodes that gpuc did not create, too.
         let is_fact = dotted.starts_with("nodePools.allocatable.");
         is_fact
             || (by_others || self.cloud == "onPrem") && DESCRIPTIVE_KEYS.contains(&dotted.as_str())

@@ -294,7 +294,7 @@ fn foreign_settings_are_unchanged() {
     external_settings::assert_external_settings_are_kept(&SHARED, &planted, &left);
 }
 
-/// Azure takes tags for one whose names differ by case, and may show the case of whoever wrote first.
+/// Azure takes tags for one whose names differ by case, and may show the case of the first writer.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn tags_are_case_insensitive() {
